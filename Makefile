@@ -1,0 +1,30 @@
+# The one door. Every target does its own set-up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: demo test check bench clean
+
+demo: $(STAMP)  ## set up, fit SIIS to digits with 40 % wrong labels, save a picture
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)  ## set up and run all tests
+	$(BIN)/python -m pytest
+
+check: $(STAMP)  ## lint, types, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: $(STAMP)  ## ratios against a direct transcription of the paper, in one run
+	$(BIN)/python benchmarks/solve.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "siis needs Python 3.11 or newer, found " + sys.version'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@

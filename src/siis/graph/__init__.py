@@ -1,0 +1,18 @@
+"""Examples -> neighbours -> Graph."""
+
+from siis.graph.distinct import DistinctRows, distinct_rows
+from siis.graph.graph import Graph
+from siis.graph.neighbors import Neighbors, neighbors_between, neighbors_within, prepare
+from siis.graph.weights import gaussian_weights, median_bandwidth
+
+__all__ = [
+    "DistinctRows",
+    "Graph",
+    "Neighbors",
+    "distinct_rows",
+    "gaussian_weights",
+    "median_bandwidth",
+    "neighbors_between",
+    "neighbors_within",
+    "prepare",
+]

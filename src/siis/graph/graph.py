@@ -1,0 +1,148 @@
+"""The graph: symmetric, non-negative, zero diagonal, checked when it is built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from siis._types import Bools, Floats, Ints, Sparse
+from siis.graph.neighbors import Neighbors
+
+NEGLIGIBLE = 1e-12  # times the largest weight: cannot be told from no edge in double precision
+ASYMMETRY = 1e-10  # times the largest weight: rounding, averaged away
+ONE_SIDED_SHARE = 0.01  # of its weight, kept by an edge that is not mutual
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected, weighted graph.
+
+    Attributes
+    ----------
+    weights : csr_array of shape (n, n)
+        W: symmetric, non-negative, zero diagonal. Weights below 1e-12 of the largest are no edges.
+    """
+
+    weights: Sparse
+
+    def __post_init__(self) -> None:
+        W = sp.csr_array(self.weights, dtype=np.float64)
+        if W.shape[0] != W.shape[1]:
+            raise ValueError(f"a graph must be a square matrix; found shape {W.shape}")
+        if not np.isfinite(W.data).all():
+            raise ValueError("weights must be finite; found NaN or infinity. Remove these edges.")
+        if (W.data < 0).any():
+            raise ValueError(
+                f"weights must be non-negative; the smallest is {W.data.min():.3g}. Use similarities, not distances."
+            )
+        if (W.diagonal() != 0).any():
+            raise ValueError(
+                f"the diagonal must be zero; {np.count_nonzero(W.diagonal())} entries are not. "
+                "Remove the loops with W.setdiag(0)."
+            )
+        largest = W.data.max(initial=0.0)
+        asymmetry = abs(W - W.T).max() if W.nnz else 0.0
+        if asymmetry > ASYMMETRY * largest:
+            raise ValueError(
+                f"weights must be symmetric; max |W - W'| = {asymmetry:.1e}. Symmetrise with W.maximum(W.T)."
+            )
+        W = sp.csr_array((W + W.T) / 2)
+        W.data[W.data <= NEGLIGIBLE * largest] = 0.0
+        W.eliminate_zeros()
+        W.sort_indices()
+        object.__setattr__(self, "weights", W)
+
+    @classmethod
+    def from_neighbors(cls, neighbors: Neighbors, weights: Floats, kind: str = "union") -> Graph:
+        """Join each point to its neighbours.
+
+        Parameters
+        ----------
+        neighbors : Neighbors
+        weights : ndarray of shape (n, K)
+            The weight of each neighbour.
+        kind : {"union", "mutual"}
+            "union" keeps an edge where either end names the other. "mutual" gives edges that only one end
+            names 1 % of their weight, so that the graph stays connected.
+
+        Returns
+        -------
+        Graph
+        """
+        n, k = neighbors.indices.shape
+        indptr = np.arange(0, n * k + 1, k)
+        directed = sp.csr_array((weights.ravel(), neighbors.indices.ravel(), indptr), shape=(n, n))
+        union = directed.maximum(directed.T)
+        if kind == "union":
+            return cls(union)
+        return cls(ONE_SIDED_SHARE * union + (1 - ONE_SIDED_SHARE) * directed.minimum(directed.T))
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices, n."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges, E."""
+        return int(self.weights.nnz // 2)
+
+    @cached_property
+    def degrees(self) -> Floats:
+        """Sum of the weights at each vertex, shape (n,)."""
+        return np.asarray(self.weights.sum(axis=1), dtype=np.float64)
+
+    @cached_property
+    def laplacian(self) -> Sparse:
+        """L = D - W, shape (n, n)."""
+        return sp.csr_array(sp.diags_array(self.degrees) - self.weights)
+
+    @cached_property
+    def incidence(self) -> Sparse:
+        """P, shape (E, n): the row of edge (i, j), i < j, is w_ij (e_i - e_j)."""
+        upper = sp.coo_array(sp.triu(self.weights, k=1))
+        heads, tails = upper.coords
+        entries = np.column_stack([upper.data, -upper.data]).ravel()
+        columns = np.column_stack([heads, tails]).ravel()
+        indptr = np.arange(0, 2 * upper.nnz + 1, 2)
+        return sp.csr_array((entries, columns, indptr), shape=(upper.nnz, self.n_vertices))
+
+    @cached_property
+    def component(self) -> Ints:
+        """The connected component of each vertex, shape (n,), numbered from 0."""
+        return np.asarray(connected_components(self.weights, directed=False)[1], dtype=np.int64)
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components."""
+        return int(self.component.max(initial=-1)) + 1
+
+    def reached_from(self, vertices: Ints) -> Bools:
+        """Tell which vertices lie in a component of one of the given vertices.
+
+        Parameters
+        ----------
+        vertices : ndarray of shape (l,)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return np.isin(self.component, self.component[vertices])
+
+    def subgraph(self, keep: Bools) -> Graph:
+        """Restrict the graph to some vertices.
+
+        Parameters
+        ----------
+        keep : ndarray of bool, shape (n,)
+
+        Returns
+        -------
+        Graph
+        """
+        return self if keep.all() else Graph(self.weights[keep][:, keep])

@@ -1,0 +1,123 @@
+"""Exact nearest neighbours, found by index: a point's own place in the list is never assumed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import config_context
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+
+from siis._types import Features, Floats, Ints
+
+SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
+DIFFERENCE_BLOCK = 2**22  # numbers in one block of coordinate differences
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbors:
+    """The K nearest points of each query.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (n_queries, K)
+    distances : ndarray of shape (n_queries, K)
+        Euclidean distances, each from its own coordinate difference: equal points are at exactly 0.
+    """
+
+    indices: Ints
+    distances: Floats
+
+
+def prepare(X: Features, metric: str) -> Features:
+    """Map X to the space where the metric is the Euclidean distance.
+
+    The cosine metric is the Euclidean distance between rows of unit length,
+    ``||u - v||^2 = 2 (1 - cos(u, v))``: it orders neighbours as the cosine does.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+    metric : {"euclidean", "cosine"}
+
+    Returns
+    -------
+    array or csr_array of shape (n, d)
+    """
+    if metric == "euclidean":
+        return X
+    lengths = np.sqrt((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1))
+    empty = np.flatnonzero(np.asarray(lengths).ravel() == 0)
+    if empty.size:
+        raise ValueError(
+            "metric='cosine' needs rows that are not all zero; "
+            f"{empty.size} rows are, the first at index {empty[0]}. "
+            "Drop these examples or use metric='euclidean'."
+        )
+    unit: Features = normalize(X)
+    return sp.csr_array(unit) if sp.issparse(unit) else unit
+
+
+def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> Neighbors:
+    """Find the nearest points of each query, exactly.
+
+    Parameters
+    ----------
+    queries : array or csr_array of shape (n_queries, d)
+    points : array or csr_array of shape (n, d)
+    n_neighbors : int
+        K, at most n.
+
+    Returns
+    -------
+    Neighbors
+    """
+    if sp.issparse(points):
+        left, right = queries, points
+    else:  # the fast search expands ||a - b||^2, which loses digits far from the origin
+        center = points.mean(axis=0)
+        left, right = queries - center, points - center
+    with config_context(working_memory=SEARCH_MEMORY_MIB):
+        search = NearestNeighbors(n_neighbors=n_neighbors).fit(right)
+        indices = search.kneighbors(left, return_distance=False).astype(np.int64)
+    distances = _distances(queries, points, indices)
+    if not np.isfinite(distances).all():
+        raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
+    return Neighbors(indices, distances)
+
+
+def neighbors_within(points: Features, n_neighbors: int) -> Neighbors:
+    """Find the nearest other points of each point, exactly.
+
+    Parameters
+    ----------
+    points : array or csr_array of shape (n, d)
+    n_neighbors : int
+        K, at most n - 1.
+
+    Returns
+    -------
+    Neighbors
+    """
+    n = points.shape[0]
+    found = neighbors_between(points, points, n_neighbors + 1)
+    is_self = found.indices == np.arange(n)[:, None]
+    is_self[~is_self.any(axis=1), -1] = True  # crowded out by points at rounding distance: drop the farthest
+    shape = (n, n_neighbors)
+    return Neighbors(found.indices[~is_self].reshape(shape), found.distances[~is_self].reshape(shape))
+
+
+def _distances(queries: Features, points: Features, indices: Ints) -> Floats:
+    distances = np.empty(indices.shape)
+    with np.errstate(over="ignore"):
+        if sp.issparse(points):
+            for k in range(indices.shape[1]):
+                difference = (queries - points[indices[:, k]]).astype(np.float64)
+                distances[:, k] = np.sqrt(difference.multiply(difference).sum(axis=1))
+            return distances
+        step = max(1, DIFFERENCE_BLOCK // (indices.shape[1] * points.shape[1]))
+        for a in range(0, indices.shape[0], step):
+            block = points[indices[a : a + step]].astype(np.float64)
+            block -= queries[a : a + step, None, :]
+            distances[a : a + step] = np.sqrt(np.einsum("ikd,ikd->ik", block, block))
+    return distances

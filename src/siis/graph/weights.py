@@ -1,0 +1,50 @@
+"""Gaussian weights on the edges, and a bandwidth in units of the data."""
+
+import numpy as np
+
+from siis._types import Floats
+from siis.graph.neighbors import Neighbors
+
+UNDERFLOW = 1e-10  # a vertex whose largest weight is below this hangs on nothing
+
+
+def median_bandwidth(neighbors: Neighbors) -> float:
+    """Give the median distance between neighbours (copies at distance 0 do not count).
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+
+    Returns
+    -------
+    float
+        The median, or 1.0 where every distance is 0 (then every weight is 1, whatever the bandwidth).
+    """
+    positive = neighbors.distances[neighbors.distances > 0]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+def gaussian_weights(neighbors: Neighbors, bandwidth: float) -> Floats:
+    """Compute ``w_ij = exp(-||x_i - x_j||^2 / (2 xi^2))``.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+    bandwidth : float
+        xi.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+    """
+    if not (np.isfinite(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth must be a positive number or 'median'; found {bandwidth!r}")
+    weights: Floats = np.exp(-0.5 * (neighbors.distances / bandwidth) ** 2)
+    largest = weights.max(axis=1)
+    if np.median(largest) < UNDERFLOW:
+        raise ValueError(
+            f"bandwidth={bandwidth:g} is too small for these data: for most examples every neighbour's weight is "
+            f"below {UNDERFLOW:g}. The median distance between neighbours is {median_bandwidth(neighbors):.3g}; "
+            "use a bandwidth of that size, or bandwidth='median'."
+        )
+    return weights

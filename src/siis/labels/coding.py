@@ -1,0 +1,163 @@
+"""Given labels in any form -> classes and codes; classes -> label rows; soft labels -> distributions."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from siis._types import Floats, Ints
+
+UNLABELLED = -1
+LOOKS_UNLABELLED = ("-1", "nan")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCoding:
+    """Labels as numbers.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (c,)
+        The distinct labels, sorted.
+    codes : ndarray of shape (n,)
+        Index into ``classes``; -1 for unlabelled examples.
+    """
+
+    classes: np.ndarray[Any, Any]
+    codes: Ints
+
+
+def encode_labels(y: Any) -> LabelCoding:
+    """Read given labels.
+
+    Unlabelled is -1 among integers (NaN too among floats), and None, NaN or NA among strings and objects. Integers
+    that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be left.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+
+    Returns
+    -------
+    LabelCoding
+    """
+    values = column_or_1d(np.asarray(y), warn=True)
+    present = np.ones(values.shape, dtype=bool)
+    if values.dtype.kind == "O":
+        present = np.array([not _is_missing(v) for v in values], dtype=bool)
+        values = _plain(values, present)
+    if values.dtype.kind == "f":
+        present &= ~np.isnan(values)
+        given = values[present]
+        if np.isinf(given).any():
+            raise ValueError("y contains infinity; a label must be a class, and NaN marks an unlabelled example")
+        if (given != np.round(given)).any():
+            raise ValueError(
+                "Unknown label type: continuous. y must hold classes; found fractions. Round or bin them."
+            )
+    if values.dtype.kind in "iuf":
+        is_class = values != UNLABELLED
+        if present.any() and set(np.unique(values[present])) == {-1, 1}:
+            warnings.warn(
+                "y holds only -1 and +1: read as two classes, with every example labelled. If -1 means unlabelled, "
+                "there is only one class; name the classes 0, 1, ... or use strings.",
+                UserWarning,
+                stacklevel=3,
+            )
+        else:
+            present &= is_class
+    elif values.dtype.kind in "US":
+        doubtful = np.isin(values[present].astype(str), LOOKS_UNLABELLED)
+        if doubtful.any():
+            found = str(values[present][doubtful][0])
+            raise ValueError(
+                f"y holds the string {found!r} {np.count_nonzero(doubtful)} times; is it a class or unlabelled? "
+                "Mark unlabelled examples with None (in an array of dtype object), or rename the class."
+            )
+    elif values.dtype.kind not in "bO":
+        raise ValueError(f"Unknown label type: {values.dtype}. y must hold integers, strings or None.")
+    if not present.any():
+        raise ValueError(
+            f"y must hold at least one label; all {values.size} examples are unlabelled (-1, None, NaN or NA)"
+        )
+    classes, index = np.unique(values[present], return_inverse=True)
+    codes = np.full(values.shape, UNLABELLED, dtype=np.int64)
+    codes[present] = index
+    return LabelCoding(classes, codes)
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+    )
+
+
+def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
+    """Objects that are all numbers become numbers; strings stay objects; a mixture is refused."""
+    given = values[present]
+    if all(isinstance(v, str) for v in given):
+        doubtful = [v for v in given if v in LOOKS_UNLABELLED]
+        if doubtful:
+            encode_labels(np.array(doubtful))  # raises, with the remedy
+        return values
+    if all(isinstance(v, bool | np.bool_) for v in given):
+        return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)], dtype=object)
+    if all(isinstance(v, int | float | np.integer | np.floating) for v in given):
+        numbers = np.array([float(v) for v in given])
+        if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all():
+            plain = np.full(values.shape, UNLABELLED, dtype=np.int64)
+            plain[present] = numbers.astype(np.int64)
+            return plain
+        plain_floats = np.full(values.shape, np.nan)
+        plain_floats[present] = numbers
+        return plain_floats
+    kinds = sorted({type(v).__name__ for v in given})
+    raise ValueError(f"Unknown label type: a mixture of {', '.join(kinds)}. Use one type for all classes.")
+
+
+def label_rows(codes: Ints, n_classes: int) -> Floats:
+    """Write classes as rows of Y: one column of -1/+1 for two classes (the paper's eq. 4), else one-hot (eq. 5).
+
+    Parameters
+    ----------
+    codes : ndarray of shape (l,)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (l, 1) or (l, n_classes)
+    """
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return np.eye(n_classes)[codes]
+
+
+def distributions(F: Floats, n_classes: int) -> Floats:
+    """Turn soft labels into the nearest distributions, keeping their order.
+
+    Two classes: ((1 - f) / 2, (1 + f) / 2) with f cut to [-1, 1]. More: the Euclidean projection of each row to the
+    probability simplex.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, 1) or (n, n_classes)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Rows are non-negative and sum to 1.
+    """
+    if n_classes == 2:
+        p = (1 + np.clip(F[:, 0], -1.0, 1.0)) / 2
+        return np.column_stack([1 - p, p])
+    ordered = -np.sort(-F, axis=1)
+    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, n_classes + 1)
+    support = np.count_nonzero(ordered > excess, axis=1)
+    projected = np.maximum(F - excess[np.arange(F.shape[0]), support - 1][:, None], 0.0)
+    normalised: Floats = projected / projected.sum(axis=1, keepdims=True)
+    return normalised

@@ -1,0 +1,82 @@
+"""Constraints on an estimator's parameters, declared beside the class and checked at fit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What must hold of a parameter.
+
+    Attributes
+    ----------
+    holds : callable
+        Value -> bool.
+    text : str
+        The same in words: "a positive number".
+    """
+
+    holds: Callable[[Any], bool]
+    text: str
+
+    def __or__(self, other: "Rule") -> "Rule":
+        return Rule(lambda value: self.holds(value) or other.holds(value), f"{self.text} or {other.text}")
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(value))  # type: ignore[call-overload]
+
+
+def one_of(*choices: str) -> Rule:
+    """Allow one of some words."""
+    return Rule(
+        lambda value: isinstance(value, str) and value in choices, "one of " + ", ".join(repr(c) for c in choices)
+    )
+
+
+POSITIVE = Rule(lambda value: _is_number(value, Real) and value > 0, "a positive number")
+NON_NEGATIVE = Rule(lambda value: _is_number(value, Real) and value >= 0, "a non-negative number")
+COUNT = Rule(lambda value: _is_number(value, Integral) and value >= 1, "an integer of at least 1")
+LEVEL = Rule(lambda value: isinstance(value, bool) or (_is_number(value, Integral) and value >= 0), "0, 1 or 2")
+SEED = Rule(lambda value: value is None or (_is_number(value, Integral) and value >= 0), "None, an integer") | Rule(
+    lambda value: isinstance(value, np.random.RandomState | np.random.Generator), "a NumPy random generator"
+)
+
+
+def check_parameters(estimator: Any, rules: dict[str, Rule]) -> None:
+    """Raise ValueError for the first parameter that breaks its rule.
+
+    Parameters
+    ----------
+    estimator : object
+    rules : dict
+        Parameter name -> Rule.
+    """
+    for name, rule in rules.items():
+        value = getattr(estimator, name)
+        if not rule.holds(value):
+            raise ValueError(f"{name} of {type(estimator).__name__} must be {rule.text}; found {value!r}")
+
+
+def seed_of(random_state: Any) -> int:
+    """Turn a random_state into a seed: None is 0, a generator gives its next number.
+
+    Parameters
+    ----------
+    random_state : None, int, RandomState or Generator
+
+    Returns
+    -------
+    int
+    """
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return int(random_state)

@@ -1,0 +1,245 @@
+"""The convex program (M1): value, dual value and gap. The only place that says what "solved" means.
+
+minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from siis._types import BlockProduct, Floats, Ints, Sparse
+from siis.graph import Graph
+from siis.rows import project_rows, row_norms
+from siis.spectral import Basis
+
+SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """A feasible point of the dual program (M6).
+
+    Attributes
+    ----------
+    edges : ndarray of shape (E, c)
+        V1, rows of norm at most gamma.
+    labels : ndarray of shape (l, c)
+        V2, rows of norm at most alpha_i.
+    value : float
+        A lower bound on the optimum of (M1).
+    """
+
+    edges: Floats
+    labels: Floats
+    value: float
+
+
+NO_BOUND = DualPoint(np.zeros((0, 0)), np.zeros((0, 0)), -np.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The program (M1) on a graph whose components all hold a label.
+
+    Attributes
+    ----------
+    graph : Graph
+    basis : SmoothBasis or IdentityBasis
+        U and Sigma.
+    rows : ndarray of shape (l,)
+        The vertex of each label. A vertex may hold several.
+    Y : ndarray of shape (l, c)
+        The labels: one-hot, one column of -1/+1, or soft rows.
+    alpha : ndarray of shape (l,)
+        The weight of each label, positive.
+    beta : float
+        Weight of the energy, non-negative.
+    gamma : float
+        Weight of the graph trend filter, non-negative (1 in the paper).
+    """
+
+    graph: Graph
+    basis: Basis
+    rows: Ints
+    Y: Floats
+    alpha: Floats
+    beta: float
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        n, _ = self.basis.shape
+        rows = np.asarray(self.rows, dtype=np.int64)
+        Y = np.asarray(self.Y, dtype=np.float64)
+        if n != self.graph.n_vertices:
+            raise ValueError(
+                f"basis and graph must agree; the basis has {n} rows for {self.graph.n_vertices} vertices"
+            )
+        if rows.ndim != 1 or rows.size == 0 or rows.min() < 0 or rows.max() >= n:
+            raise ValueError(f"rows must name at least one vertex between 0 and {n - 1}; found {rows!r}")
+        if Y.ndim != 2 or Y.shape[0] != rows.size or not np.isfinite(Y).all():
+            raise ValueError(f"Y must be finite with one row for each of {rows.size} labels; found shape {Y.shape}")
+        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), rows.shape)
+        if not (np.isfinite(alpha).all() and (alpha > 0).all()):
+            raise ValueError(f"alpha must be positive and finite; found {alpha.min()} to {alpha.max()}")
+        for name, weight in (("beta", self.beta), ("gamma", self.gamma)):
+            if not (np.isfinite(weight) and weight >= 0):
+                raise ValueError(f"{name} must be non-negative and finite; found {weight}")
+        if self.gamma == 0 and self.beta == 0:
+            raise ValueError(
+                "gamma and beta must not both be 0: nothing would join unlabelled examples to labelled ones"
+            )
+        unlabelled = np.count_nonzero(np.bincount(self.graph.component[rows], minlength=self.graph.n_components) == 0)
+        if unlabelled:
+            raise ValueError(
+                f"every connected component must hold a label; {unlabelled} hold none. "
+                "Restrict the graph to graph.reached_from(rows)."
+            )
+        if self.basis.n_null != self.graph.n_components:
+            raise ValueError(
+                f"the basis must hold the constants of all {self.graph.n_components} connected components; it holds "
+                f"{self.basis.n_null}. Use at least {self.graph.n_components} components of the basis."
+            )
+        for name, value in (("rows", rows), ("Y", Y), ("alpha", alpha)):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def P(self) -> Sparse:
+        """Incidence matrix, shape (E, n); without rows where gamma = 0, since then no edge has a say."""
+        return self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.n_vertices))
+
+    @cached_property
+    def PT(self) -> Sparse:
+        """P', shape (n, E)."""
+        return sp.csr_array(self.P.T)
+
+    @cached_property
+    def J(self) -> Sparse:
+        """Picks the labelled vertices, shape (l, n)."""
+        n_labels = self.rows.size
+        return sp.csr_array((np.ones(n_labels), (np.arange(n_labels), self.rows)), (n_labels, self.graph.n_vertices))
+
+    @cached_property
+    def JT(self) -> Sparse:
+        """J', shape (n, l)."""
+        return sp.csr_array(self.J.T)
+
+    @cached_property
+    def value_at_zero(self) -> float:
+        """The value of (M1) at A = 0: the scale of the problem."""
+        return float(self.alpha @ row_norms(self.Y))
+
+    def value(self, A: Floats) -> float:
+        """Compute the objective of (M1).
+
+        Parameters
+        ----------
+        A : ndarray of shape (m, c)
+
+        Returns
+        -------
+        float
+        """
+        F = self.basis.synthesize(A)
+        return self.value_of(row_norms(self.P @ F), row_norms(self.J @ F - self.Y), A)
+
+    def value_of(self, edge_norms: Floats, label_norms: Floats, A: Floats) -> float:
+        """Compute the objective of (M1) from the row norms of P U A and J U A - Y.
+
+        Parameters
+        ----------
+        edge_norms : ndarray of shape (E,)
+        label_norms : ndarray of shape (l,)
+        A : ndarray of shape (m, c)
+
+        Returns
+        -------
+        float
+        """
+        return float(self.gamma * edge_norms.sum() + self.alpha @ label_norms + self.beta * self.basis.energy(A))
+
+    def dual_point(self, V1: Floats, V2: Floats) -> DualPoint:
+        """Make any multipliers a feasible point of the dual (M6), and value it.
+
+        Rows go to their balls; then the equalities R_k = 0 where beta lambda_k = 0, R = U'(P' V1 + J' V2), are
+        restored, and the point is scaled back into the balls by the factor that gives the best bound.
+
+        Parameters
+        ----------
+        V1 : ndarray of shape (E, c)
+        V2 : ndarray of shape (l, c)
+
+        Returns
+        -------
+        DualPoint
+        """
+        V1, V2 = project_rows(V1, self.gamma), project_rows(V2, self.alpha)
+        if self.beta > 0:  # only the constants of the components: P annihilates them, so V2 alone must balance
+            component = self.graph.component[self.rows]
+            n_groups = self.graph.n_components
+            excess = np.stack([np.bincount(component, v, n_groups) for v in V2.T], axis=1)
+            weight = np.bincount(component, self.alpha, n_groups)
+            V2 = V2 - self.alpha[:, None] * (excess / weight[:, None])[component]
+            R = self.basis.analyze(self.PT @ V1 + self.JT @ V2)
+            quadratic = self.basis.energy_conjugate(R) / self.beta
+        else:  # R = 0 in full
+            R = self.basis.analyze(self.PT @ V1 + self.JT @ V2)
+            correction = self.basis.synthesize(self._solve_gram(R))
+            V1, V2 = V1 - self.P @ correction, V2 - self.J @ correction
+            quadratic = 0.0
+        room = min(_room(V1, self.gamma), _room(V2, self.alpha))
+        linear = -float(np.sum(V2 * self.Y))
+        best = max(linear, 0.0) / (2 * quadratic) if quadratic > 0 else np.inf
+        s = min(1.0, room, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
+        return DualPoint(s * V1, s * V2, s * linear - s * s * quadratic)  # (M6)
+
+    def relative_gap(self, primal: float, dual: float) -> float:
+        """Compute (primal - dual) / primal (M7), the optimum counting as at least 1e-6 of the value at A = 0.
+
+        Parameters
+        ----------
+        primal, dual : float
+
+        Returns
+        -------
+        float
+            Non-negative; it bounds how far, relatively, the value is from the optimum.
+        """
+        return max(primal - dual, 0.0) / max(primal, SMALLEST_SCALE * self.value_at_zero, 1e-300)
+
+    @cached_property
+    def _solve_gram(self) -> BlockProduct:
+        """Solve with U'(P'P + J'J)U."""
+        return solver(self.basis.compress(self.PT @ self.P + self.JT @ self.J))
+
+
+def solver(M: Any) -> BlockProduct:
+    """Factorise a symmetric positive definite matrix, dense or sparse, once for many right-hand sides.
+
+    Parameters
+    ----------
+    M : ndarray or csr_array of shape (m, m)
+
+    Returns
+    -------
+    callable
+        Block of shape (m, c) -> M^-1 block.
+    """
+    if sp.issparse(M):
+        factor = splu(
+            sp.csc_array(M), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+        return lambda block: factor.solve(np.ascontiguousarray(block))
+    cholesky = sl.cho_factor((M + M.T) / 2, check_finite=False)
+    return lambda block: sl.cho_solve(cholesky, block, check_finite=False)
+
+
+def _room(V: Floats, radius: Floats | float) -> float:
+    """The largest factor that keeps every row of V in its ball."""
+    norms = row_norms(V)
+    held = norms > 0
+    return float(np.min(np.broadcast_to(radius, norms.shape)[held] / norms[held], initial=np.inf))

@@ -1,0 +1,144 @@
+"""The space in which soft labels live: F = U A."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from siis._types import BlockProduct, Bools, Floats, Ints, Sparse
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothBasis:
+    """The smoothest eigenvectors of a graph's Laplacian.
+
+    ``laplacian="unnormalized"``: L U = U Sigma with U'U = I (the paper's).
+    ``laplacian="normalized"``: L U = D U Sigma with U' (D / d) U = I, d the mean degree. Sigma holds eigenvalues of
+    I - D^-1/2 W D^-1/2, and U = (D / d)^-1/2 times its eigenvectors, so that constants stay in the span of U.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n, m)
+        U.
+    values : ndarray of shape (m,)
+        The diagonal of Sigma, ascending; exactly 0 for the first ``n_null``.
+    laplacian : {"unnormalized", "normalized"}
+    n_null : int
+        How many vectors are constant on a connected component and zero elsewhere.
+    residuals : ndarray of shape (m,)
+        ||S v - lambda v|| of each unit eigenvector v of the symmetric matrix S = L or I - D^-1/2 W D^-1/2.
+    method : str
+        How the vectors were found: "components", "dense", "shift-invert" or "chebyshev".
+    completeness : str
+        How it was checked that no eigenvalue below the last one is missing: "components", "dense", "inertia" or
+        "probe".
+    """
+
+    vectors: Floats
+    values: Floats
+    laplacian: str
+    n_null: int
+    residuals: Floats
+    method: str
+    completeness: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m)."""
+        return self.vectors.shape[0], self.vectors.shape[1]
+
+    def synthesize(self, A: Floats) -> Floats:
+        """F = U A, shape (n, c)."""
+        return self.vectors @ A
+
+    def analyze(self, F: Floats) -> Floats:
+        """U' F, shape (m, c)."""
+        return self.vectors.T @ F
+
+    def energy(self, A: Floats) -> float:
+        """tr(A' Sigma A)."""
+        return float(np.einsum("k,kj,kj->", self.values, A, A))
+
+    def energy_conjugate(self, R: Floats) -> float:
+        """Sum of ||R_k||^2 / (4 lambda_k) over the modes with lambda_k > 0."""
+        rough = slice(self.n_null, None)
+        return float(np.sum(np.einsum("kj,kj->k", R[rough], R[rough]) / (4 * self.values[rough])))
+
+    def energy_matrix(self) -> Floats:
+        """Sigma, shape (m, m)."""
+        return np.diag(self.values)
+
+    def compress(self, S: Sparse) -> Floats:
+        """U' S U, shape (m, m), by a sparse product: no array larger than U."""
+        compressed: Floats = self.vectors.T @ (S @ self.vectors)
+        return compressed
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityBasis:
+    """U = I and Sigma = L: soft labels are free, their energy is tr(F' L F).
+
+    Attributes
+    ----------
+    laplacian_matrix : csr_array of shape (n, n)
+        L.
+    component : ndarray of shape (n,)
+        The connected component of each vertex.
+    """
+
+    laplacian_matrix: Sparse
+    component: Ints
+
+    @property
+    def n_null(self) -> int:
+        """Dimension of the null space of L: the number of components."""
+        return int(self.component.max()) + 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return self.laplacian_matrix.shape[0], self.laplacian_matrix.shape[0]
+
+    def synthesize(self, A: Floats) -> Floats:
+        """F = A, shape (n, c)."""
+        return A
+
+    def analyze(self, F: Floats) -> Floats:
+        """A = F, shape (n, c)."""
+        return F
+
+    def energy(self, A: Floats) -> float:
+        """tr(A' L A)."""
+        return float(np.sum(A * (self.laplacian_matrix @ A)))
+
+    def energy_conjugate(self, R: Floats) -> float:
+        """tr(R' L^+ R) / 4, for R whose columns sum to zero on each component."""
+        free = self._free
+        return float(np.sum(R[free] * self._grounded_solve(R[free]))) / 4 if free.any() else 0.0
+
+    @cached_property
+    def _free(self) -> Bools:
+        """All vertices but one of each component, whose potential is set to 0."""
+        free = np.ones(self.component.size, dtype=bool)
+        free[np.unique(self.component, return_index=True)[1]] = False
+        return free
+
+    @cached_property
+    def _grounded_solve(self) -> BlockProduct:
+        solve: BlockProduct = splu(sp.csc_array(self.laplacian_matrix[self._free][:, self._free])).solve
+        return solve
+
+    def energy_matrix(self) -> Sparse:
+        """L, shape (n, n)."""
+        return self.laplacian_matrix
+
+    def compress(self, S: Sparse) -> Sparse:
+        """S itself."""
+        return S
+
+
+Basis = SmoothBasis | IdentityBasis

@@ -1,0 +1,243 @@
+"""Graph -> SmoothBasis: complete, with checked residuals, by the method that suits the graph."""
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, eigsh
+
+from siis._types import BlockProduct, Floats, Sparse
+from siis.graph import Graph
+from siis.spectral.basis import IdentityBasis, SmoothBasis
+from siis.spectral.factor import THIN, count_below, envelope_share, factorize
+from siis.spectral.subspace import Filter, RitzPairs, lowest_eigenpairs, rayleigh_ritz
+
+RESIDUAL = 1e-8  # times the upper bound of the spectrum
+PROBES = 8  # fresh random vectors in the completeness check without a factorisation
+PROBE_SWEEPS = 4
+ROUNDS = 50  # of Lanczos in shift-invert, each outside what the others found
+METHODS = ("auto", "dense", "shift-invert", "chebyshev")
+
+
+def identity_basis(graph: Graph) -> IdentityBasis:
+    """Give the basis U = I with Sigma = L (the paper's ablation).
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    IdentityBasis
+    """
+    return IdentityBasis(graph.laplacian, graph.component)
+
+
+def smooth_basis(
+    graph: Graph,
+    n_components: int,
+    laplacian: str = "unnormalized",
+    random_state: int = 0,
+    method: str = "auto",
+) -> SmoothBasis:
+    """Compute the smoothest eigenvectors of a graph's Laplacian, missing none.
+
+    Eigenvalue 0 belongs to the connected components: its vectors are written down. The others come from a block
+    method that cannot skip a copy of a repeated eigenvalue, and the count is then checked.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_components : int
+        m; at most n vectors are returned.
+    laplacian : {"unnormalized", "normalized"}
+    random_state : int
+        Seed of the start block.
+    method : {"auto", "dense", "shift-invert", "chebyshev"}
+        "auto": dense where the block would be half of the matrix anyway, shift-invert where a factor stays thin,
+        otherwise Chebyshev (no factorisation).
+
+    Returns
+    -------
+    SmoothBasis
+    """
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1; found {n_components}")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}; found {method!r}")
+    n = graph.n_vertices
+    m = min(n_components, n)
+    scale = _vertex_scale(graph, laplacian)
+    S = sp.csr_array(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale))
+    null = _null_vectors(graph, scale)
+    n_null = min(m, null.shape[1])
+    n_rest = m - n_null
+    block = min(n - null.shape[1], n_rest + max(8, n_rest // 5))
+    high = _upper_bound(graph, laplacian)
+
+    if n_rest == 0:
+        found, check, method = None, "components", "components"
+    else:
+        if method == "auto":
+            method = _choose(S, block)
+        start = np.random.default_rng(random_state).standard_normal((n, block))
+        tol = RESIDUAL * high
+        if method == "dense":
+            found, check = _dense(S, null, n_rest), "dense"
+        elif method == "shift-invert":
+            found, check = _shift_invert(S, null, start, n_rest, high, tol)
+        else:
+            found, check = _chebyshev(S, null, start, n_rest, high, tol)
+
+    V = null[:, :n_null].toarray()
+    values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0)
+    if found is not None:
+        V = np.hstack([V, _fix_signs(found.vectors[:, :n_rest])])
+        values = np.concatenate([values, found.values[:n_rest]])
+        residuals = np.concatenate([residuals, found.residuals[:n_rest]])
+    mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
+    U = V * (scale * mean)[:, None]
+    return SmoothBasis(U, values, laplacian, n_null, residuals, method, check)
+
+
+def _vertex_scale(graph: Graph, laplacian: str) -> Floats:
+    """S = diag(scale) L diag(scale): ones, or D^-1/2 (1 where the degree is 0)."""
+    if laplacian == "unnormalized":
+        return np.ones(graph.n_vertices)
+    if laplacian == "normalized":
+        return 1 / np.sqrt(np.where(graph.degrees > 0, graph.degrees, 1.0))
+    raise ValueError(f"laplacian must be 'unnormalized' or 'normalized'; found {laplacian!r}")
+
+
+def _null_vectors(graph: Graph, scale: Floats) -> Sparse:
+    """Orthonormal null vectors of S, one a component, the largest component first: shape (n, n_components)."""
+    n, k = graph.n_vertices, graph.n_components
+    sizes = np.bincount(graph.component, minlength=k)
+    order = np.empty(k, dtype=np.int64)
+    order[np.argsort(-sizes, kind="stable")] = np.arange(k)
+    column = order[graph.component]
+    norm = np.sqrt(np.bincount(column, weights=1 / scale**2, minlength=k))
+    entries = 1 / (scale * norm[column])
+    return sp.csr_array((entries, (np.arange(n), column)), shape=(n, k))
+
+
+def _upper_bound(graph: Graph, laplacian: str) -> float:
+    """Bound the spectrum: 2 (normalized), or the largest d_i + d_j over the edges (Anderson and Morley)."""
+    if laplacian == "normalized":
+        return 2.0
+    rows = np.repeat(np.arange(graph.n_vertices), np.diff(graph.weights.indptr))
+    return float((graph.degrees[rows] + graph.degrees[graph.weights.indices]).max(initial=1e-300))
+
+
+def _choose(S: Sparse, block: int) -> str:
+    if S.shape[0] <= 2 * (block + 1):
+        return "dense"
+    return "shift-invert" if envelope_share(S) <= THIN else "chebyshev"
+
+
+def _lift_null(S: Sparse, null: Sparse, high: float) -> BlockProduct:
+    """S with its null space moved to the top of the spectrum, where the filter leaves it alone."""
+    transposed = sp.csr_array(null.T)
+
+    def multiply(X: Floats) -> Floats:
+        Y: Floats = S @ X
+        Y += null @ (high * (transposed @ X))
+        return Y
+
+    return multiply
+
+
+def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
+    k = null.shape[1]
+    values, vectors = sl.eigh(S.toarray(), subset_by_index=[0, min(k + n_wanted, S.shape[0]) - 1])
+    vectors = vectors[:, k:] - null @ (null.T @ vectors[:, k:])
+    vectors /= np.linalg.norm(vectors, axis=0)
+    values = np.maximum(values[k:], 0.0)
+    return RitzPairs(values, vectors, np.linalg.norm(S @ vectors - vectors * values, axis=0), 0)
+
+
+def _chebyshev(
+    S: Sparse, null: Sparse, start: Floats, n_wanted: int, high: float, tol: float
+) -> tuple[RitzPairs, str]:
+    plain = Filter(_lift_null(S, null, high), 0.0, high)
+    pairs = lowest_eigenpairs(plain, start, n_wanted, tol)
+    _probe(plain, null, pairs, n_wanted, tol)
+    return pairs, "probe"
+
+
+def _shift_invert(
+    S: Sparse, null: Sparse, start: Floats, n_wanted: int, high: float, tol: float
+) -> tuple[RitzPairs, str]:
+    """Lanczos on (S + shift I)^-1, again and again outside what is known, until the inertia says that none is left.
+
+    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck.
+    """
+    multiply = _lift_null(S, null, high)
+    factor = factorize(S, high * max(n_wanted / S.shape[0], 1e-5) ** 2 / 4)
+    known, missing = start[:, :0], start.shape[1]
+    for round_ in range(ROUNDS):
+        fresh = _lanczos(factor, null, known, start[:, round_ % start.shape[1]], missing)
+        pairs = rayleigh_ritz(multiply, np.hstack([known, fresh]), round_)
+        known = pairs.vectors[:, : start.shape[1]]
+        if known.shape[1] < n_wanted:
+            missing = n_wanted - known.shape[1]
+            continue
+        below = np.concatenate([[0.0], pairs.values[:n_wanted]])
+        gaps = np.flatnonzero(np.diff(below) > 100 * tol)
+        count = None
+        if gaps.size:  # count in the last clear gap: how many eigenvalues lie below it is known
+            last = int(gaps[-1])
+            count = count_below(S, (below[last] + below[last + 1]) / 2)
+        if count is None:
+            _probe(Filter(multiply, 0.0, high), null, pairs, n_wanted, tol)
+            return pairs, "probe"
+        missing = count - null.shape[1] - last
+        if missing == 0:
+            return pairs, "inertia"
+    raise RuntimeError(_incomplete(f"{missing} were not found in {ROUNDS} rounds"))
+
+
+def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted: int) -> Floats:
+    """Give eigenvectors for the largest eigenvalues of the inverse, outside ``null`` and ``known``."""
+
+    def outside(x: Floats) -> Floats:
+        x = x - null @ (null.T @ x)
+        return x - known @ (known.T @ x)
+
+    n = v0.size
+    inverse = LinearOperator((n, n), matvec=lambda x: outside(factor.solve(outside(x.ravel()))), dtype=np.float64)
+    n_wanted = min(n_wanted, n - null.shape[1] - known.shape[1])
+    try:
+        vectors = eigsh(inverse, k=n_wanted, which="LA", v0=outside(v0))[1]
+    except ArpackNoConvergence as stopped:  # what did converge counts; the inertia asks for the rest
+        vectors = stopped.eigenvectors
+    return outside(np.asarray(vectors, dtype=np.float64))
+
+
+def _probe(filter_: Filter, null: Sparse, pairs: RitzPairs, n_wanted: int, tol: float) -> None:
+    """Look for an eigenvalue below the last found one in fresh random vectors outside the basis."""
+    known, last = pairs.vectors[:, :n_wanted], pairs.values[n_wanted - 1]
+    n_probes = min(PROBES, known.shape[0] - null.shape[1] - n_wanted)
+    if n_probes < 1:
+        return
+
+    def outside(X: Floats) -> Floats:
+        X = X - null @ (null.T @ X)
+        return X - known @ (known.T @ X)
+
+    probes = outside(np.random.default_rng(pairs.sweeps).standard_normal((known.shape[0], n_probes)))
+    for sweep in range(PROBE_SWEEPS):
+        probes = outside(filter_.sweep(probes, 0.99 * last, last))
+        found = rayleigh_ritz(filter_.multiply, probes, sweep)
+        probes = found.vectors
+    if found.values[0] < last - 100 * tol:
+        raise RuntimeError(_incomplete(f"one at or below {found.values[0]:.6g}, the last found is {last:.6g}"))
+
+
+def _incomplete(what: str) -> str:
+    return f"the basis misses eigenvalues: {what}. Use another random_state, and please report this graph."
+
+
+def _fix_signs(V: Floats) -> Floats:
+    """Make the entry of largest magnitude of each column positive."""
+    largest = V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])]
+    return V * np.where(largest < 0, -1.0, 1.0)

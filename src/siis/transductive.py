@@ -1,0 +1,285 @@
+"""What classifiers on a neighbourhood graph share: examples to graph, labels to vertices, answers to examples."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+
+from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.graph import (
+    Graph,
+    distinct_rows,
+    gaussian_weights,
+    median_bandwidth,
+    neighbors_between,
+    neighbors_within,
+    prepare,
+)
+from siis.labels import Supervision, distributions, encode_labels, gather
+from siis.parameters import COUNT, LEVEL, POSITIVE, Rule, check_parameters, one_of
+from siis.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """Examples placed on a graph.
+
+    Attributes
+    ----------
+    graph : Graph
+    vertex : ndarray of shape (n,)
+        The vertex of each example; -1 where it has none.
+    points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
+    bandwidth : float
+    """
+
+    graph: Graph
+    vertex: Ints
+    points: Features | None
+    bandwidth: float
+
+
+class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
+    """Base of the classifiers: subclasses turn a graph and label terms into soft labels, ``_soft_labels``."""
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_neighbors": COUNT,
+        "bandwidth": POSITIVE | one_of("median"),
+        "metric": one_of("euclidean", "cosine", "precomputed"),
+        "graph": one_of("union", "mutual"),
+        "verbose": LEVEL,
+    }
+    n_neighbors: int
+    bandwidth: float | str
+    metric: str
+    graph: str
+    verbose: int
+
+    @abstractmethod
+    def _soft_labels(
+        self, graph: Graph, given: Supervision, n_classes: int, progress: Progress
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Solve on a graph whose components all hold a label.
+
+        Parameters
+        ----------
+        graph : Graph
+        given : Supervision
+        n_classes : int
+        progress : Progress
+
+        Returns
+        -------
+        F : ndarray of shape (n_vertices, 1) or (n_vertices, n_classes)
+            One column with values in -1..1 for two classes.
+        attributes : dict
+            What the fitted estimator shows besides.
+        """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Classify all examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
+            NumPy, SciPy sparse, pandas or polars.
+        y : array-like of shape (n,)
+            Given labels. Unlabelled: -1 among integers; None, NaN or NA among strings and objects.
+        sample_weight : array-like of shape (n,), optional
+            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
+            weight 0 as absent. Weights of unlabelled examples have no effect.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._rules)
+        progress = Progress(int(self.verbose))
+        X = self._validated(X, reset=True)
+        classes, codes, weights = _supervision(X, y, sample_weight)
+        used, absent = (codes >= 0) & (weights > 0), (codes >= 0) & (weights == 0)
+        with progress.stage("graph"):
+            placed = self._embed(X, absent)
+        given = gather(placed.vertex[used], codes[used], weights[used], classes.size)
+        prior = np.bincount(given.codes, given.weights, classes.size) / given.weights.sum()
+        reached = placed.graph.reached_from(given.rows)
+        core = placed.graph.subgraph(reached)
+        inner = Supervision((np.cumsum(reached) - 1)[given.rows], given.codes, given.weights)
+        F, attributes = self._soft_labels(core, inner, classes.size, progress)
+
+        answers = np.tile(prior, (placed.graph.n_vertices, 1))
+        answers[reached] = distributions(F, classes.size)
+        self.classes_ = classes
+        self.graph_, self.vertex_ = placed.graph, placed.vertex
+        self.bandwidth_ = placed.bandwidth
+        self._points, self._answers, self._reached, self._prior = placed.points, answers, reached, prior
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        self._answer_training_examples(X)
+        winners = np.argmax(answers[placed.vertex[self.is_reached_ & (placed.vertex >= 0)]], axis=1)
+        self.largest_class_share_ = float(np.bincount(winners).max() / winners.size)
+        self.largest_given_share_ = float(prior.max())
+        self._warn(winners)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give the label distributions of examples, through their neighbours among the training examples.
+
+        A training example gets its own answer, ``label_distributions_``. Another one gets the mean of its nearest
+        training examples' distributions, weighted as edges of the graph would be.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, d)
+            With ``metric="precomputed"``: weights between new and training examples, shape (n_new, n).
+
+        Returns
+        -------
+        ndarray of shape (n_new, c)
+            Rows sum to 1; columns as in ``classes_``.
+        """
+        check_is_fitted(self)
+        return self._inductive(self._validated(X, reset=False))[0]
+
+    def predict(self, X: Any) -> Any:
+        """Give the classes of examples: the largest entry of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, d)
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+        """
+        winners = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[winners]
+
+    def _validated(self, X: Any, reset: bool) -> Features:
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return sp.csr_array(X) if sp.issparse(X) else X
+
+    def _embed(self, X: Features, absent: Bools) -> Embedded:
+        n = X.shape[0]
+        if self.metric == "precomputed":
+            return Embedded(Graph(sp.csr_array(X)), np.arange(n), None, float("nan"))
+        distinct = distinct_rows(X[~absent])
+        vertex = np.full(n, -1, dtype=np.int64)
+        vertex[~absent] = distinct.vertex
+        points = prepare(distinct.X, self.metric)
+        n_vertices = points.shape[0]
+        n_neighbors = min(self.n_neighbors, n_vertices - 1)
+        if n_neighbors < self.n_neighbors:
+            warnings.warn(
+                f"n_neighbors={self.n_neighbors} but there are only {n_vertices} distinct examples: "
+                "each is joined to all others",
+                UserWarning,
+                stacklevel=3,
+            )
+        if n_neighbors == 0:
+            return Embedded(Graph(sp.csr_array((1, 1))), vertex, points, 1.0)
+        neighbors = neighbors_within(points, n_neighbors)
+        bandwidth = median_bandwidth(neighbors) if self.bandwidth == "median" else float(self.bandwidth)
+        graph = Graph.from_neighbors(neighbors, gaussian_weights(neighbors, bandwidth), self.graph)
+        return Embedded(graph, vertex, points, bandwidth)
+
+    def _answer_training_examples(self, X: Features) -> None:
+        """Set the transductive answers: each example's vertex's, or its neighbours' where it has none."""
+        on_graph = self.vertex_ >= 0
+        self.label_distributions_ = self._answers[self.vertex_]
+        self.is_reached_ = self._reached[self.vertex_]
+        if not on_graph.all():
+            self.label_distributions_[~on_graph], self.is_reached_[~on_graph] = self._inductive(X[~on_graph])
+        self.transduction_ = self.classes_[np.argmax(self.label_distributions_, axis=1)]
+
+    def _inductive(self, X: Features) -> tuple[Floats, Bools]:
+        """Distributions of examples, and whether a neighbour that a label reaches speaks for each."""
+        if self.metric == "precomputed":
+            W = sp.csr_array(X)
+            if W.shape == self.graph_.weights.shape and abs(W - self.graph_.weights).max() == 0:
+                return self._answers.copy(), self._reached.copy()
+            if (W.data < 0).any():
+                raise ValueError(f"weights must be non-negative; the smallest is {W.data.min():.3g}")
+            weights = sp.csr_array(W @ sp.diags_array(self._reached.astype(np.float64)))
+        else:
+            weights = self._new_weights(X)
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        known = total > 0
+        answers = np.tile(self._prior, (X.shape[0], 1))
+        answers[known] = (weights[known] @ self._answers) / total[known][:, None]
+        return answers, known
+
+    def _new_weights(self, X: Features) -> Sparse:
+        """Weights between examples and vertices, relative to the nearest one; 1 at an equal vertex, then alone."""
+        assert self._points is not None
+        if sp.issparse(self._points):
+            X = sp.csr_array(X)
+        elif sp.issparse(X):
+            X = X.toarray()
+        k = min(self.n_neighbors, self.graph_.n_vertices)
+        found = neighbors_between(prepare(X, self.metric), self._points, k)
+        nearest = found.distances.min(axis=1, keepdims=True)
+        weights = np.exp((nearest**2 - found.distances**2) / (2 * self.bandwidth_**2))
+        is_own = found.distances == 0
+        own = is_own.any(axis=1)
+        weights[own] = is_own[own]
+        weights[~own] *= self._reached[found.indices[~own]]
+        indptr = np.arange(0, found.indices.size + 1, k)
+        shape = (X.shape[0], self.graph_.n_vertices)
+        return sp.csr_array((weights.ravel(), found.indices.ravel(), indptr), shape=shape)
+
+    def _warn(self, winners: Ints) -> None:
+        n_lost = np.count_nonzero(~self.is_reached_)
+        if n_lost:
+            warnings.warn(
+                f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
+                "there and the distribution is that of the given labels. Raise n_neighbors or label one of them.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if self.classes_.size > 1 and np.unique(winners).size == 1:
+            warnings.warn(
+                f"every example was given the class {self.classes_[winners[0]]}, although {self.classes_.size} "
+                "classes were given: the graph outweighs the labels. Raise alpha (or lower beta).",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _supervision(X: Features, y: Any, sample_weight: Any) -> tuple[Any, Ints, Floats]:
+    """Read labels and weights; classes without any positive weight are no classes."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    coding = encode_labels(y)
+    check_consistent_length(X, coding.codes)
+    n = X.shape[0]
+    if sample_weight is None:
+        return coding.classes, coding.codes, np.ones(n)
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},); found {weights.shape}")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must be non-negative; the smallest is {weights.min():.3g}")
+    labelled = coding.codes >= 0
+    kept = np.unique(coding.codes[labelled & (weights > 0)])
+    if kept.size == 0:
+        raise ValueError(
+            "sample_weight must be positive for at least one labelled example; all weights are zero there"
+        )
+    codes = np.full(n, -1, dtype=np.int64)
+    codes[labelled] = np.searchsorted(kept, coding.codes[labelled])  # weight 0 keeps any code: it is not used
+    return coding.classes[kept], codes, weights
