@@ -1,7 +1,24 @@
 """Classify many examples from few, partly wrong labels, and prove how good the answer is."""
 
-from siis.classifier import SIISClassifier
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from siis.classifier import SIISClassifier
 
 __version__ = "0.1.0"
 
 __all__ = ["SIISClassifier", "__version__"]
+
+_HOMES = {"SIISClassifier": "siis.classifier"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: `import siis` itself costs nothing."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'siis' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

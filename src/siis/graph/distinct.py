@@ -1,7 +1,7 @@
 """Equal examples are one vertex: find the distinct rows of X, in an order that X's order does not touch."""
 
 from dataclasses import dataclass
-from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,8 +29,9 @@ def distinct_rows(X: Features) -> DistinctRows:
     """Merge equal rows of X.
 
     Examples that are equal carry one answer, so they share one vertex; copies would otherwise fill each
-    other's neighbour lists and cut themselves off from everyone else. The vertices are ordered by a digest of
-    their content: whoever permutes the examples gets the same graph, in the same order.
+    other's neighbour lists and cut themselves off from everyone else. The vertices are ordered by their content:
+    whoever permutes the examples, or scales X, gets the same graph in the same order, ties between neighbours
+    included.
 
     Parameters
     ----------
@@ -40,23 +41,24 @@ def distinct_rows(X: Features) -> DistinctRows:
     -------
     DistinctRows
     """
-    digests = np.array(_sparse_digests(X) if sp.issparse(X) else _dense_digests(X), dtype="S16")
-    _, first, vertex = np.unique(digests, return_index=True, return_inverse=True)
-    return DistinctRows(X[first], vertex.astype(np.int64))
+    keys = _sparse_keys(X) if sp.issparse(X) else _dense_keys(X)
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    starts = [True] + [keys[a] != keys[b] for a, b in pairwise(order)]
+    vertex = np.empty(len(keys), dtype=np.int64)
+    vertex[order] = np.cumsum(starts) - 1
+    return DistinctRows(X[np.asarray(order)[starts]], vertex)
 
 
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()
+def _dense_keys(X: Features) -> list[bytes]:
+    """Bytes of each row, most significant first: positive factors keep their order."""
+    return [(row + 0.0).astype(">f8").tobytes() for row in X]  # + 0.0: -0.0 equals 0.0
 
 
-def _dense_digests(X: Features) -> list[bytes]:
-    return [_digest((row + 0.0).tobytes()) for row in X]  # + 0.0: -0.0 equals 0.0
-
-
-def _sparse_digests(X: Features) -> list[bytes]:
+def _sparse_keys(X: Features) -> list[bytes]:
     X = sp.csr_array(X, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
-    cuts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-    indices = X.indices.astype(np.int64)
-    return [_digest(indices[a:b].tobytes() + X.data[a:b].tobytes()) for a, b in cuts]
+    indices, data = X.indices.astype(">i8"), X.data.astype(">f8")
+    counts = np.diff(X.indptr).astype(">i8")
+    cuts = enumerate(pairwise(X.indptr))
+    return [counts[i].tobytes() + indices[a:b].tobytes() + data[a:b].tobytes() for i, (a, b) in cuts]

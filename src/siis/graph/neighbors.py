@@ -10,6 +10,7 @@ from sklearn.preprocessing import normalize
 
 from siis._types import Features, Floats, Ints
 
+SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
 DIFFERENCE_BLOCK = 2**22  # numbers in one block of coordinate differences
 
@@ -72,18 +73,8 @@ def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> 
     -------
     Neighbors
     """
-    if sp.issparse(points):
-        left, right = queries, points
-    else:  # the fast search expands ||a - b||^2, which loses digits far from the origin
-        center = points.mean(axis=0)
-        left, right = queries - center, points - center
-    with config_context(working_memory=SEARCH_MEMORY_MIB):
-        search = NearestNeighbors(n_neighbors=n_neighbors).fit(right)
-        indices = search.kneighbors(left, return_distance=False).astype(np.int64)
-    distances = _distances(queries, points, indices)
-    if not np.isfinite(distances).all():
-        raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
-    return Neighbors(indices, distances)
+    found = _ranked(queries, points, n_neighbors)
+    return Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
 
 
 def neighbors_within(points: Features, n_neighbors: int) -> Neighbors:
@@ -100,11 +91,29 @@ def neighbors_within(points: Features, n_neighbors: int) -> Neighbors:
     Neighbors
     """
     n = points.shape[0]
-    found = neighbors_between(points, points, n_neighbors + 1)
+    found = _ranked(points, points, n_neighbors + 1)
     is_self = found.indices == np.arange(n)[:, None]
     is_self[~is_self.any(axis=1), -1] = True  # crowded out by points at rounding distance: drop the farthest
-    shape = (n, n_neighbors)
-    return Neighbors(found.indices[~is_self].reshape(shape), found.distances[~is_self].reshape(shape))
+    shape = (n, found.indices.shape[1] - 1)
+    indices, distances = found.indices[~is_self].reshape(shape), found.distances[~is_self].reshape(shape)
+    return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors])
+
+
+def _ranked(queries: Features, points: Features, n_wanted: int) -> Neighbors:
+    """The nearest points and a few more, by exact distance, then by index."""
+    if sp.issparse(points):
+        left, right = queries, points
+    else:  # the fast search expands ||a - b||^2, which loses digits far from the origin
+        center = points.mean(axis=0)
+        left, right = queries - center, points - center
+    with config_context(working_memory=SEARCH_MEMORY_MIB):
+        search = NearestNeighbors(n_neighbors=min(n_wanted + SPARE, points.shape[0])).fit(right)
+        indices = search.kneighbors(left, return_distance=False).astype(np.int64)
+    distances = _distances(queries, points, indices)
+    if not np.isfinite(distances).all():
+        raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
+    order = np.lexsort((indices, distances))
+    return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1))
 
 
 def _distances(queries: Features, points: Features, indices: Ints) -> Floats:

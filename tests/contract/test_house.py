@@ -1,0 +1,94 @@
+"""The house: imports point downwards, `import siis` stays light, and nothing large is formed."""
+
+import ast
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import siis
+from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.program import Program
+from siis.solvers import solve_certified, solve_paper
+from siis.spectral import smooth_basis
+
+ROOT = Path(siis.__file__).parent
+FLOORS = {  # a module may import from floors below its own, and from its own package
+    "_types": -1,
+    "rows": 0,
+    "progress": 0,
+    "parameters": 0,
+    "graph": 1,
+    "labels": 1,
+    "spectral": 2,
+    "program": 3,
+    "solvers": 4,
+    "transductive": 5,
+    "classifier": 6,
+    "__init__": 7,
+}
+
+
+def imports():
+    for path in sorted(ROOT.rglob("*.py")):
+        unit = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            for name in names:
+                if name.startswith("siis."):
+                    yield path, unit, name.split(".")[1]
+
+
+def test_imports_point_downwards():
+    found = list(imports())
+    assert len(found) > 20
+    for path, unit, target in found:
+        assert unit == target or FLOORS[target] < FLOORS[unit], f"{path} imports siis.{target}"
+
+
+def test_import_is_light():
+    """`import siis` brings nothing in; the classifier brings in what scikit-learn does and no more."""
+    heavy = "{'sklearn', 'scipy', 'matplotlib', 'pandas', 'polars', 'torch', 'dask', 'faiss', 'numba', 'cvxpy'}"
+    code = f"import sys, siis; print(sorted({heavy} & set(sys.modules)))"
+    assert _run(code) == "[]"
+    code = f"import sys, sklearn.neighbors, scipy.sparse.csgraph; before = {heavy} & set(sys.modules);"
+    code += f"from siis import SIISClassifier; print(sorted(({heavy} & set(sys.modules)) - before))"
+    assert _run(code) == "[]"
+
+
+def _run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def cloud():
+    rng = np.random.default_rng(0)
+    near = neighbors_within(rng.standard_normal((3000, 12)), 10)
+    return Graph.from_neighbors(near, gaussian_weights(near, median_bandwidth(near)))
+
+
+def peak(function):
+    tracemalloc.start()
+    try:
+        result = function()
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_of_size_n_by_n_or_edges_by_m_is_formed(cloud):
+    n, m, c = cloud.n_vertices, 120, 3
+    basis, used = peak(lambda: smooth_basis(cloud, m))
+    assert used < 8 * n * n / 1.5
+    rows = np.arange(0, n, 20)
+    program = Program(cloud, basis, rows, np.eye(c)[rows % c], 100.0, 1.0)
+    for solve in (solve_certified, solve_paper):
+        _, used = peak(lambda solve=solve: solve(program))
+        assert used < 8 * cloud.n_edges * m / 1.5

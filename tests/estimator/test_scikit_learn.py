@@ -1,0 +1,137 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from siis import SIISClassifier
+
+ESTIMATORS = [
+    SIISClassifier(),
+    SIISClassifier(graph="mutual", laplacian="normalized"),
+    SIISClassifier(schedule="paper"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning", "ignore:every example:UserWarning")
+@pytest.mark.filterwarnings("ignore:y holds only -1:UserWarning", "ignore:.*connected to no label:UserWarning")
+@pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    [pair for estimator in ESTIMATORS for pair in estimator_checks_generator(estimator)],
+    ids=lambda value: getattr(getattr(value, "func", value), "__name__", None),
+)
+def test_check_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.choice(truth.size, 200, replace=False)
+    y = np.full(truth.size, -1)
+    y[rows] = truth[rows]
+    y[rows[:80]] = (y[rows[:80]] + rng.integers(1, 10, 80)) % 10
+    return X, y, truth, rows
+
+
+def test_it_corrects_labels_and_classifies_the_rest(digits):
+    X, y, truth, rows = digits
+    model = SIISClassifier().fit(X, y)
+    assert np.mean(y[rows] == truth[rows]) == 0.6
+    assert np.mean(model.transduction_[rows] == truth[rows]) > 0.85
+    assert np.mean(model.transduction_ == truth) > 0.85
+    assert model.dual_gap_ <= 1e-4
+    assert model.history_.relative_gap[-1] == model.dual_gap_
+    assert model.objective_ == model.solution_.objective
+    assert model.is_reached_.all()
+    np.testing.assert_allclose(model.label_distributions_.sum(1), 1)
+
+
+def test_predict_equals_the_transductive_answer(digits):
+    X, y, truth, _ = digits
+    model = SIISClassifier().fit(X[:1200], y[:1200])
+    np.testing.assert_array_equal(model.predict_proba(X[:1200]), model.label_distributions_)
+    np.testing.assert_array_equal(model.predict(X[:1200]), model.transduction_)
+    assert np.mean(model.predict(X[1200:]) == truth[1200:]) > 0.8
+
+
+def test_pandas_polars_and_names(digits):
+    X, y, _, _ = digits
+    expected = SIISClassifier().fit(X, y)
+    names = [f"pixel{i}" for i in range(64)]
+    labels = [f"digit {k}" if k >= 0 else None for k in y]
+    frames = [(pd.DataFrame(X, columns=names), pd.Series(labels)), (pl.DataFrame(X, schema=names), pl.Series(labels))]
+    for frame, series in frames:
+        model = SIISClassifier().fit(frame, series)
+        assert model.feature_names_in_.tolist() == names
+        np.testing.assert_array_equal(model.transduction_, [f"digit {k}" for k in expected.transduction_])
+        np.testing.assert_array_equal(model.predict(frame), model.transduction_)
+
+
+def test_pipeline_clone_and_grid_search(digits):
+    X, _, truth, _ = digits
+    pipeline = make_pipeline(StandardScaler(), SIISClassifier(n_components=20))
+    search = GridSearchCV(pipeline, {"siisclassifier__alpha": [0.01, 100.0]}, cv=2)
+    search.fit(X[:300], truth[:300])
+    assert search.best_params_ == {"siisclassifier__alpha": 100.0}
+    assert clone(search.best_estimator_[-1]).get_params()["n_components"] == 20
+
+
+def test_weights_matter(digits):
+    X, y, truth, _ = digits
+    wrong = (y >= 0) & (y != truth)
+    plain = SIISClassifier().fit(X, y)
+    told = SIISClassifier().fit(X, y, sample_weight=np.where(wrong, 0.01, 1.0))
+    assert np.mean(told.transduction_ == truth) > np.mean(plain.transduction_ == truth)
+    assert np.mean(told.transduction_[wrong] == truth[wrong]) > np.mean(plain.transduction_[wrong] == truth[wrong])
+    scaled = SIISClassifier(alpha=50.0).fit(X, y, sample_weight=np.full(y.size, 2.0))
+    np.testing.assert_allclose(scaled.label_distributions_, plain.label_distributions_, atol=1e-9)
+
+
+def test_same_seed_same_bytes(digits):
+    X, y, _, _ = digits
+    one, two = (SIISClassifier(random_state=7).fit(X, y) for _ in range(2))
+    assert one.label_distributions_.tobytes() == two.label_distributions_.tobytes()
+
+
+def test_progress_goes_to_standard_error_only_when_asked(digits, capfd):
+    X, y, _, _ = digits
+    SIISClassifier().fit(X[:300], y[:300])
+    assert capfd.readouterr() == ("", "")
+    SIISClassifier(verbose=2).fit(X[:300], y[:300])
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert all(word in err for word in ("graph:", "basis:", "solve:", "relative gap"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", 0),
+        ("alpha", "big"),
+        ("beta", -1.0),
+        ("n_components", 2.5),
+        ("n_components", True),
+        ("n_neighbors", 0),
+        ("bandwidth", "wide"),
+        ("bandwidth", -1),
+        ("metric", "manhattan"),
+        ("graph", "all"),
+        ("laplacian", "signless"),
+        ("schedule", "fast"),
+        ("tol", np.nan),
+        ("max_iter", 0),
+        ("random_state", "x"),
+        ("verbose", -1),
+    ],
+)
+def test_bad_parameters(name, value):
+    with pytest.raises(ValueError, match=f"{name} of SIISClassifier must be .*; found "):
+        SIISClassifier(**{name: value}).fit(np.eye(4), [0, 1, 0, 1])

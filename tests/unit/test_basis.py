@@ -1,0 +1,160 @@
+"""The basis is complete and accurate, whatever the graph and the method."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.spectral import identity_basis, smooth_basis
+from siis.spectral import smooth as smooth_module
+from siis.spectral.factor import count_below, envelope_share
+
+
+def knn(X, k=6, kind="union"):
+    near = neighbors_within(X, k)
+    return Graph.from_neighbors(near, gaussian_weights(near, median_bandwidth(near)), kind)
+
+
+def dense_values(graph, laplacian, m):
+    L = graph.laplacian.toarray()
+    if laplacian == "normalized":
+        scale = 1 / np.sqrt(np.where(graph.degrees > 0, graph.degrees, 1))
+        L = L * scale[:, None] * scale
+    return np.linalg.eigvalsh(L)[:m]
+
+
+def check(graph, m, laplacian, method="auto"):
+    """Eigenvalues equal the dense ones, the eigenvalue equation and the normalisation hold."""
+    basis = smooth_basis(graph, m, laplacian, method=method)
+    np.testing.assert_allclose(basis.values, dense_values(graph, laplacian, m), atol=1e-6)
+    U, L, D = basis.vectors, graph.laplacian, np.where(graph.degrees > 0, graph.degrees, 1.0)
+    metric = D if laplacian == "normalized" else np.ones(graph.n_vertices)
+    np.testing.assert_allclose(L @ U, metric[:, None] * U * basis.values, atol=1e-5 * max(1, D.max()))
+    unit = metric / metric.mean()
+    np.testing.assert_allclose(U.T @ (unit[:, None] * U), np.eye(m), atol=1e-8)
+    return basis
+
+
+BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+METHODS = pytest.mark.parametrize("method", ["auto", "shift-invert", "chebyshev"])
+
+
+@BOTH
+@METHODS
+def test_disjoint_copies_of_one_graph(rng, laplacian, method):
+    one = knn(rng.standard_normal((40, 3))).weights
+    check(Graph(sp.csr_array(sp.block_diag([one] * 12))), 47, laplacian, method)  # cuts a twelve-fold eigenvalue
+
+
+@BOTH
+@pytest.mark.parametrize("n_components", [1, 2, 7, 23, 50])
+def test_one_to_fifty_components(rng, n_components, laplacian):
+    parts = [knn(rng.standard_normal((int(rng.integers(8, 30)), 2))).weights for _ in range(n_components)]
+    graph = Graph(sp.csr_array(sp.block_diag(parts)))
+    assert graph.n_components >= n_components
+    check(graph, graph.n_components + 15, laplacian)
+    check(graph, max(1, graph.n_components // 2), laplacian)
+
+
+@BOTH
+@METHODS
+def test_nearly_disconnected_coil(coil, laplacian, method):
+    """Nine components and more than fifteen eigenvalues below 1e-3, where Lanczos alone misses some."""
+    graph = knn(coil[0], 5, "mutual")
+    basis = check(graph, 128, laplacian, method)
+    assert graph.n_components == 9
+    assert np.count_nonzero(basis.values < 1e-3) > 15
+
+
+@METHODS
+def test_analytic_spectra(method):
+    n = 301
+    path = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)).tolil()
+    np.testing.assert_allclose(
+        smooth_basis(Graph(sp.csr_array(path)), 20, method=method).values,
+        4 * np.sin(np.pi * np.arange(20) / (2 * n)) ** 2,
+        atol=1e-9,
+    )
+    path[0, n - 1] = path[n - 1, 0] = 1.0
+    np.testing.assert_allclose(
+        smooth_basis(Graph(sp.csr_array(path)), 21, method=method).values,
+        np.sort(2 - 2 * np.cos(2 * np.pi * np.arange(n) / n))[:21],
+        atol=1e-9,
+    )
+    a, b = 6, 90  # complete bipartite: 0, then a repeated b - 1 times, b repeated a - 1 times, a + b
+    bipartite = np.zeros((a + b, a + b))
+    bipartite[:a, a:] = bipartite[a:, :a] = 1.0
+    values = smooth_basis(Graph(sp.csr_array(bipartite)), 30, method=method).values
+    np.testing.assert_allclose(values, [0] + [a] * 29, atol=1e-6)
+
+
+@BOTH
+def test_small_and_full(rng, laplacian):
+    graph = knn(rng.standard_normal((14, 2)), 4)
+    basis = smooth_basis(graph, 30, laplacian)
+    assert basis.shape == (14, 14)
+    np.testing.assert_allclose(basis.values, dense_values(graph, laplacian, 14), atol=1e-8)
+
+
+def test_isolated_vertices(rng):
+    W = sp.block_diag([knn(rng.standard_normal((30, 2))).weights, sp.csr_array((3, 3))])
+    for laplacian in ("unnormalized", "normalized"):
+        basis = check(Graph(sp.csr_array(W)), 12, laplacian)
+        assert basis.n_null == 4
+
+
+def test_method_follows_the_graph(rng):
+    chain = knn(np.sort(rng.random(800))[:, None], 4)
+    cloud = knn(rng.standard_normal((800, 30)), 10)
+    assert envelope_share(chain.laplacian) < 0.02 < 0.1 < envelope_share(cloud.laplacian)
+    thin, thick = smooth_basis(chain, 20), smooth_basis(cloud, 20)
+    assert (thin.method, thin.completeness) == ("shift-invert", "inertia")
+    assert (thick.method, thick.completeness) == ("chebyshev", "probe")
+
+
+def test_inertia_counts(rng):
+    graph = knn(rng.standard_normal((100, 3)))
+    values = dense_values(graph, "unnormalized", 100)
+    for k in (1, 5, 60):
+        middle = (values[k - 1] + values[k]) / 2
+        assert count_below(graph.laplacian, middle) == k
+
+
+def test_a_missing_vector_is_noticed(rng, monkeypatch):
+    """Hide one eigenvector from the block method: the probe must find it."""
+    graph = knn(rng.standard_normal((400, 20)), 10)
+    honest = smooth_module.lowest_eigenpairs
+
+    def forgetful(filter_, X, n_wanted, tol):
+        pairs = honest(filter_, X, n_wanted, tol)
+        keep = np.delete(np.arange(pairs.values.size), 3)
+        return type(pairs)(pairs.values[keep], pairs.vectors[:, keep], pairs.residuals[keep], pairs.sweeps)
+
+    monkeypatch.setattr(smooth_module, "lowest_eigenpairs", forgetful)
+    with pytest.raises(RuntimeError, match="misses eigenvalues"):
+        smooth_basis(graph, 20, method="chebyshev")
+
+
+def test_same_seed_same_bytes_and_signs_are_fixed(rng):
+    graph = knn(rng.standard_normal((500, 20)), 8)
+    one, two = smooth_basis(graph, 10, random_state=3), smooth_basis(graph, 10, random_state=3)
+    other = smooth_basis(graph, 10, random_state=4)
+    assert one.vectors.tobytes() == two.vectors.tobytes()
+    np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-5)
+
+
+def test_identity_basis_conjugate_is_the_pseudo_inverse(rng):
+    parts = [knn(rng.standard_normal((12, 2)), 3).weights for _ in range(3)]
+    graph = Graph(sp.csr_array(sp.block_diag(parts)))
+    basis = identity_basis(graph)
+    R = graph.laplacian @ rng.standard_normal((36, 2))
+    expected = np.trace(R.T @ np.linalg.pinv(graph.laplacian.toarray()) @ R) / 4
+    assert basis.energy_conjugate(R) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("m", "laplacian", "method"), [(0, "normalized", "auto"), (3, "x", "auto"), (3, "normalized", "x")]
+)
+def test_bad_arguments(rng, m, laplacian, method):
+    with pytest.raises(ValueError, match="must be"):
+        smooth_basis(knn(rng.standard_normal((20, 2))), m, laplacian, method=method)
