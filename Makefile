@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check lint bench results clean
 
 demo: $(STAMP)  ## set up, fit SIIS to digits with 40 % wrong labels, save a picture
 	$(BIN)/python examples/demo.py
@@ -11,14 +11,20 @@ demo: $(STAMP)  ## set up, fit SIIS to digits with 40 % wrong labels, save a pic
 test: $(STAMP)  ## set up and run all tests
 	$(BIN)/python -m pytest
 
-check: $(STAMP)  ## lint, types, tests
+check: lint test  ## lint, types, tests
+
+lint: $(STAMP)  ## format, lint, types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
 
 bench: $(STAMP)  ## ratios against a direct transcription of the paper, in one run
 	$(BIN)/python benchmarks/solve.py
+
+results: $(STAMP)  ## write the measured figures and put them into the pages
+	$(BIN)/python examples/demo.py --out docs/demo
+	$(BIN)/python benchmarks/solve.py
+	$(BIN)/python docs/fill.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache

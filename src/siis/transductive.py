@@ -224,7 +224,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return answers, known
 
     def _new_weights(self, X: Features) -> Sparse:
-        """Weights between examples and vertices, relative to the nearest one; 1 at an equal vertex, then alone."""
+        """Weights between examples and reached vertices, 1 at the nearest; an equal vertex alone counts."""
         assert self._points is not None
         if sp.issparse(self._points):
             X = sp.csr_array(X)
@@ -232,12 +232,12 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             X = X.toarray()
         k = min(self.n_neighbors, self.graph_.n_vertices)
         found = neighbors_between(prepare(X, self.metric), self._points, k)
-        nearest = found.distances.min(axis=1, keepdims=True)
-        weights = np.exp((nearest**2 - found.distances**2) / (2 * self.bandwidth_**2))
         is_own = found.distances == 0
-        own = is_own.any(axis=1)
-        weights[own] = is_own[own]
-        weights[~own] *= self._reached[found.indices[~own]]
+        speaks = np.where(is_own.any(axis=1)[:, None], is_own, self._reached[found.indices])
+        nearest = np.min(found.distances, axis=1, where=speaks, initial=np.inf)[:, None]
+        weights = np.zeros(speaks.shape)
+        exponents = (nearest**2 - found.distances**2) / (2 * self.bandwidth_**2)
+        np.exp(exponents, where=speaks, out=weights)
         indptr = np.arange(0, found.indices.size + 1, k)
         shape = (X.shape[0], self.graph_.n_vertices)
         return sp.csr_array((weights.ravel(), found.indices.ravel(), indptr), shape=shape)

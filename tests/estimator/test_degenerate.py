@@ -32,6 +32,20 @@ def test_a_component_without_label_is_reported_not_classified():
     np.testing.assert_allclose(stranger, np.tile([2 / 3, 1 / 3], (3, 1)))
 
 
+@pytest.mark.filterwarnings("ignore:every example was given")
+def test_new_examples_listen_only_to_neighbours_that_know(rng):
+    known, lost = -1 + 0.01 * rng.standard_normal((20, 1)), 1 + 0.01 * rng.standard_normal((20, 1))
+    y = np.full(40, -1)
+    y[:5] = [0, 1, 0, 0, 0]
+    with pytest.warns(UserWarning, match="20 of 40"):
+        model = SIISClassifier(n_neighbors=8).fit(np.concatenate([known, lost]), y)
+    nearest_lost = lost.min()
+    between = np.array([[(known.max() + nearest_lost) / 2 + 1e-6]])  # a lost one is nearest, known ones come next
+    at_the_known = model.predict_proba(known[[known.argmax()]])
+    np.testing.assert_allclose(model.predict_proba(between), at_the_known, atol=0.01)
+    assert np.abs(at_the_known - [[0.8, 0.2]]).max() > 0.05  # not the frequencies, which the lost ones have
+
+
 def test_more_labelled_components_than_eigenvectors():
     X, truth = far_blobs(100, 10)
     y = np.where(np.arange(100) % 5 == 0, truth, -1)
@@ -116,7 +130,7 @@ def test_a_tiny_alpha_collapses_and_says_so():
 def test_raw_pixels_with_a_small_bandwidth(rng):
     X = np.round(255 * rng.random((60, 400)))
     y = np.where(np.arange(60) < 20, np.arange(60) % 2, -1)
-    with pytest.raises(ValueError, match="bandwidth=100 is too small.*bandwidth='median'"):
+    with pytest.raises(ValueError, match=r"bandwidth=100 is too small.*bandwidth='median'"):
         SIISClassifier(bandwidth=100.0).fit(X, y)
 
 

@@ -135,6 +135,27 @@ def test_a_missing_vector_is_noticed(rng, monkeypatch):
         smooth_basis(graph, 20, method="chebyshev")
 
 
+def test_what_lanczos_forgets_is_found_again(rng, monkeypatch):
+    """Hide eigenvectors from the first round of Lanczos: the inertia must ask for them."""
+    graph = knn(np.sort(rng.random(800))[:, None], 4)
+    honest, rounds = smooth_module._lanczos, []
+
+    def forgetful(*args):
+        vectors = honest(*args)
+        rounds.append(vectors.shape[1])
+        return np.delete(vectors, [-1, -4], axis=1) if len(rounds) == 1 else vectors  # the smoothest come last
+
+    monkeypatch.setattr(smooth_module, "_lanczos", forgetful)
+    basis = check(graph, 20, "unnormalized", "shift-invert")
+    assert basis.completeness == "inertia"
+    assert len(rounds) > 1
+
+
+def test_the_block_widens_where_its_edge_cuts_a_cluster(rng):
+    one = knn(rng.standard_normal((60, 3)), 5).weights
+    check(Graph(sp.csr_array(sp.block_diag([one] * 20))), 70, "normalized", "chebyshev")
+
+
 def test_same_seed_same_bytes_and_signs_are_fixed(rng):
     graph = knn(rng.standard_normal((500, 20)), 8)
     one, two = smooth_basis(graph, 10, random_state=3), smooth_basis(graph, 10, random_state=3)
