@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
-from sklearn.exceptions import ConvergenceWarning
-
 from siis._types import Floats
-from siis.graph import Graph
-from siis.labels import Supervision, label_rows
+from siis.labels import label_rows
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress
-from siis.solvers import Solution, solve_certified, solve_paper
+from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import smooth_basis
-from siis.transductive import TransductiveClassifier
+from siis.transductive import Task, TransductiveClassifier, certified_or_warned, enough_components, shown
 
 
 class SIISClassifier(TransductiveClassifier):
@@ -149,49 +145,18 @@ class SIISClassifier(TransductiveClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _soft_labels(
-        self, graph: Graph, given: Supervision, n_classes: int, progress: Progress
-    ) -> tuple[Floats, dict[str, Any]]:
+    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
+        given, progress = task.given, task.progress
         with progress.stage("basis"):
-            n_components = self._enough_components(graph)
-            basis = smooth_basis(graph, n_components, self.laplacian, seed_of(self.random_state))
-        Y = label_rows(given.codes, n_classes)
-        program = Program(graph, basis, given.rows, Y, self.alpha * given.weights, self.beta)
+            n_components = enough_components(task.graph, self.n_components)
+            basis = smooth_basis(task.graph, n_components, self.laplacian, seed_of(self.random_state))
+        Y = label_rows(given.codes, task.n_classes)
+        program = Program(task.graph, basis, given.rows, Y, self.alpha * given.weights, self.beta)
         with progress.stage("solve"):
             solution = self._solve(program, progress)
-        attributes = {
-            "basis_": basis,
-            "solution_": solution,
-            "objective_": solution.objective,
-            "dual_gap_": solution.relative_gap,
-            "n_iter_": solution.n_iter,
-            "history_": solution.history,
-        }
-        return basis.synthesize(solution.coefficients), attributes
-
-    def _enough_components(self, graph: Graph) -> int:
-        if graph.n_components > self.n_components:
-            warnings.warn(
-                f"the labels lie in {graph.n_components} connected components of the graph, more than "
-                f"n_components={self.n_components}: one constant for each is used instead. Raise n_neighbors, or "
-                "n_components to tell examples of one component apart.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return max(self.n_components, graph.n_components)
+        return basis.synthesize(solution.coefficients), {"basis_": basis, **shown(solution)}
 
     def _solve(self, program: Program, progress: Progress) -> Solution:
         if self.schedule == "paper":
             return solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER))
-        solution = solve_certified(program, self.tol, self.max_iter)
-        history = solution.history
-        for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
-            progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
-        if solution.status != "certified":
-            warnings.warn(
-                f"after max_iter={self.max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "
-                f"above tol={self.tol:g}. Raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return solution
+        return certified_or_warned(program, self.tol, self.max_iter, progress)

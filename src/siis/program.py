@@ -5,15 +5,13 @@ minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + bet
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
-from siis._types import BlockProduct, Floats, Ints, Sparse
+from siis._types import Floats, Ints, Sparse
 from siis.graph import Graph
+from siis.linear import LinearSolver, positive_solver
 from siis.rows import project_rows, row_norms
 from siis.spectral import Basis
 
@@ -212,30 +210,9 @@ class Program:
         return max(primal - dual, 0.0) / max(primal, SMALLEST_SCALE * self.value_at_zero, 1e-300)
 
     @cached_property
-    def _solve_gram(self) -> BlockProduct:
+    def _solve_gram(self) -> LinearSolver:
         """Solve with U'(P'P + J'J)U."""
-        return solver(self.basis.compress(self.PT @ self.P + self.JT @ self.J))
-
-
-def solver(M: Any) -> BlockProduct:
-    """Factorise a symmetric positive definite matrix, dense or sparse, once for many right-hand sides.
-
-    Parameters
-    ----------
-    M : ndarray or csr_array of shape (m, m)
-
-    Returns
-    -------
-    callable
-        Block of shape (m, c) -> M^-1 block.
-    """
-    if sp.issparse(M):
-        factor = splu(
-            sp.csc_array(M), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
-        return lambda block: factor.solve(np.ascontiguousarray(block))
-    cholesky = sl.cho_factor((M + M.T) / 2, check_finite=False)
-    return lambda block: sl.cho_solve(cholesky, block, check_finite=False)
+        return positive_solver(self.basis.compress(self.PT @ self.P + self.JT @ self.J))
 
 
 def _room(V: Floats, radius: Floats | float) -> float:

@@ -10,41 +10,37 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
-from siis.graph import (
-    Graph,
-    distinct_rows,
-    gaussian_weights,
-    median_bandwidth,
-    neighbors_between,
-    neighbors_within,
-    prepare,
-)
+from siis.graph import Graph, embed, neighbors_between, prepare
 from siis.labels import Supervision, distributions, encode_labels, gather
 from siis.parameters import COUNT, LEVEL, POSITIVE, Rule, check_parameters, one_of
+from siis.program import Program
 from siis.progress import Progress
+from siis.solvers import Solution, solve_certified
 
 
 @dataclass(frozen=True, eq=False)
-class Embedded:
-    """Examples placed on a graph.
+class Task:
+    """What a classifier has to solve: a graph whose components all hold a label.
 
     Attributes
     ----------
     graph : Graph
-    vertex : ndarray of shape (n,)
-        The vertex of each example; -1 where it has none.
     points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
-    bandwidth : float
+    given : Supervision
+    n_classes : int
+    progress : Progress
     """
 
     graph: Graph
-    vertex: Ints
     points: Features | None
-    bandwidth: float
+    given: Supervision
+    n_classes: int
+    progress: Progress
 
 
 class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
@@ -64,17 +60,12 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     verbose: int
 
     @abstractmethod
-    def _soft_labels(
-        self, graph: Graph, given: Supervision, n_classes: int, progress: Progress
-    ) -> tuple[Floats, dict[str, Any]]:
-        """Solve on a graph whose components all hold a label.
+    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
+        """Solve the task.
 
         Parameters
         ----------
-        graph : Graph
-        given : Supervision
-        n_classes : int
-        progress : Progress
+        task : Task
 
         Returns
         -------
@@ -113,13 +104,14 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         classes, codes, weights = _supervision(X, y, sample_weight)
         used, absent = (codes >= 0) & (weights > 0), (codes >= 0) & (weights == 0)
         with progress.stage("graph"):
-            placed = self._embed(X, absent)
+            placed = embed(X, self.n_neighbors, self.bandwidth, self.metric, self.graph, absent)
         given = gather(placed.vertex[used], codes[used], weights[used], classes.size)
         prior = np.bincount(given.codes, given.weights, classes.size) / given.weights.sum()
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
+        points = None if placed.points is None else placed.points[reached]
         inner = Supervision((np.cumsum(reached) - 1)[given.rows], given.codes, given.weights)
-        F, attributes = self._soft_labels(core, inner, classes.size, progress)
+        F, attributes = self._soft_labels(Task(core, points, inner, classes.size, progress))
 
         answers = np.tile(prior, (placed.graph.n_vertices, 1))
         answers[reached] = distributions(F, classes.size)
@@ -172,30 +164,6 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _validated(self, X: Any, reset: bool) -> Features:
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         return sp.csr_array(X) if sp.issparse(X) else X
-
-    def _embed(self, X: Features, absent: Bools) -> Embedded:
-        n = X.shape[0]
-        if self.metric == "precomputed":
-            return Embedded(Graph(sp.csr_array(X)), np.arange(n), None, float("nan"))
-        distinct = distinct_rows(X[~absent])
-        vertex = np.full(n, -1, dtype=np.int64)
-        vertex[~absent] = distinct.vertex
-        points = prepare(distinct.X, self.metric)
-        n_vertices = points.shape[0]
-        n_neighbors = min(self.n_neighbors, n_vertices - 1)
-        if n_neighbors < self.n_neighbors:
-            warnings.warn(
-                f"n_neighbors={self.n_neighbors} but there are only {n_vertices} distinct examples: "
-                "each is joined to all others",
-                UserWarning,
-                stacklevel=3,
-            )
-        if n_neighbors == 0:
-            return Embedded(Graph(sp.csr_array((1, 1))), vertex, points, 1.0)
-        neighbors = neighbors_within(points, n_neighbors)
-        bandwidth = median_bandwidth(neighbors) if self.bandwidth == "median" else float(self.bandwidth)
-        graph = Graph.from_neighbors(neighbors, gaussian_weights(neighbors, bandwidth), self.graph)
-        return Embedded(graph, vertex, points, bandwidth)
 
     def _answer_training_examples(self, X: Features) -> None:
         """Set the transductive answers: each example's vertex's, or its neighbours' where it has none."""
@@ -258,6 +226,77 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def enough_components(graph: Graph, n_components: int) -> int:
+    """Raise the size of a basis to one constant for each connected component, with a warning.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_components : int
+
+    Returns
+    -------
+    int
+    """
+    if graph.n_components > n_components:
+        warnings.warn(
+            f"the labels lie in {graph.n_components} connected components of the graph, more than "
+            f"n_components={n_components}: one constant for each is used instead. Raise n_neighbors, or "
+            "n_components to tell examples of one component apart.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return max(n_components, graph.n_components)
+
+
+def certified_or_warned(program: Program, tol: float, max_iter: int, progress: Progress) -> Solution:
+    """Solve to a duality gap of ``tol``, and warn where it was not reached.
+
+    Parameters
+    ----------
+    program : Program
+    tol : float
+    max_iter : int
+    progress : Progress
+
+    Returns
+    -------
+    Solution
+    """
+    solution = solve_certified(program, tol, max_iter)
+    history = solution.history
+    for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
+        progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
+    if solution.status != "certified":
+        warnings.warn(
+            f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "
+            f"above tol={tol:g}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return solution
+
+
+def shown(solution: Solution) -> dict[str, Any]:
+    """Name what a fitted estimator shows of its solution.
+
+    Parameters
+    ----------
+    solution : Solution
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "solution_": solution,
+        "objective_": solution.objective,
+        "dual_gap_": solution.relative_gap,
+        "n_iter_": solution.n_iter,
+        "history_": solution.history,
+    }
 
 
 def _supervision(X: Features, y: Any, sample_weight: Any) -> tuple[Any, Ints, Floats]:

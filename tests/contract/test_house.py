@@ -18,6 +18,7 @@ from siis.spectral import smooth_basis
 ROOT = Path(siis.__file__).parent
 FLOORS = {  # a module may import from floors below its own, and from its own package
     "_types": -1,
+    "linear": 0,
     "rows": 0,
     "progress": 0,
     "parameters": 0,
@@ -28,6 +29,11 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "solvers": 4,
     "transductive": 5,
     "classifier": 6,
+    "baselines": 6,
+    "datasets": 6,
+    "experiments": 7,
+    "cli": 8,
+    "__main__": 9,
     "__init__": 7,
 }
 

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.linear import envelope_share
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import smooth as smooth_module
-from siis.spectral.factor import count_below, envelope_share
+from siis.spectral.factor import count_below
 
 
 def knn(X, k=6, kind="union"):

@@ -54,6 +54,8 @@ class Graph:
         W.data[W.data <= NEGLIGIBLE * largest] = 0.0
         W.eliminate_zeros()
         W.sort_indices()
+        for part in (W.data, W.indices, W.indptr):
+            part.flags.writeable = False  # shared by everything that is built on the graph
         object.__setattr__(self, "weights", W)
 
     @classmethod

@@ -4,12 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from siis._types import BlockProduct, Floats, Sparse
-from siis.program import NO_BOUND, Program, solver
+from siis._types import Floats, Sparse
+from siis.linear import LinearSolver, positive_solver
+from siis.program import NO_BOUND, Program
 from siis.rows import row_norms, shrink_factors
 from siis.solvers.solution import Recorder, Solution, relative_change
 
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
+SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
 SPAN = 1e2  # a row shorter than a label's length over this gets no larger penalty
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 
@@ -61,7 +63,7 @@ def solve_certified(
         # (M4): P' p (Q + multiplier / p) with Q + multiplier / p = (2 f - 1) N
         pull = _scaled(program.PT, p1 * (2 * f1 - 1)) @ N1
         pull += program.JT @ (p2[:, None] * ((2 * f2 - 1)[:, None] * N2 + Y))
-        A = solve(basis.analyze(pull))
+        A = solve(basis.analyze(pull), A)
         F = basis.synthesize(A)
         r1, r2 = P @ F, J @ F - Y
         # (M2), (M3), (M5), relaxed: N = r PF + (1 - r) Q - multiplier / p, in place
@@ -133,10 +135,10 @@ def _penalties(program: Program, edge_norms: Floats, label_norms: Floats) -> tup
     )
 
 
-def _normal_equations(program: Program, energy: Floats | Sparse, p1: Floats, p2: Floats) -> BlockProduct:
+def _normal_equations(program: Program, energy: Floats | Sparse, p1: Floats, p2: Floats) -> LinearSolver:
     """Factorise 2 beta Sigma + U'P' diag(p1) P U + U'J' diag(p2) J U."""
     weighted = _scaled(program.PT, p1) @ program.P + _scaled(program.JT, p2) @ program.J
-    return solver(energy + program.basis.compress(weighted))
+    return positive_solver(energy + program.basis.compress(weighted), SOLVE_TOL)
 
 
 def _scaled(M: Sparse, columns: Floats) -> Sparse:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from siis._types import Floats
-from siis.program import NO_BOUND, Program, solver
+from siis.linear import positive_solver
+from siis.program import NO_BOUND, Program
 from siis.rows import row_norms, shrink_rows
 from siis.solvers.solution import Recorder, Solution, relative_change
 
@@ -16,6 +17,7 @@ def solve_paper(
     program: Program,
     tol: float = EPSILON,
     max_iter: int = MAX_ITER,
+    check_every: int = 10,
     callback: Callable[[int, Floats], None] | None = None,
 ) -> Solution:
     """Minimise (M1) by the paper's Algorithm 1.
@@ -31,6 +33,8 @@ def solve_paper(
         The paper's epsilon.
     max_iter : int
         The paper's MaxIter.
+    check_every : int
+        Iterations between two measurements of the gap; the last iteration is always measured.
     callback : callable, optional
         Called with (iteration, A) after each iteration.
 
@@ -44,26 +48,27 @@ def solve_paper(
     m, c = basis.shape[1], Y.shape[1]
     A, L1, L2, mu = np.zeros((m, c)), np.ones((P.shape[0], c)), np.ones(Y.shape), MU
     PF, JF = np.zeros(L1.shape), np.zeros(Y.shape)
-    recorder, best, status = Recorder(), NO_BOUND, "max_iter"
+    recorder, best = Recorder(), NO_BOUND
     for iteration in range(1, max_iter + 1):
         before = A
         Q = shrink_rows(PF - L1 / mu, program.gamma / mu)  # (M2)
         B = shrink_rows(JF - Y - L2 / mu, program.alpha / mu)  # (M3)
         Z1, Z2 = L1 + mu * Q, L2 + mu * (B + Y)
-        A = solver(energy + mu * gram)(basis.analyze(program.PT @ Z1 + program.JT @ Z2))  # (M4)
+        A = positive_solver(energy + mu * gram)(basis.analyze(program.PT @ Z1 + program.JT @ Z2), A)  # (M4)
         F = basis.synthesize(A)
         PF, JF = P @ F, J @ F
         L1, L2 = Z1 - mu * PF, Z2 - mu * JF  # (M5)
         mu = min(RHO * mu, MU_MAX)
 
-        objective = program.value_of(row_norms(PF), row_norms(JF - Y), A)
-        dual = program.dual_point(-L1, -L2)
-        best = max(best, dual, key=lambda point: point.value)
-        gap, change = program.relative_gap(objective, best.value), relative_change(A, before)
-        recorder.add(iteration, objective, best.value, gap, change)
+        change = relative_change(A, before)
         if callback is not None:
             callback(iteration, A)
-        if change <= tol:
-            status = "stopped"
+        status = "stopped" if change <= tol else "max_iter"
+        if status == "stopped" or iteration % check_every == 0 or iteration == max_iter:
+            objective = program.value_of(row_norms(PF), row_norms(JF - Y), A)
+            best = max(best, program.dual_point(-L1, -L2), key=lambda point: point.value)
+            gap = program.relative_gap(objective, best.value)
+            recorder.add(iteration, objective, best.value, gap, change)
+        if status == "stopped":
             break
     return Solution(A, best, objective, gap, iteration, status, recorder.history())

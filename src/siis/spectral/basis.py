@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
-from siis._types import BlockProduct, Bools, Floats, Ints, Sparse
+from siis._types import Bools, Floats, Ints, Sparse
+from siis.linear import LinearSolver, positive_solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +127,8 @@ class IdentityBasis:
         return free
 
     @cached_property
-    def _grounded_solve(self) -> BlockProduct:
-        solve: BlockProduct = splu(sp.csc_array(self.laplacian_matrix[self._free][:, self._free])).solve
-        return solve
+    def _grounded_solve(self) -> LinearSolver:
+        return positive_solver(self.laplacian_matrix[self._free][:, self._free])
 
     def energy_matrix(self) -> Sparse:
         """L, shape (n, n)."""

@@ -7,8 +7,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, ei
 
 from siis._types import BlockProduct, Floats, Sparse
 from siis.graph import Graph
+from siis.linear import THIN, envelope_share, factorize
 from siis.spectral.basis import IdentityBasis, SmoothBasis
-from siis.spectral.factor import THIN, count_below, envelope_share, factorize
+from siis.spectral.factor import count_below
 from siis.spectral.subspace import Filter, RitzPairs, lowest_eigenpairs, rayleigh_ritz
 
 RESIDUAL = 1e-8  # times the upper bound of the spectrum

@@ -1,0 +1,5 @@
+"""`python -m siis`."""
+
+from siis.cli import app
+
+app()

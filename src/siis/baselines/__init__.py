@@ -1,0 +1,8 @@
+"""The methods that the paper compares with, on the same graph and with the same face as SIISClassifier."""
+
+from siis.baselines.ablation import GTFClassifier, RobustLaplacianClassifier
+from siis.baselines.gfhf import GFHFClassifier
+from siis.baselines.lssc import LSSCClassifier
+from siis.baselines.spmr import SPMRClassifier
+
+__all__ = ["GFHFClassifier", "GTFClassifier", "LSSCClassifier", "RobustLaplacianClassifier", "SPMRClassifier"]

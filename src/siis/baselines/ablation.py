@@ -1,0 +1,122 @@
+"""The paper's ablation (c) and (d): the same program (M1) with the identity as basis."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from siis._types import Floats
+from siis.graph import Graph
+from siis.labels import Supervision, label_rows
+from siis.parameters import COUNT, POSITIVE, Rule
+from siis.program import Program
+from siis.spectral import identity_basis
+from siis.transductive import Task, TransductiveClassifier, certified_or_warned, shown
+
+
+def free_program(
+    graph: Graph, given: Supervision, n_classes: int, alpha: float, beta: float, gamma: float
+) -> Program:
+    """Build (M1) with U = I and Sigma = L.
+
+    Parameters
+    ----------
+    graph : Graph
+    given : Supervision
+    n_classes : int
+    alpha, beta, gamma : float
+
+    Returns
+    -------
+    Program
+    """
+    Y = label_rows(given.codes, n_classes)
+    return Program(graph, identity_basis(graph), given.rows, Y, alpha * given.weights, beta, gamma)
+
+
+class _FreeClassifier(TransductiveClassifier):
+    """(M1) with the identity as basis; subclasses fix beta and gamma."""
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        **TransductiveClassifier._rules,
+        "alpha": POSITIVE,
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+    }
+    _beta: ClassVar[float]
+    _gamma: ClassVar[float]
+
+    def __init__(
+        self,
+        alpha: float = 100.0,
+        n_neighbors: int = 10,
+        bandwidth: float | str = "median",
+        metric: str = "euclidean",
+        graph: str = "union",
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.metric = metric
+        self.graph = graph
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
+        program = free_program(task.graph, task.given, task.n_classes, self.alpha, self._beta, self._gamma)
+        with task.progress.stage("solve"):
+            solution = certified_or_warned(program, self.tol, self.max_iter, task.progress)
+        return solution.coefficients, shown(solution)
+
+
+class RobustLaplacianClassifier(_FreeClassifier):
+    """Quadratic smoothing with a robust fidelity: the paper's ablation (c).
+
+        minimise over F   tr(F' L F) + alpha ||J F - Y||_{2,1}
+
+    Parameters
+    ----------
+    alpha : float
+        Trust in the given labels.
+    n_neighbors, bandwidth, metric, graph, verbose
+        As in :class:`siis.SIISClassifier`.
+    tol : float
+        Relative duality gap at which the solver stops.
+    max_iter : int
+
+    Attributes
+    ----------
+    classes_, transduction_, label_distributions_, is_reached_, objective_, dual_gap_, n_iter_, history_, graph_
+        As in :class:`siis.SIISClassifier`.
+    """
+
+    _beta, _gamma = 1.0, 0.0
+
+
+class GTFClassifier(_FreeClassifier):
+    """Graph trend filtering with a robust fidelity: the paper's GTF, ablation (d).
+
+        minimise over F   ||P F||_{2,1} + alpha ||J F - Y||_{2,1}
+
+    Where no label has a say the optimum is a plateau; which point of it is returned follows from the solver's start.
+
+    Parameters
+    ----------
+    alpha : float
+        Trust in the given labels (100 in the paper).
+    n_neighbors, bandwidth, metric, graph, verbose
+        As in :class:`siis.SIISClassifier`.
+    tol : float
+        Relative duality gap at which the solver stops.
+    max_iter : int
+
+    Attributes
+    ----------
+    classes_, transduction_, label_distributions_, is_reached_, objective_, dual_gap_, n_iter_, history_, graph_
+        As in :class:`siis.SIISClassifier`.
+    """
+
+    _beta, _gamma = 0.0, 1.0

@@ -1,0 +1,133 @@
+"""The command line: parses, calls, prints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Classify many examples from few, partly wrong labels.",
+)
+INTERRUPTED = 130
+
+
+class Experiment(StrEnum):
+    """What can be reproduced."""
+
+    chain = "chain"
+    moons = "moons"
+    coil = "coil"
+    rcv1 = "rcv1"
+    isolet = "isolet"
+    convergence = "convergence"
+    sensitivity = "sensitivity"
+    all = "all"
+
+
+class Method(StrEnum):
+    """Methods of the comparisons."""
+
+    svm = "svm"
+    gfhf = "gfhf"
+    robust = "robust"
+    lssc = "lssc"
+    gtf = "gtf"
+    spmr = "spmr"
+    siis = "siis"
+    siis_tuned = "siis-tuned"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from siis import __version__  # noqa: PLC0415
+
+        typer.echo(f"siis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Classify many examples from few, partly wrong labels."""
+
+
+@app.command(
+    epilog="Examples: `siis reproduce moons --out results` · `siis reproduce isolet --runs 3 --noise 0.2` · "
+    "`siis reproduce all --runs 10 --data DIR`. Interrupted work goes on where it stopped."
+)
+def reproduce(
+    experiment: Annotated[Experiment, typer.Argument(help="Which part of the paper's experiments.")],
+    runs: Annotated[int, typer.Option(min=1, help="Contaminations for each noise level.")] = 10,
+    noise: Annotated[
+        list[float] | None,
+        typer.Option(min=0, max=1, help="Noise level; repeat for several. [default: 0 0.2 0.4 0.6]"),
+    ] = None,
+    methods: Annotated[list[Method] | None, typer.Option(help="Method; repeat for several. [default: all]")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, file_okay=False, help="Folder of the data sets. [default: SIIS_DATA, else download]"
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder of the results.")] = Path("reproduction"),
+    page: Annotated[
+        Path | None, typer.Option(dir_okay=False, help="The page with all results. [default: OUT/reproduction.md]")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 is one for each core.")] = 0,
+) -> None:
+    """Reproduce the paper's section "Experimental Results": tables, figures and a page."""
+    console = Console(stderr=True)
+    try:
+        from siis.experiments.options import Options  # noqa: PLC0415 - heavy imports only when needed
+        from siis.experiments.run import run  # noqa: PLC0415
+
+        options = Options(
+            out=out,
+            runs=runs,
+            noise=tuple(sorted(set(noise))) if noise else (0.0, 0.2, 0.4, 0.6),
+            methods=tuple(m.value for m in methods) if methods else None,
+            data=data,
+            jobs=jobs or os.cpu_count() or 1,
+            track=_tracker(console),
+        )
+        out.mkdir(parents=True, exist_ok=True)
+        run(experiment.value, options, page)
+    except KeyboardInterrupt:
+        console.print(f"Interrupted; finished runs are kept in {out}. The same command goes on where it stopped.")
+        raise typer.Exit(INTERRUPTED) from None
+    except (OSError, RuntimeError, ValueError, ModuleNotFoundError) as problem:
+        console.print(f"siis: {problem}", style="bold red", highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    typer.echo(f"Results are in {out}; start with {page or out / 'reproduction.md'}")
+
+
+def _tracker(console: Console) -> Any:
+    """Show a bar with the time left on a terminal, and a line for each experiment elsewhere."""
+
+    def track(items: Iterable[Any], total: int, title: str) -> Iterable[Any]:
+        if not console.is_terminal:
+            console.print(f"{title}: {total} runs to do", highlight=False)
+            yield from items
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=console) as progress:
+            yield from progress.track(items, total=total, description=title)
+
+    return track
+
+
+if __name__ == "__main__":
+    app()

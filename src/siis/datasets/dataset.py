@@ -1,0 +1,89 @@
+"""What a loader returns, and where it looks for files."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from siis._types import Features, Ints
+
+VARIABLE = "SIIS_DATA"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set with its papers.
+
+    Attributes
+    ----------
+    name : str
+    X : array or csr_array of shape (n, d)
+    y : ndarray of shape (n,)
+        True classes, 0, 1, ...
+    class_names : tuple of str
+    description, origin, licence, citation : str
+    """
+
+    name: str
+    X: Features
+    y: Ints
+    class_names: tuple[str, ...]
+    description: str
+    origin: str
+    licence: str
+    citation: str
+
+
+def local_file(name: str, folder: str | Path | None = None) -> Path | None:
+    """Find a stored file: in ``folder``, else in the folder that SIIS_DATA names, else in the cache.
+
+    Parameters
+    ----------
+    name : str
+    folder : path, optional
+
+    Returns
+    -------
+    Path or None
+        None where it is not stored. A folder that was named but lacks the file is an error.
+    """
+    named = folder or os.environ.get(VARIABLE)
+    if named:
+        path = Path(named) / name
+        if not path.exists():
+            how = "the folder given" if folder else f"the folder that {VARIABLE} names"
+            raise FileNotFoundError(
+                f"{how}, {named}, holds no {name}. Put it there, or leave the folder out to download."
+            )
+        return path
+    path = cache_folder() / name
+    return path if path.exists() else None
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for siis, created when first written to."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "siis"
+
+
+def no_network(name: str, origin: str, cause: Exception) -> RuntimeError:
+    """Say what to do where a download fails."""
+    return RuntimeError(
+        f"{name} could not be downloaded from {origin} ({type(cause).__name__}: {cause}). With a network, try again; "
+        f"without, put the file into a folder and name it in the environment variable {VARIABLE}."
+    )
+
+
+def write_whole(path: Path, write: object) -> None:
+    """Write a file beside its place, then move it there: never half a file.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Called with an open binary file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as file:
+        write(file)  # type: ignore[operator]
+    part.replace(path)

@@ -1,0 +1,60 @@
+"""What the command line hands to an experiment."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+T = TypeVar("T")
+Track = Callable[[Iterable[Any], int, str], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of a reproduction.
+
+    Attributes
+    ----------
+    out : Path
+        Folder of the results.
+    runs : int
+        Contaminations (or random problems).
+    noise : tuple of float
+    methods : tuple of str, or None for all
+    data : Path or None
+        Folder of the data sets.
+    jobs : int
+        Processes.
+    track : callable
+        Wraps (iterable, length, title) to show progress.
+    """
+
+    out: Path
+    runs: int
+    noise: tuple[float, ...]
+    methods: tuple[str, ...] | None
+    data: Path | None
+    jobs: int
+    track: Track
+
+    def chosen(self, known: Iterable[str]) -> list[str]:
+        """Give the methods of an experiment that were asked for."""
+        return [name for name in known if self.methods is None or name in self.methods]
+
+    def each(self, function: Callable[..., T], calls: list[tuple[Any, ...]], title: str) -> Iterator[T]:
+        """Run a function on many argument tuples, in parallel, as they finish."""
+        if self.jobs == 1:
+            results: Iterable[T] = (_alone(function, *call) for call in calls)
+        else:
+            parallel = Parallel(self.jobs, return_as="generator_unordered", pre_dispatch=2 * self.jobs)
+            results = parallel(delayed(_alone)(function, *call) for call in calls)
+        yield from self.track(results, len(calls), title)
+
+
+def _alone(function: Callable[..., T], *call: Any) -> T:
+    """Run with one thread for linear algebra: processes share the cores, and their number changes no result."""
+    with threadpool_limits(1):
+        return function(*call)

@@ -1,0 +1,35 @@
+"""Names of the experiments, and the page that shows them all."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from siis.experiments import chain, comparison, convergence, moons, sensitivity
+from siis.experiments.options import Options
+from siis.experiments.page import write_page
+
+EXPERIMENTS: dict[str, Callable[[Options], None]] = {
+    "chain": chain.run,
+    "moons": moons.run,
+    "coil": partial(comparison.run, "coil"),
+    "rcv1": partial(comparison.run, "rcv1"),
+    "isolet": partial(comparison.run, "isolet"),
+    "convergence": convergence.run,
+    "sensitivity": sensitivity.run,
+}
+
+
+def run(name: str, options: Options, page: Path | None) -> None:
+    """Run one experiment or ``all``, then write the page.
+
+    Parameters
+    ----------
+    name : str
+    options : Options
+    page : Path or None
+        Where to write the page; None: ``reproduction.md`` in the results' folder.
+    """
+    for known, experiment in EXPERIMENTS.items():
+        if name in (known, "all"):
+            experiment(options)
+    write_page(options.out, page or options.out / "reproduction.md")

@@ -1,0 +1,139 @@
+"""Symmetric positive definite systems: one face for dense, thinly and thickly factorising matrices."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import SuperLU, splu
+
+from siis._types import Floats, Sparse
+
+THIN = 0.05  # mean width of the envelope, as a share of n
+SMALL = 2000  # up to this n any sparse factor is cheap
+CG_MAX_ITER = 20_000
+
+
+class LinearSolver(Protocol):
+    """Solves M X = B for blocks B."""
+
+    def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
+        """Give X, shape (m, c); a guess may speed it up."""
+
+
+def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
+    """Prepare to solve with a symmetric positive definite matrix, once for many right-hand sides.
+
+    Dense: Cholesky. Sparse: a sparse factor where it stays thin, otherwise conjugate gradients with the diagonal as
+    preconditioner, for all columns at once.
+
+    Parameters
+    ----------
+    M : ndarray or csr_array of shape (m, m)
+    tol : float
+        Residual over right-hand side, for each column, at which conjugate gradients stop.
+
+    Returns
+    -------
+    LinearSolver
+    """
+    if not sp.issparse(M):
+        return _Cholesky(sl.cho_factor((M + M.T) / 2, check_finite=False))
+    M = sp.csr_array(M)
+    if M.shape[0] <= SMALL or envelope_share(M) <= THIN:
+        return _Factor(factorize(M))
+    return _ConjugateGradients(M, 1 / M.diagonal(), tol)
+
+
+def factorize(S: Sparse, shift: float = 0.0) -> SuperLU:
+    """Factorise S + shift I with symmetric pivoting.
+
+    Parameters
+    ----------
+    S : csr_array of shape (n, n)
+    shift : float
+
+    Returns
+    -------
+    SuperLU
+    """
+    shifted = sp.csc_array(S + shift * sp.eye_array(S.shape[0]))
+    options = {"SymmetricMode": True}
+    return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+
+
+def envelope_share(S: Sparse) -> float:
+    """Measure how far a symmetric matrix is from a narrow band, between 0 and 1.
+
+    The mean distance from the diagonal to the first entry of a row after reverse Cuthill-McKee reordering, over n.
+    The envelope bounds the fill of a factorisation. Chains and low-dimensional manifolds are near 0;
+    neighbourhood graphs of high-dimensional data are not.
+
+    Parameters
+    ----------
+    S : csr_array of shape (n, n)
+
+    Returns
+    -------
+    float
+    """
+    n = S.shape[0]
+    order = reverse_cuthill_mckee(S, symmetric_mode=True)
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    rows = np.repeat(np.arange(n), np.diff(S.indptr))
+    first = np.arange(n)
+    np.minimum.at(first, place[rows], place[S.indices])
+    return float(np.mean(np.arange(n) - first) / n)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cholesky:
+    factor: Any
+
+    def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
+        X: Floats = sl.cho_solve(self.factor, B, check_finite=False)
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    factor: SuperLU
+
+    def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
+        X: Floats = self.factor.solve(np.ascontiguousarray(B))
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class _ConjugateGradients:
+    M: Sparse
+    inverse_diagonal: Floats
+    tol: float
+
+    def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
+        X = np.zeros(B.shape) if guess is None else guess.copy()
+        scale = self.inverse_diagonal[:, None]
+        goal = self.tol * np.linalg.norm(B, axis=0)
+        R = B - self.M @ X
+        Z = scale * R
+        D = Z.copy()
+        rho = np.einsum("ij,ij->j", R, Z)
+        for _ in range(CG_MAX_ITER):
+            if (np.linalg.norm(R, axis=0) <= goal).all():
+                return X
+            MD = self.M @ D
+            curvature = np.einsum("ij,ij->j", D, MD)
+            step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
+            X += step * D
+            R -= step * MD
+            Z = scale * R
+            rho, before = np.einsum("ij,ij->j", R, Z), rho
+            D *= np.divide(rho, before, out=np.zeros_like(rho), where=before > 0)
+            D += Z
+        raise RuntimeError(
+            f"conjugate gradients did not converge in {CG_MAX_ITER} iterations: relative residual "
+            f"{(np.linalg.norm(R, axis=0) / np.maximum(goal / self.tol, 1e-300)).max():.1e}"
+        )
