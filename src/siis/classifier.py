@@ -12,7 +12,7 @@ from siis.progress import Progress
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import smooth_basis
-from siis.transductive import Task, TransductiveClassifier, certified_or_warned, enough_components, shown
+from siis.transductive import Task, TransductiveClassifier, certified_or_warned, enough_components, narrated, shown
 
 
 class SIISClassifier(TransductiveClassifier):
@@ -67,7 +67,8 @@ class SIISClassifier(TransductiveClassifier):
     objective_ : float
         Value of the program.
     dual_gap_ : float
-        Relative duality gap: the objective is at most this far, relatively, above the best possible one.
+        Relative duality gap: the objective is at most this far above the best possible one, relative to the
+        objective itself (or to a millionth of its value at A = 0, where that is larger: some optima are 0).
     n_iter_ : int
     history_ : History
         Iteration, objective, bound, gap and change of A along the way.
@@ -158,5 +159,5 @@ class SIISClassifier(TransductiveClassifier):
 
     def _solve(self, program: Program, progress: Progress) -> Solution:
         if self.schedule == "paper":
-            return solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER))
+            return narrated(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
         return certified_or_warned(program, self.tol, self.max_iter, progress)

@@ -40,7 +40,7 @@ def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
     LinearSolver
     """
     if not sp.issparse(M):
-        return _Cholesky(sl.cho_factor((M + M.T) / 2, check_finite=False))
+        return _cholesky((M + M.T) / 2)
     M = sp.csr_array(M)
     if M.shape[0] <= SMALL or envelope_share(M) <= THIN:
         return _Factor(factorize(M))
@@ -92,10 +92,32 @@ def envelope_share(S: Sparse) -> float:
 @dataclass(frozen=True, eq=False)
 class _Cholesky:
     factor: Any
+    scale: Floats
 
     def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
-        X: Floats = sl.cho_solve(self.factor, B, check_finite=False)
+        X: Floats = self.scale * sl.cho_solve(self.factor, self.scale * B, check_finite=False)
         return X
+
+
+def _cholesky(M: Floats) -> LinearSolver:
+    """Factorise with unit diagonal; where rounding has made M indefinite, with the least ridge that helps."""
+    diagonal = np.diagonal(M)
+    if not (np.isfinite(M).all() and (diagonal > 0).all()):
+        raise ValueError(
+            f"a linear system is not positive definite (diagonal from {diagonal.min():.1e} to {diagonal.max():.1e}): "
+            "the weights of graph and labels are too far apart. Rescale the graph's weights, alpha or sample_weight."
+        )
+    scale = (1 / np.sqrt(diagonal))[:, None]
+    unit = scale * M * scale.T
+    for ridge in (0.0, 1e-14, 1e-12, 1e-10):
+        try:
+            return _Cholesky(sl.cho_factor(unit + ridge * np.eye(len(unit)), check_finite=False), scale)
+        except sl.LinAlgError:
+            continue
+    raise ValueError(
+        "a linear system is singular: parts of the graph hang on edges that are too light to tell them apart. "
+        "Remove these edges, or use a larger beta."
+    )
 
 
 @dataclass(frozen=True, eq=False)

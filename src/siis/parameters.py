@@ -41,7 +41,9 @@ def one_of(*choices: str) -> Rule:
 POSITIVE = Rule(lambda value: _is_number(value, Real) and value > 0, "a positive number")
 NON_NEGATIVE = Rule(lambda value: _is_number(value, Real) and value >= 0, "a non-negative number")
 COUNT = Rule(lambda value: _is_number(value, Integral) and value >= 1, "an integer of at least 1")
-LEVEL = Rule(lambda value: isinstance(value, bool) or (_is_number(value, Integral) and value >= 0), "0, 1 or 2")
+LEVEL = Rule(
+    lambda value: isinstance(value, bool) or (_is_number(value, Integral) and value >= 0), "a non-negative integer"
+)
 SEED = Rule(lambda value: value is None or (_is_number(value, Integral) and value >= 0), "None, an integer") | Rule(
     lambda value: isinstance(value, np.random.RandomState | np.random.Generator), "a NumPy random generator"
 )

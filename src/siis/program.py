@@ -11,10 +11,12 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Ints, Sparse
 from siis.graph import Graph
+from siis.graph.graph import LARGEST, SMALLEST
 from siis.linear import LinearSolver, positive_solver
 from siis.rows import project_rows, row_norms
 from siis.spectral import Basis
 
+ROUNDING = 1e-9  # of the value at A = 0: how far rounding may lift the bound over the value
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 
 
@@ -82,8 +84,11 @@ class Program:
         if Y.ndim != 2 or Y.shape[0] != rows.size or not np.isfinite(Y).all():
             raise ValueError(f"Y must be finite with one row for each of {rows.size} labels; found shape {Y.shape}")
         alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), rows.shape)
-        if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-            raise ValueError(f"alpha must be positive and finite; found {alpha.min()} to {alpha.max()}")
+        if not (alpha.min() >= SMALLEST and alpha.max() <= LARGEST):
+            raise ValueError(
+                f"alpha (times sample_weight) must be positive and lie between {SMALLEST:g} and {LARGEST:g}; "
+                f"found {alpha.min():.3g} to {alpha.max():.3g}"
+            )
         for name, weight in (("beta", self.beta), ("gamma", self.gamma)):
             if not (np.isfinite(weight) and weight >= 0):
                 raise ValueError(f"{name} must be non-negative and finite; found {weight}")
@@ -207,7 +212,13 @@ class Program:
         float
             Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
-        return max(primal - dual, 0.0) / max(primal, SMALLEST_SCALE * self.value_at_zero, 1e-300)
+        scale = max(primal, SMALLEST_SCALE * self.value_at_zero, 1e-300)
+        if not dual <= primal + ROUNDING * max(scale, self.value_at_zero):
+            raise RuntimeError(
+                f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "
+                "the labels are too far apart for double precision. Rescale them, and please report this program."
+            )
+        return max(primal - dual, 0.0) / scale
 
     @cached_property
     def _solve_gram(self) -> LinearSolver:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.graph import Graph, embed, neighbors_between, prepare
+from siis.graph.graph import ASYMMETRY
 from siis.labels import Supervision, distributions, encode_labels, gather
 from siis.parameters import COUNT, LEVEL, POSITIVE, Rule, check_parameters, one_of
 from siis.program import Program
@@ -92,7 +93,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Given labels. Unlabelled: -1 among integers; None, NaN or NA among strings and objects.
         sample_weight : array-like of shape (n,), optional
             Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
-            weight 0 as absent. Weights of unlabelled examples have no effect.
+            weight 0 as absent (on a ready-made graph: as unlabelled). Weights of unlabelled examples have no effect.
 
         Returns
         -------
@@ -132,7 +133,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Give the label distributions of examples, through their neighbours among the training examples.
 
         A training example gets its own answer, ``label_distributions_``. Another one gets the mean of its nearest
-        training examples' distributions, weighted as edges of the graph would be.
+        training examples' distributions, weighted as edges of the graph would be. With a ready-made graph, the graph
+        itself gives the training examples' own answers; any other matrix is read as new examples.
 
         Parameters
         ----------
@@ -178,7 +180,9 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Distributions of examples, and whether a neighbour that a label reaches speaks for each."""
         if self.metric == "precomputed":
             W = sp.csr_array(X)
-            if W.shape == self.graph_.weights.shape and abs(W - self.graph_.weights).max() == 0:
+            largest = self.graph_.weights.data.max(initial=0.0)
+            same = W.shape == self.graph_.weights.shape and abs(W - self.graph_.weights).max() <= ASYMMETRY * largest
+            if same:  # the training graph itself
                 return self._answers.copy(), self._reached.copy()
             if (W.data < 0).any():
                 raise ValueError(f"weights must be non-negative; the smallest is {W.data.min():.3g}")
@@ -186,10 +190,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         else:
             weights = self._new_weights(X)
         total = np.asarray(weights.sum(axis=1)).ravel()
-        known = total > 0
+        heard = total > 0
         answers = np.tile(self._prior, (X.shape[0], 1))
-        answers[known] = (weights[known] @ self._answers) / total[known][:, None]
-        return answers, known
+        answers[heard] = (weights[heard] @ self._answers) / total[heard][:, None]
+        return answers, np.asarray(weights @ self._reached.astype(np.float64) > 0)
 
     def _new_weights(self, X: Features) -> Sparse:
         """Weights between examples and reached vertices, 1 at the nearest; an equal vertex alone counts."""
@@ -219,7 +223,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
-        if self.classes_.size > 1 and np.unique(winners).size == 1:
+        if self.classes_.size > 1 and np.unique(winners).size == 1 and self.graph_.n_vertices > 1:
             warnings.warn(
                 f"every example was given the class {self.classes_[winners[0]]}, although {self.classes_.size} "
                 "classes were given: the graph outweighs the labels. Raise alpha (or lower beta).",
@@ -265,10 +269,7 @@ def certified_or_warned(program: Program, tol: float, max_iter: int, progress: P
     -------
     Solution
     """
-    solution = solve_certified(program, tol, max_iter)
-    history = solution.history
-    for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
-        progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
+    solution = narrated(solve_certified(program, tol, max_iter), progress)
     if solution.status != "certified":
         warnings.warn(
             f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "
@@ -276,6 +277,24 @@ def certified_or_warned(program: Program, tol: float, max_iter: int, progress: P
             ConvergenceWarning,
             stacklevel=5,
         )
+    return solution
+
+
+def narrated(solution: Solution, progress: Progress) -> Solution:
+    """Report the solver's measurements, and hand the solution on.
+
+    Parameters
+    ----------
+    solution : Solution
+    progress : Progress
+
+    Returns
+    -------
+    Solution
+    """
+    history = solution.history
+    for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
+        progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
     return solution
 
 

@@ -75,7 +75,7 @@ def test_warm_start_needs_fewer_iterations_and_checks_shapes():
         ({"rows": np.array([9])}, "between 0 and 3"),
         ({"Y": np.zeros((2, 1))}, "one row for each of 1 labels"),
         ({"Y": np.array([[np.nan]])}, "finite"),
-        ({"alpha": 0.0}, "alpha must be positive"),
+        ({"alpha": 0.0}, "must be positive and lie between"),
         ({"beta": -1.0}, "beta must be non-negative"),
         ({"gamma": np.inf}, "gamma must be non-negative"),
         ({"beta": 0.0, "gamma": 0.0}, "must not both be 0"),

@@ -91,8 +91,8 @@ SETTINGS = {
         "ISOLET",
         40,
         None,
-        11,
-        GraphSetting(10, 10.0, "union", "unnormalized", 300, 100.0, 1.0),
+        9,
+        GraphSetting(10, 100.0, "union", "unnormalized", 360, 100.0, 1.0),
         None,
     ),
 }

@@ -20,9 +20,9 @@ TEXTS = {
     "moons": (
         "NoisyDoubleMoon: the ablation",
         "640 points, noise 0.15, three labels a class of which one is wrong; K = {moons_k}, median bandwidth, "
-        "alpha = {moons_alpha:g}, beta = {moons_beta:g}, m = 2. The paper shows one problem; these are means over random "
-        "problems. The moons' positions are ours (the paper prints none), so percentages differ and their order is "
-        "what counts.",
+        "alpha = {moons_alpha:g}, beta = {moons_beta:g}, m = 2. The paper shows one problem; these are means over "
+        "random problems. The moons' positions are ours (the paper prints none), so percentages differ and their "
+        "order is what counts.",
     ),
     "coil": (
         "COIL-20",
@@ -31,17 +31,18 @@ TEXTS = {
     ),
     "rcv1": (
         "RCV1, four classes",
-        "240 labels in all. The paper's K, xi, alpha and beta; m is not stated, and 30 is the one it states for COIL. "
+        "240 labels in all. The paper's K, xi, alpha and beta; m is not stated, 30 is the one it states for COIL. "
         "The documents have the paper's classes and class sizes but are not its list, which is not published, and "
         "22,385 words occur where the paper counts 29,992.",
     ),
     "isolet": (
         "ISOLET",
-        "40 labels a class, the paper's alpha and beta. K and xi are not stated: {isolet_graph} put GFHF, which has "
-        "no other parameter, on the paper's row. m is not stated: {isolet_m} is where SIIS comes level with the table. "
-        "Labelled sets differ by about two points; the seed, {isolet_seed}, was taken among sixteen by GFHF's and "
-        "SIIS's distance to the paper's rows. The SVM here is scikit-learn's SVC with its defaults, which is stronger "
-        "than the paper's SVM row: on these data it is a rival that a user should try.",
+        "40 labels a class, the paper's alpha and beta. K and xi are not stated: {isolet_graph}, the values that it "
+        "states for COIL, put GFHF, which has no other parameter, on the paper's row. m is not stated: {isolet_m} is "
+        "where SIIS comes level with the table. Labelled sets differ by about two points; the seed, {isolet_seed}, "
+        "was taken among forty by the distance of GFHF and SIIS to the paper's rows, so these two rows show that "
+        "the table can be met, not that it is met by every labelled set. The SVM here is scikit-learn's SVC with its "
+        "defaults, which is stronger than the paper's SVM row: on these data it is a rival that a user should try.",
     ),
     "convergence": (
         "Convergence",

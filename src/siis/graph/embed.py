@@ -63,10 +63,10 @@ def embed(
     if metric == "precomputed":
         return Embedded(Graph(X), np.arange(n), None, float("nan"))
     present = np.ones(n, dtype=bool) if absent is None else ~absent
-    distinct = distinct_rows(X[present])
+    distinct = distinct_rows(prepare(X, metric)[present])
     vertex = np.full(n, -1, dtype=np.int64)
     vertex[present] = distinct.vertex
-    points = prepare(distinct.X, metric)
+    points = distinct.X
     n_vertices = points.shape[0]
     k = min(n_neighbors, n_vertices - 1)
     if k < n_neighbors:
@@ -79,5 +79,9 @@ def embed(
     if k == 0:
         return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
     neighbors = neighbors_within(points, k)
+    if (neighbors.distances == 0).any():
+        raise ValueError(
+            "distances between different examples underflow to 0; rescale X (for instance to unit variance)"
+        )
     width = median_bandwidth(neighbors) if bandwidth == "median" else float(bandwidth)
     return Embedded(Graph.from_neighbors(neighbors, gaussian_weights(neighbors, width), kind), vertex, points, width)

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from siis._types import Bools, Floats, Ints, Sparse
 from siis.graph.neighbors import Neighbors
 
+SMALLEST, LARGEST = 1e-100, 1e100  # beyond, squares leave double precision
 NEGLIGIBLE = 1e-12  # times the largest weight: cannot be told from no edge in double precision
 ASYMMETRY = 1e-10  # times the largest weight: rounding, averaged away
 ONE_SIDED_SHARE = 0.01  # of its weight, kept by an edge that is not mutual
@@ -42,13 +43,18 @@ class Graph:
         if (W.diagonal() != 0).any():
             raise ValueError(
                 f"the diagonal must be zero; {np.count_nonzero(W.diagonal())} entries are not. "
-                "Remove the loops with W.setdiag(0)."
+                "Remove the loops: W.setdiag(0), or np.fill_diagonal(W, 0)."
             )
         largest = W.data.max(initial=0.0)
+        if largest and not SMALLEST <= largest <= LARGEST:
+            raise ValueError(
+                f"the largest weight must lie in {SMALLEST:g}..{LARGEST:g}; found {largest:.3g}. Rescale."
+            )
         asymmetry = abs(W - W.T).max() if W.nnz else 0.0
         if asymmetry > ASYMMETRY * largest:
             raise ValueError(
-                f"weights must be symmetric; max |W - W'| = {asymmetry:.1e}. Symmetrise with W.maximum(W.T)."
+                f"weights must be symmetric; max |W - W'| = {asymmetry:.1e}. Symmetrise with W.maximum(W.T), or "
+                "np.maximum(W, W.T)."
             )
         W = sp.csr_array((W + W.T) / 2)
         W.data[W.data <= NEGLIGIBLE * largest] = 0.0

@@ -8,8 +8,9 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
-from siis._types import Features, Floats, Ints
+from siis._types import Bools, Features, Floats, Ints
 
+UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
 SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
 DIFFERENCE_BLOCK = 2**22  # numbers in one block of coordinate differences
@@ -56,7 +57,10 @@ def prepare(X: Features, metric: str) -> Features:
             "Drop these examples or use metric='euclidean'."
         )
     unit: Features = normalize(X)
-    return sp.csr_array(unit) if sp.issparse(unit) else unit
+    if not sp.issparse(unit):
+        return np.round(unit, UNIT_DIGITS)
+    unit.data = np.round(unit.data, UNIT_DIGITS)
+    return sp.csr_array(unit)
 
 
 def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> Neighbors:
@@ -104,16 +108,44 @@ def _ranked(queries: Features, points: Features, n_wanted: int) -> Neighbors:
     if sp.issparse(points):
         left, right = queries, points
     else:  # the fast search expands ||a - b||^2, which loses digits far from the origin
-        center = points.mean(axis=0)
+        center = points.mean(axis=0, dtype=np.float64)
         left, right = queries - center, points - center
-    with config_context(working_memory=SEARCH_MEMORY_MIB):
-        search = NearestNeighbors(n_neighbors=min(n_wanted + SPARE, points.shape[0])).fit(right)
+    n_fetched = min(n_wanted + SPARE, points.shape[0])
+    with config_context(working_memory=SEARCH_MEMORY_MIB), np.errstate(over="ignore", invalid="ignore"):
+        search = NearestNeighbors(n_neighbors=n_fetched).fit(right)
         indices = search.kneighbors(left, return_distance=False).astype(np.int64)
-    distances = _distances(queries, points, indices)
+        distances = _distances(queries, points, indices)
+        lost = _precision_lost(left, right, distances)
     if not np.isfinite(distances).all():
         raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
-    order = np.lexsort((indices, distances))
+    if lost.any():
+        if sp.issparse(points):
+            raise ValueError(
+                f"{np.count_nonzero(lost)} examples lie so far from the origin that their neighbours drown in "
+                "rounding; centre and scale X (as a dense array), or use metric='cosine'"
+            )
+        tree = NearestNeighbors(n_neighbors=n_fetched, algorithm="kd_tree").fit(right)  # takes differences first
+        indices[lost] = tree.kneighbors(left[lost], return_distance=False)
+        distances[lost] = _distances(queries[lost], points, indices[lost])
+    order = np.lexsort((indices, _ties(distances)))
     return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1))
+
+
+def _ties(distances: Floats) -> Floats:
+    """Distances in units of the row's largest, with nine digits: equal ones stay equal whatever the units of X."""
+    largest = distances.max(axis=1, keepdims=True)
+    return np.rint(1e9 * distances / np.where(largest > 0, largest, 1.0))
+
+
+def _precision_lost(queries: Features, points: Features, distances: Floats) -> Bools:
+    """Tell where the rounding error of ||a||^2 - 2 a'b + ||b||^2 is not small against the distances found."""
+
+    def squares(X: Features) -> Floats:
+        return np.asarray((X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)).sum(axis=1)).ravel()
+
+    error = 8 * np.finfo(np.float64).eps * (squares(queries) + squares(points).max())
+    nearest_squared = np.median(distances, axis=1) ** 2
+    return np.asarray(error > 1e-3 * nearest_squared) & (nearest_squared > 0)
 
 
 def _distances(queries: Features, points: Features, indices: Ints) -> Floats:

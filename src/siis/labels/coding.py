@@ -44,9 +44,11 @@ def encode_labels(y: Any) -> LabelCoding:
     LabelCoding
     """
     values = column_or_1d(np.asarray(y), warn=True)
-    present = np.ones(values.shape, dtype=bool)
+    present = (
+        ~np.ma.getmaskarray(y).ravel() if isinstance(y, np.ma.MaskedArray) else np.ones(values.shape, dtype=bool)
+    )
     if values.dtype.kind == "O":
-        present = np.array([not _is_missing(v) for v in values], dtype=bool)
+        present &= np.array([not _is_missing(v) for v in values], dtype=bool)
         values = _plain(values, present)
     if values.dtype.kind == "f":
         present &= ~np.isnan(values)
@@ -64,7 +66,7 @@ def encode_labels(y: Any) -> LabelCoding:
                 "y holds only -1 and +1: read as two classes, with every example labelled. If -1 means unlabelled, "
                 "there is only one class; name the classes 0, 1, ... or use strings.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         else:
             present &= is_class
@@ -106,6 +108,10 @@ def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
         return values
     if all(isinstance(v, bool | np.bool_) for v in given):
         return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)], dtype=object)
+    if all(isinstance(v, int | np.integer) for v in given):
+        plain = np.full(values.shape, UNLABELLED, dtype=np.int64)
+        plain[present] = [int(v) for v in given]
+        return plain
     if all(isinstance(v, int | float | np.integer | np.floating) for v in given):
         numbers = np.array([float(v) for v in given])
         if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all():

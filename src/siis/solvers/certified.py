@@ -12,7 +12,7 @@ from siis.solvers.solution import Recorder, Solution, relative_change
 
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
 SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
-SPAN = 1e2  # a row shorter than a label's length over this gets no larger penalty
+SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a short row
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 
 
@@ -100,7 +100,8 @@ def solve_certified(
 
 def _cold_start(program: Program) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     n_edges, c = program.P.shape[0], program.Y.shape[1]
-    p1, p2 = np.full(n_edges, 10 * float(program.alpha.mean())), 10 * program.alpha
+    heaviest = float(program.graph.weights.data.max(initial=0.0)) or 1.0
+    p1, p2 = np.full(n_edges, 10 * float(program.alpha.mean()) / heaviest**2), 10 * program.alpha
     return np.zeros((program.basis.shape[1], c)), np.zeros((n_edges, c)), -program.Y, p1, p2
 
 
@@ -126,12 +127,17 @@ def _shrink(program: Program, N1: Floats, N2: Floats, p1: Floats, p2: Floats) ->
 
 
 def _penalties(program: Program, edge_norms: Floats, label_norms: Floats) -> tuple[Floats, Floats]:
-    """Curvature of the norms, weight / ||row||, with rows below 1 / SPAN of a label's length counted as that."""
+    """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
     length = float(row_norms(program.Y).max())
     heaviest = float(program.graph.weights.data.max(initial=0.0))
+
+    def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:
+        typical = float(np.median(norms)) if norms.size else unit
+        return np.asarray(weight / np.maximum(norms, np.clip(typical, SHORTEST * unit, SHORT * unit)))
+
     return (
-        program.gamma / np.maximum(edge_norms, heaviest * length / SPAN),
-        program.alpha / np.maximum(label_norms, length / SPAN),
+        curvature(program.gamma, edge_norms, heaviest * length),
+        curvature(program.alpha, label_norms, length),
     )
 
 

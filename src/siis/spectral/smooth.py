@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, SuperLU, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from siis._types import BlockProduct, Floats, Sparse
 from siis.graph import Graph
@@ -15,7 +15,11 @@ from siis.spectral.subspace import Filter, RitzPairs, lowest_eigenpairs, rayleig
 RESIDUAL = 1e-8  # times the upper bound of the spectrum
 PROBES = 8  # fresh random vectors in the completeness check without a factorisation
 PROBE_SWEEPS = 4
-ROUNDS = 50  # of Lanczos in shift-invert, each outside what the others found
+FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
+SHIFT = 1e-10  # times the upper bound, in shift-invert
+LANCZOS_RESTARTS = 50
+BLOCK_STEPS = 10
+ROUNDS = 30  # of Lanczos in shift-invert, each outside what the others found
 METHODS = ("auto", "dense", "shift-invert", "chebyshev")
 
 
@@ -92,8 +96,13 @@ def smooth_basis(
     V = null[:, :n_null].toarray()
     values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0)
     if found is not None:
+        if found.residuals[:n_rest].max() > tol:
+            raise RuntimeError(
+                _incomplete(f"residuals reach {found.residuals[:n_rest].max():.1e}, {tol:.1e} was asked")
+            )
         V = np.hstack([V, _fix_signs(found.vectors[:, :n_rest])])
-        values = np.concatenate([values, found.values[:n_rest]])
+        # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
+        values = np.concatenate([values, np.maximum(found.values[:n_rest], FLOOR * high)])
         residuals = np.concatenate([residuals, found.residuals[:n_rest]])
     mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
     U = V * (scale * mean)[:, None]
@@ -150,10 +159,8 @@ def _lift_null(S: Sparse, null: Sparse, high: float) -> BlockProduct:
 def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
     k = null.shape[1]
     values, vectors = sl.eigh(S.toarray(), subset_by_index=[0, min(k + n_wanted, S.shape[0]) - 1])
-    vectors = vectors[:, k:] - null @ (null.T @ vectors[:, k:])
-    vectors /= np.linalg.norm(vectors, axis=0)
-    values = np.maximum(values[k:], 0.0)
-    return RitzPairs(values, vectors, np.linalg.norm(S @ vectors - vectors * values, axis=0), 0)
+    vectors = vectors[:, k:] - null @ (null.T @ vectors[:, k:])  # near 0 the two mix; Rayleigh-Ritz sorts them out
+    return rayleigh_ritz(_lift_null(S, null, float(max(values[-1], 1.0))), vectors, 0)
 
 
 def _chebyshev(
@@ -173,7 +180,7 @@ def _shift_invert(
     Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck.
     """
     multiply = _lift_null(S, null, high)
-    factor = factorize(S, high * max(n_wanted / S.shape[0], 1e-5) ** 2 / 4)
+    factor = factorize(S, SHIFT * high)
     known, missing = start[:, :0], start.shape[1]
     for round_ in range(ROUNDS):
         fresh = _lanczos(factor, null, known, start[:, round_ % start.shape[1]], missing)
@@ -208,9 +215,11 @@ def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted:
     inverse = LinearOperator((n, n), matvec=lambda x: outside(factor.solve(outside(x.ravel()))), dtype=np.float64)
     n_wanted = min(n_wanted, n - null.shape[1] - known.shape[1])
     try:
-        vectors = eigsh(inverse, k=n_wanted, which="LA", v0=outside(v0))[1]
-    except ArpackNoConvergence as stopped:  # what did converge counts; the inertia asks for the rest
-        vectors = stopped.eigenvectors
+        vectors = eigsh(inverse, k=n_wanted, which="LA", v0=outside(v0), maxiter=LANCZOS_RESTARTS)[1]
+    except ArpackError:  # eigenvalues too close for Lanczos: iterate a block, which takes a cluster as a whole
+        vectors = np.random.default_rng(known.shape[1]).standard_normal((n, n_wanted))
+        for _ in range(BLOCK_STEPS):
+            vectors = np.linalg.qr(inverse.matmat(vectors))[0]
     return outside(np.asarray(vectors, dtype=np.float64))
 
 
