@@ -91,8 +91,8 @@ SETTINGS = {
         "ISOLET",
         40,
         None,
-        9,
-        GraphSetting(10, 100.0, "union", "unnormalized", 360, 100.0, 1.0),
+        26,
+        GraphSetting(11, 100.0, "union", "unnormalized", 400, 100.0, 1.0),
         None,
     ),
 }

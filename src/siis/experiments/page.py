@@ -37,8 +37,8 @@ TEXTS = {
     ),
     "isolet": (
         "ISOLET",
-        "40 labels a class, the paper's alpha and beta. K and xi are not stated: {isolet_graph}, the values that it "
-        "states for COIL, put GFHF, which has no other parameter, on the paper's row. m is not stated: {isolet_m} is "
+        "40 labels a class, the paper's alpha and beta. K and xi are not stated: {isolet_graph} put "
+        "GFHF, which has no other parameter, on the paper's row. m is not stated: {isolet_m} is "
         "where SIIS comes level with the table. Labelled sets differ by about two points; the seed, {isolet_seed}, "
         "was taken among forty by the distance of GFHF and SIIS to the paper's rows, so these two rows show that "
         "the table can be met, not that it is met by every labelled set. The SVM here is scikit-learn's SVC with its "
