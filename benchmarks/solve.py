@@ -5,14 +5,14 @@ and basis as ratios, over several contaminations, and writes benchmarks/results/
 """
 
 import csv
-import os
 import time
 from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_digits
 
-from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.datasets import contaminate, draw_labelled, load_coil20
+from siis.graph import embed
 from siis.program import Program
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
@@ -45,24 +45,17 @@ def transcription(program, n_iter=100):
 
 
 def load():
-    folder = os.environ.get("SIIS_DATA")
-    path = Path(folder) / "coil20.npz" if folder else None
-    if path is not None and path.exists():
-        with np.load(path) as stored:
-            return "COIL-20", stored["X"].astype(float), stored["y"].astype(int), 100.0
-    print("SIIS_DATA names no folder with coil20.npz: using digits instead")
-    X, y = load_digits(return_X_y=True)
-    return "digits", X, y, None
+    try:
+        data = load_coil20()
+    except (FileNotFoundError, RuntimeError) as problem:
+        print(f"{problem}\nUsing digits instead.")
+        return "digits", *load_digits(return_X_y=True), "median"
+    return data.name, data.X, data.y, 100.0
 
 
 def contaminated(y, run):
-    rng = np.random.default_rng(run)
-    n_classes = y.max() + 1
-    rows = np.concatenate([rng.choice(np.flatnonzero(y == k), PER_CLASS, replace=False) for k in range(n_classes)])
-    given = y[rows].copy()
-    wrong = rng.choice(rows.size, round(NOISE * rows.size), replace=False)
-    given[wrong] = (given[wrong] + rng.integers(1, n_classes, wrong.size)) % n_classes
-    return rows, np.eye(n_classes)[given]
+    rows = draw_labelled(y, per_class=PER_CLASS, random_state=run)
+    return rows, np.eye(y.max() + 1)[contaminate(y[rows], NOISE, run)]
 
 
 def timed(function):
@@ -73,13 +66,14 @@ def timed(function):
 
 def main():
     name, X, y, bandwidth = load()
-    near = neighbors_within(X, K)
-    graph = Graph.from_neighbors(near, gaussian_weights(near, bandwidth or median_bandwidth(near)))
+    placed = embed(X, K, bandwidth)
+    graph = placed.graph
     basis = smooth_basis(graph, M)
     print(f"{name}: {graph.n_vertices} vertices, {graph.n_edges} edges, m = {M}, alpha = {ALPHA:g}, beta = {BETA:g}")
     records = []
     for run in range(RUNS):
-        program = Program(graph, basis, *contaminated(y, run), ALPHA, BETA)
+        rows, Y = contaminated(y, run)
+        program = Program(graph, basis, placed.vertex[rows], Y, np.full(rows.size, ALPHA), BETA)
         A, direct = timed(lambda program=program: transcription(program))
         solution, ours = timed(lambda program=program: solve_certified(program, TOL))
         excess = (program.value(A) - solution.dual.value) / solution.dual.value

@@ -12,19 +12,16 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 from siis import SIISClassifier
+from siis.datasets import contaminate, draw_labelled
 
 LABELS_PER_CLASS, NOISE = 20, 0.4
 
 
-def given_labels(truth, rng):
-    rows = np.concatenate(
-        [rng.choice(np.flatnonzero(truth == k), LABELS_PER_CLASS, replace=False) for k in range(10)]
-    )
-    wrong = rng.choice(rows, round(NOISE * rows.size), replace=False)
+def given_labels(truth, seed):
     y = np.full(truth.size, -1)
+    rows = draw_labelled(truth, per_class=LABELS_PER_CLASS, random_state=seed)
     y[rows] = truth[rows]
-    y[wrong] = (truth[wrong] + rng.integers(1, 10, wrong.size)) % 10
-    return y
+    return contaminate(y, NOISE, seed)
 
 
 def picture(X, y, truth, model, path):
@@ -73,7 +70,7 @@ def main():
     options = parser.parse_args()
 
     X, truth = load_digits(return_X_y=True)
-    y = given_labels(truth, np.random.default_rng(options.seed))
+    y = given_labels(truth, options.seed)
     given = y >= 0
     model = SIISClassifier().fit(X, y)
     nearest = KNeighborsClassifier(1).fit(X[given], y[given]).predict(X)

@@ -2,17 +2,14 @@
 
 import numpy as np
 
-from siis.graph import Graph, gaussian_weights, neighbors_within
+from siis.datasets import contaminate, draw_labelled
+from siis.graph import embed
 from siis.program import Program
 from siis.spectral import smooth_basis
 
 
 def coil_program(X, y, noise=0.4, seed=0):
-    rng = np.random.default_rng(seed)
-    rows = np.concatenate([rng.choice(np.flatnonzero(y == k), 10, replace=False) for k in range(20)])
-    given = y[rows].copy()
-    wrong = rng.choice(rows.size, round(noise * rows.size), replace=False)
-    given[wrong] = (given[wrong] + rng.integers(1, 20, wrong.size)) % 20
-    near = neighbors_within(X, 10)
-    graph = Graph.from_neighbors(near, gaussian_weights(near, 100.0))
-    return Program(graph, smooth_basis(graph, 30), rows, np.eye(20)[given], 100.0, 10.0)
+    rows = draw_labelled(y, per_class=10, random_state=seed)
+    Y = np.eye(20)[contaminate(y[rows], noise, seed)]
+    placed = embed(X, 10, 100.0)
+    return Program(placed.graph, smooth_basis(placed.graph, 30), placed.vertex[rows], Y, np.full(200, 100.0), 10.0)

@@ -67,6 +67,7 @@ def test_harmonic_value_is_the_neighbours_mean(small):
 @pytest.mark.parametrize(
     ("kind", "beta", "gamma"), [(RobustLaplacianClassifier, 1.0, 0.0), (GTFClassifier, 0.0, 1.0)]
 )
+@pytest.mark.filterwarnings("ignore:every example was given")
 def test_ablation_against_cvxpy(small, kind, beta, gamma):
     graph, given = small
     y = np.full(18, -1)

@@ -80,7 +80,9 @@ def _figure(options: Options, chain: NoisyChain, found: dict[str, Floats]) -> No
         ax.plot(vertices, chain.y, "x", color="0.4", label="given")
         ax.plot(vertices, found["gtf"], "o-", color="#d62728", label="GTF", ms=4)
         ax.plot(vertices, found["laplacian"], "s--", color="#1f77b4", label="quadratic smoother", ms=4)
-        ax.annotate("wrong label", (chain.wrong + 1, 1), (chain.wrong + 1.4, 0.55), fontsize=8)
+        ax.annotate(
+            "wrong label", (chain.wrong + 1, 1), (chain.wrong + 1.4, 0.55), fontsize=8, arrowprops={"arrowstyle": "-"}
+        )
         ax.set(xticks=vertices, xlabel="vertex", ylabel="label")
         ax.legend(frameon=False, fontsize=8, loc="lower left")
         axes = bottom.subplots(2, 5, sharex=True, sharey=True)
