@@ -70,21 +70,28 @@ def main(
 )
 def reproduce(
     experiment: Annotated[Experiment, typer.Argument(help="Which part of the paper's experiments.")],
-    runs: Annotated[int, typer.Option(min=1, help="Contaminations for each noise level.")] = 10,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Contaminations for each noise level (moons: at least 20 problems).")
+    ] = 10,
     noise: Annotated[
         list[float] | None,
-        typer.Option(min=0, max=1, help="Noise level; repeat for several. [default: 0 0.2 0.4 0.6]"),
+        typer.Option(
+            min=0, max=1, help="Noise level of coil, rcv1 and isolet; repeat for several. (default: 0 0.2 0.4 0.6)"
+        ),
     ] = None,
-    methods: Annotated[list[Method] | None, typer.Option(help="Method; repeat for several. [default: all]")] = None,
+    methods: Annotated[
+        list[Method] | None,
+        typer.Option(help="Method of moons, coil, rcv1 and isolet; repeat for several. (default: all)"),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            exists=True, file_okay=False, help="Folder of the data sets. [default: SIIS_DATA, else download]"
+            exists=True, file_okay=False, help="Folder of the data sets. (default: SIIS_DATA, else download)"
         ),
     ] = None,
     out: Annotated[Path, typer.Option(file_okay=False, help="Folder of the results.")] = Path("reproduction"),
     page: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="The page with all results. [default: OUT/reproduction.md]")
+        Path | None, typer.Option(dir_okay=False, help="The page with all results. (default: OUT/reproduction.md)")
     ] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 is one for each core.")] = 0,
 ) -> None:
@@ -97,7 +104,7 @@ def reproduce(
         options = Options(
             out=out,
             runs=runs,
-            noise=tuple(sorted(set(noise))) if noise else (0.0, 0.2, 0.4, 0.6),
+            noise=tuple(sorted({round(level, 4) for level in noise})) if noise else (0.0, 0.2, 0.4, 0.6),
             methods=tuple(m.value for m in methods) if methods else None,
             data=data,
             jobs=jobs or os.cpu_count() or 1,

@@ -115,8 +115,8 @@ def _cholesky(M: Floats) -> LinearSolver:
         except sl.LinAlgError:
             continue
     raise ValueError(
-        "a linear system is singular: parts of the graph hang on edges that are too light to tell them apart. "
-        "Remove these edges, or use a larger beta."
+        "a linear system is singular to rounding: examples cannot be told apart, or parts of the graph hang on edges "
+        "that are too light. Rescale X, remove such edges, or regularise more."
     )
 
 

@@ -226,7 +226,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if self.classes_.size > 1 and np.unique(winners).size == 1 and self.graph_.n_vertices > 1:
             warnings.warn(
                 f"every example was given the class {self.classes_[winners[0]]}, although {self.classes_.size} "
-                "classes were given: the graph outweighs the labels. Raise alpha (or lower beta).",
+                "classes were given: the graph outweighs the labels. Trust the labels more (raise alpha) or smooth "
+                "less (lower beta), where the method has them.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from programs import random_graph
@@ -141,6 +141,16 @@ def test_conjugate_gradients_and_factor_agree(rng):
     X = _ConjugateGradients(M, 1 / M.diagonal(), 1e-12)(B)
     np.testing.assert_allclose(X, factorize(M).solve(B), atol=1e-9)
     np.testing.assert_array_equal(_ConjugateGradients(M, 1 / M.diagonal(), 1e-9)(B, X), X)  # a good guess stays
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_far_from_the_origin(kind):
+    X, truth = make_blobs(300, 3, centers=3, random_state=0, cluster_std=0.6)
+    y = np.full(300, -1)
+    for k in range(3):
+        y[np.flatnonzero(truth == k)[:20]] = k
+    here, there = kind().fit(X, y), kind().fit(X + 1e6, y)
+    assert np.mean(here.transduction_ == there.transduction_) > 0.99
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from PIL import Image
+from sklearn.exceptions import DataConversionWarning
 
 from siis import datasets
 from siis.datasets import contaminate, draw_labelled, make_noisy_chain, make_noisy_double_moon, real
@@ -36,6 +37,8 @@ def test_contaminate_strings_and_bad_arguments():
         contaminate([0, 1], 1.5)
     with pytest.raises(ValueError, match="two classes"):
         contaminate([3, 3], 0.5)
+    with pytest.warns(DataConversionWarning):
+        assert contaminate(np.array([[0], [1]]), 1.0).tolist() == [1, 0]
 
 
 def test_moons_and_chain():
@@ -49,6 +52,8 @@ def test_moons_and_chain():
     assert np.flatnonzero(chain.y != chain.truth).tolist() == [chain.wrong]
     with pytest.raises(ValueError, match="must hold"):
         make_noisy_double_moon(labels_per_class=1, wrong_per_class=2)
+    with pytest.raises(ValueError, match="non-negative number"):
+        make_noisy_double_moon(noise=-1)
     with pytest.raises(ValueError, match="negative vertex"):
         make_noisy_chain(wrong=2)
 
@@ -57,8 +62,12 @@ def test_draw_labelled():
     truth = np.repeat([0, 1, 2], 20)
     assert np.bincount(truth[draw_labelled(truth, per_class=4)]).tolist() == [4, 4, 4]
     assert draw_labelled(truth, total=7).size == 7
-    with pytest.raises(ValueError, match="either"):
-        draw_labelled(truth)
+    assert draw_labelled(truth.tolist(), total=3).size == 3
+    for arguments, message in (({}, "either"), ({"per_class": 21}, "between 1 and 20"), ({"total": 0}, "between 1")):
+        with pytest.raises(ValueError, match=message):
+            draw_labelled(truth, **arguments)
+    with pytest.raises(ValueError, match="negative numbers"):
+        draw_labelled(np.array([0, -1]), total=1)
 
 
 def test_real_loaders(monkeypatch, coil):
@@ -154,3 +163,6 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     with pytest.raises(OSError, match="disk full"):
         write_whole(tmp_path / "x.bin", fails)
     assert not (tmp_path / "x.bin").exists()
+    write_whole(tmp_path / "x.bin", lambda file: file.write(b"whole"))
+    assert [p.name for p in tmp_path.iterdir() if p.name != "x.bin.part"] == ["x.bin"]
+    assert (tmp_path / "x.bin").read_bytes() == b"whole"

@@ -121,7 +121,7 @@ def test_a_tiny_alpha_collapses_and_says_so():
     X, truth = make_blobs(200, centers=2, random_state=5, cluster_std=4.0)
     y = np.where(np.arange(200) % 10 == 0, truth, -1)
     y[:30:10] = 0
-    with pytest.warns(UserWarning, match=r"every example was given the class .* Raise alpha"):
+    with pytest.warns(UserWarning, match=r"every example was given the class .*raise alpha"):
         model = SIISClassifier(alpha=1e-4).fit(X, y)
     assert model.largest_class_share_ == 1.0
     assert model.largest_given_share_ < 0.8

@@ -112,6 +112,35 @@ def test_other_settings_drop_old_rows(tmp_path):
     Records(tmp_path / "x.csv", {"m": 1}).add(row)
     assert len(Records(tmp_path / "x.csv", {"m": 1}).rows) == 1
     assert len(Records(tmp_path / "x.csv", {"m": 2}).rows) == 0
+    assert len(read_rows(tmp_path / "x.csv.old")) == 1  # moved, not lost
+
+
+def test_other_data_drop_old_rows(tmp_path, coil):
+    options = plain_options(tmp_path / "out", noise=(0.4,), methods=("gfhf",))
+    comparison.run("coil", options)
+    other = tmp_path / "data"
+    other.mkdir()
+    np.savez(other / "coil20.npz", X=np.random.default_rng(0).random(coil[0].shape), y=coil[1])
+    comparison.run("coil", plain_options(tmp_path / "out", noise=(0.4,), methods=("gfhf",), runs=2, data=other))
+    rows = read_rows(tmp_path / "out" / "coil.csv")
+    assert len(rows) == 2
+    assert max(r["unlabelled_accuracy"] for r in rows) < 0.2  # no row of the real images is left
+
+
+def test_damaged_files_are_named_with_their_line(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(",".join(FIELDS) + "\na,zzz,0,1,1,1\n")
+    with pytest.raises(ValueError, match=r"x.csv, line 2: .*Remove the line"):
+        read_rows(path)
+    path.write_text("metod,noise\n")
+    with pytest.raises(ValueError, match="must start with the columns"):
+        read_rows(path)
+
+
+def test_methods_that_an_experiment_does_not_know(tmp_path):
+    result = runner.invoke(app, ["reproduce", "moons", "--methods", "svm", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "knows the methods gfhf, robust, gtf, siis; found svm" in re.sub(r"\s+", " ", result.output)
 
 
 def test_missing_data_is_one_sentence(tmp_path):

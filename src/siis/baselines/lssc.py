@@ -58,7 +58,8 @@ class LSSCClassifier(TransductiveClassifier):
 
     A reconstruction: the cited text was not at hand. From its abstract come the sparse code in the eigenvectors and
     the l1 penalty weighted by the root of the eigenvalue; chosen here: the squared fidelity over all examples with
-    zeros where no label is known, and the default of ``lam``.
+    zeros where no label is known, and the default of ``lam``. The threshold does not scale with the data: with few
+    examples a larger ``lam`` or fewer eigenvectors may be needed.
 
     Parameters
     ----------

@@ -137,6 +137,8 @@ def manifold_machine(
         scale = sp.diags_array(1 / np.sqrt(np.where(graph.degrees > 0, graph.degrees, 1.0)))
         kernel = (sp.eye_array(graph.n_vertices) + scale @ graph.weights @ scale).tocsc()[:, centers].toarray()
     else:
+        if not sp.issparse(points):  # distances are expanded: stay near the origin
+            points = points - points.mean(axis=0, dtype=np.float64)
         squared = euclidean_distances(points, points[centers], squared=True).astype(np.float64)
         typical = np.median(squared[squared > 0]) if (squared > 0).any() else 1.0
         kernel = np.exp(-squared / (2 * typical))

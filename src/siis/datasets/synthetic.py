@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from siis._types import Floats, Ints, Sparse
 from siis.labels import encode_labels
 
+SHIFT = 0.1  # of the lower moon, upwards
+
 
 @dataclass(frozen=True, eq=False)
 class NoisyProblem:
@@ -56,8 +58,8 @@ def make_noisy_double_moon(
 ) -> NoisyProblem:
     """Draw the paper's NoisyDoubleMoon.
 
-    Two half circles of radius 1, the lower one shifted by (1, -0.25), with Gaussian noise; a few labels of each
-    class, some of them flipped. The paper does not state the shift; at this one the moons touch but do not overlap.
+    Two half circles of radius 1, the lower one shifted by (1, 0.1), with Gaussian noise; a few labels of each class,
+    some of them flipped. The paper does not state the shift; at this one neighbourhoods of ten mostly join the moons.
 
     Parameters
     ----------
@@ -71,7 +73,9 @@ def make_noisy_double_moon(
     -------
     NoisyProblem
     """
-    if not 0 <= wrong_per_class <= labels_per_class <= n_samples // 2:
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"noise must be a non-negative number; found {noise}")
+    if not 0 <= wrong_per_class <= labels_per_class <= n_samples // 2 or n_samples < 2:
         raise ValueError(
             f"wrong_per_class <= labels_per_class <= n_samples / 2 must hold; found {wrong_per_class}, "
             f"{labels_per_class}, {n_samples}"
@@ -80,7 +84,7 @@ def make_noisy_double_moon(
     truth = (np.arange(n_samples) >= n_samples // 2).astype(np.int64)
     angle = rng.uniform(0, np.pi, n_samples)
     upper = np.column_stack([np.cos(angle), np.sin(angle)])
-    lower = np.column_stack([1 - np.cos(angle), -0.25 - np.sin(angle)])
+    lower = np.column_stack([1 - np.cos(angle), SHIFT - np.sin(angle)])
     X = np.where(truth[:, None] == 0, upper, lower) + noise * rng.standard_normal((n_samples, 2))
     y = np.full(n_samples, -1, dtype=np.int64)
     for k in (0, 1):
@@ -103,7 +107,7 @@ def make_noisy_chain(n_vertices: int = 10, wrong: int = 7) -> NoisyChain:
     -------
     NoisyChain
     """
-    if not n_vertices // 2 <= wrong < n_vertices:
+    if wrong != int(wrong) or not n_vertices // 2 <= wrong < n_vertices:
         raise ValueError(f"wrong must be a negative vertex, {n_vertices // 2} to {n_vertices - 1}; found {wrong}")
     ones = np.ones(n_vertices - 1)
     weights = sp.csr_array(sp.diags_array([ones, ones], offsets=[-1, 1], shape=(n_vertices, n_vertices)))
@@ -142,7 +146,7 @@ def contaminate(y: Any, rate: float, random_state: int = 0) -> Any:
     rng = np.random.default_rng(random_state)
     rows = rng.choice(labelled, n_wrong, replace=False)
     shift = rng.integers(1, max(n_classes, 2), n_wrong)
-    noisy = np.array(y, copy=True)
+    noisy = np.array(y, copy=True).reshape(coding.codes.shape)
     noisy[rows] = coding.classes[(coding.codes[rows] + shift) % n_classes]
     return noisy
 
@@ -163,6 +167,13 @@ def draw_labelled(truth: Ints, per_class: int | None = None, total: int | None =
     """
     if (per_class is None) == (total is None):
         raise ValueError(f"give either per_class or total; found {per_class} and {total}")
+    truth = np.asarray(truth)
+    available = truth.size if per_class is None else int(np.unique(truth, return_counts=True)[1].min())
+    wanted = (total if per_class is None else per_class) or 0
+    if not 1 <= wanted <= available:
+        raise ValueError(f"the number of labels must lie between 1 and {available}; found {wanted}")
+    if truth.min() < 0:
+        raise ValueError("truth must hold the class of every example, 0, 1, ...; found negative numbers")
     rng = np.random.default_rng(random_state)
     if per_class is None:
         return np.sort(rng.choice(truth.size, total, replace=False))

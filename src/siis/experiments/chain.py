@@ -45,8 +45,8 @@ def run(options: Options) -> None:
     options : Options
     """
     chain = make_noisy_chain()
-    records = Records(options.out / "chain.csv", {"alpha": ALPHA, "wrong": chain.wrong})
     smoothers = {"gtf": trend_filter, "laplacian": quadratic_smoother}
+    records = Records(options.out / "chain.csv", {"alpha": ALPHA, "wrong": chain.wrong})
     found: dict[str, Floats] = {}
     for name, smooth in smoothers.items():
         started = time.perf_counter()

@@ -18,9 +18,9 @@ from siis.datasets import Dataset, contaminate, draw_labelled, load_coil20, load
 from siis.experiments import published
 from siis.experiments.figures import STYLE, draw
 from siis.experiments.options import Options
-from siis.experiments.records import Records, markdown, read_rows, summarize
+from siis.experiments.records import Records, fingerprint, markdown, read_rows, summarize
 from siis.graph import Embedded, embed
-from siis.labels import Supervision, gather, label_rows
+from siis.labels import Supervision, distributions, gather, label_rows
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import SmoothBasis, smooth_basis
@@ -123,7 +123,7 @@ class Prepared:
     def classes(self, F: Floats) -> Ints:
         """Turn soft labels of vertices into classes of examples."""
         assert self.placed is not None
-        winners: Ints = np.argmax(F, axis=1)[self.placed.vertex]
+        winners: Ints = np.argmax(distributions(F, self.n_classes), axis=1)[self.placed.vertex]
         return winners
 
 
@@ -150,7 +150,10 @@ def _gtf(shared: Prepared, codes: Ints) -> Ints:
     assert shared.placed is not None
     given = shared.given(codes)
     program = free_program(shared.placed.graph, given, shared.n_classes, shared.setting.gtf_alpha, 0.0, 1.0)
-    return shared.classes(solve_certified(program, GTF_TOL, 3000).coefficients)
+    solution = solve_certified(program, GTF_TOL, 3000)
+    if solution.status != "certified":
+        raise RuntimeError(f"GTF stopped at a relative gap of {solution.relative_gap:.1e}, above {GTF_TOL:g}")
+    return shared.classes(solution.coefficients)
 
 
 def _spmr(shared: Prepared, codes: Ints) -> Ints:
@@ -254,13 +257,14 @@ def run(name: str, options: Options) -> None:
     options : Options
     """
     setting = SETTINGS[name]
-    methods = [m for m in options.chosen(METHODS) if m != "siis-tuned" or setting.tuned is not None]
-    records = Records(options.out / f"{name}.csv", asdict(setting))
+    methods = options.chosen(m for m in METHODS if m != "siis-tuned" or setting.tuned is not None)
+    data = setting.load(options.data)
+    records = Records(options.out / f"{name}.csv", {**asdict(setting), "data": fingerprint(data.X, data.y)})
     # without noise all contaminations are the same: one run, written for each
     wanted = [(m, noise, r) for m in methods for noise in options.noise for r in range(options.runs)]
     todo = [key for key in records.missing(wanted) if key[1] > 0 or key[2] == 0]
     if todo:
-        shared = prepare(setting.load(options.data), setting, sorted({m for m, _, _ in todo}))
+        shared = prepare(data, setting, sorted({m for m, _, _ in todo}))
         calls = [(shared[m], m, noise, r) for m, noise, r in todo]
         for row in options.each(measure, calls, setting.title):
             records.add(row)
@@ -276,7 +280,14 @@ def report(name: str, out: Path) -> None:
     rows = read_rows(out / f"{name}.csv")
     levels = sorted({row["noise"] for row in rows})
     methods = [m for m in METHODS if any(row["method"] == m for row in rows)]
-    text = ""
+    counts = sorted(
+        {sum(r["method"] == m and r["noise"] == v for r in rows) for m in methods for v in levels if v} - {0}
+    )
+    text = (
+        f"Contaminations at each noise level: {' to '.join(str(n) for n in sorted({counts[0], counts[-1]}))}.\n\n"
+        if counts
+        else ""
+    )
     for labelled in (True, False):
         field = "labelled_accuracy" if labelled else "unlabelled_accuracy"
         lines = [[STYLE[m][0], *[_cell(name, rows, m, level, field) for level in levels]] for m in methods]
@@ -308,4 +319,5 @@ def _cell(name: str, rows: list[dict[str, Any]], method: str, noise: float, fiel
     if found is None:
         return ""
     paper = published.isolet(method, noise, field == "labelled_accuracy") if name == "isolet" else None
-    return f"{found[0]:.3f} ± {found[1]:.3f}" + (f" (paper {paper:.3f})" if paper is not None else "")
+    spread = f" ± {found[1]:.3f}" if noise > 0 and found[1] > 0 else ""
+    return f"{found[0]:.3f}{spread}" + (f" (paper {paper:.3f})" if paper is not None else "")

@@ -42,7 +42,13 @@ class Options:
 
     def chosen(self, known: Iterable[str]) -> list[str]:
         """Give the methods of an experiment that were asked for."""
-        return [name for name in known if self.methods is None or name in self.methods]
+        known = list(known)
+        found = [name for name in known if self.methods is None or name in self.methods]
+        if not found:
+            raise ValueError(
+                f"this experiment knows the methods {', '.join(known)}; found {', '.join(self.methods or ())}"
+            )
+        return found
 
     def each(self, function: Callable[..., T], calls: list[tuple[Any, ...]], title: str) -> Iterator[T]:
         """Run a function on many argument tuples, in parallel, as they finish."""

@@ -31,5 +31,6 @@ def run(name: str, options: Options, page: Path | None) -> None:
     """
     for known, experiment in EXPERIMENTS.items():
         if name in (known, "all"):
+            options.out.mkdir(parents=True, exist_ok=True)
             experiment(options)
     write_page(options.out, page or options.out / "reproduction.md")

@@ -1,7 +1,6 @@
 """Sensitivity: accuracy on the unlabelled examples over alpha and beta at 40 % noise."""
 
-import csv
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,11 @@ from siis.datasets import contaminate
 from siis.experiments.comparison import SETTINGS, Prepared, prepare, siis_program
 from siis.experiments.figures import draw
 from siis.experiments.options import Options
-from siis.experiments.records import markdown
+from siis.experiments.records import Records, fingerprint, markdown
 from siis.solvers import solve_certified
 
 NOISE, GRID, TOL = 0.4, (1.0, 10.0, 100.0, 1000.0), 1e-3
-FIELDS = ("data", "alpha", "beta", "run", "noise", "unlabelled_accuracy")
+KEYS, MEASURES = ("data", "alpha", "beta", "run"), ("unlabelled_accuracy",)
 NAMES = ("coil", "rcv1", "isolet")
 
 
@@ -26,7 +25,7 @@ def measure(shared: Prepared, name: str, alpha: float, beta: float, run: int) ->
     right = shared.classes(program.basis.synthesize(solution.coefficients)) == shared.truth
     unlabelled = np.ones(right.size, dtype=bool)
     unlabelled[shared.labelled] = False
-    return dict(zip(FIELDS, (name, alpha, beta, run, NOISE, float(right[unlabelled].mean())), strict=True))
+    return dict(zip((*KEYS, *MEASURES), (name, alpha, beta, run, float(right[unlabelled].mean())), strict=True))
 
 
 def run(options: Options) -> None:
@@ -36,18 +35,23 @@ def run(options: Options) -> None:
     ----------
     options : Options
     """
-    calls = []
+    runs = range(min(3, options.runs))
+    loaded = {name: SETTINGS[name].load(options.data) for name in NAMES}
+    settings: dict[str, Any] = {name: asdict(SETTINGS[name].paper) for name in NAMES}
+    settings["data"] = {name: fingerprint(data.X, data.y) for name, data in loaded.items()}
+    records = Records(options.out / "sensitivity.csv", settings, KEYS, MEASURES)
+    calls: list[tuple[Any, ...]] = []
     for name in NAMES:
         setting = SETTINGS[name]
-        shared = prepare(setting.load(options.data), setting, ["siis"])["siis"]
         pairs = {(a, setting.paper.beta) for a in GRID} | {(setting.paper.alpha, b) for b in GRID}
-        calls += [(shared, name, a, b, r) for a, b in sorted(pairs) for r in range(min(3, options.runs))]
-    rows = list(options.each(measure, calls, "sensitivity"))
-    rows.sort(key=lambda row: [row[field] for field in FIELDS[:4]])
-    with (options.out / "sensitivity.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+        todo = records.missing((name, a, b, r) for a, b in sorted(pairs) for r in runs)
+        if todo:
+            shared = prepare(loaded[name], setting, ["siis"])["siis"]
+            calls += [(shared, *call) for call in todo]
+    for row in options.each(measure, calls, "sensitivity"):
+        records.add(row)
+    records.finish()
+    rows = list(records.rows.values())
 
     def mean(name: str, alpha: float, beta: float) -> float:
         found = [r for r in rows if (r["data"], r["alpha"], r["beta"]) == (name, alpha, beta)]
