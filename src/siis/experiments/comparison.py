@@ -84,7 +84,7 @@ SETTINGS = {
         240,
         0,
         GraphSetting(10, 10.0, "union", "unnormalized", 30, 1000.0, 10.0),
-        GraphSetting(50, "median", "union", "normalized", 64, 1000.0, 1000.0),
+        GraphSetting(30, "median", "union", "normalized", 40, 1000.0, 1.0),
     ),
     "isolet": Setting(
         "isolet",

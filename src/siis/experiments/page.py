@@ -84,10 +84,10 @@ def write_page(out: Path, page: Path) -> None:
         "the given labels is replaced by random wrong ones; without noise there is one run. Where the paper prints a "
         "number it stands in brackets.\n\n"
         "There, all methods but `SIIS, other graph` use one graph, and SIIS runs the paper's Algorithm 1 (elsewhere "
-        "the certified solver). LSSC and SPMR are reconstructions: their texts were not at hand, and their docstrings "
+        "the certified solver). LSSC and SPMR are reconstructions: their texts were not at hand; their docstrings "
         "say what was chosen where the paper is silent. GTF is solved to a relative gap of 1 %. "
-        "`SIIS, other graph` is the same program on another graph with other weights, taken from trials on these data "
-        "sets with the true classes in view: it shows what the graph is worth, and is no fair contest.\n"
+        "`SIIS, other graph` is the same program on another graph with other weights, taken from trials on these "
+        "data sets with the true classes in view: it shows what the graph is worth, and is no fair contest.\n"
     )
     for name, (title, words) in TEXTS.items():
         table = out / f"{name}.md"
