@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from typer.core import TyperCommand
 
 app = typer.Typer(
     add_completion=False,
@@ -47,6 +48,35 @@ class Method(StrEnum):
     siis_tuned = "siis-tuned"
 
 
+class _ListCommand(TyperCommand):
+    """Takes several values after one option: `--noise 0.2 0.4` is `--noise 0.2 --noise 0.4`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the option before each further value that fits it."""
+        fits: dict[str, Callable[[str], bool]] = {
+            "--noise": _is_number,
+            "--methods": lambda text: text in set(Method),
+        }
+        spread: list[str] = []
+        option, fresh = "", False
+        for text in args:
+            if option and not fresh and fits[option](text):
+                spread += [option, text]
+                continue
+            option = text if text in fits else option if fresh else ""
+            fresh = text in fits
+            spread.append(text)
+        return list(super().parse_args(ctx, spread))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from siis import __version__  # noqa: PLC0415
@@ -65,8 +95,9 @@ def main(
 
 
 @app.command(
-    epilog="Examples: `siis reproduce moons --out results` · `siis reproduce isolet --runs 3 --noise 0.2` · "
-    "`siis reproduce all --runs 10 --data DIR`. Interrupted work goes on where it stopped."
+    cls=_ListCommand,
+    epilog="Examples: `siis reproduce moons --out results` · `siis reproduce isolet --runs 3 --noise 0.2 0.6` · "
+    "`siis reproduce all --runs 10 --data DIR`. Interrupted work goes on where it stopped.",
 )
 def reproduce(
     experiment: Annotated[Experiment, typer.Argument(help="Which part of the paper's experiments.")],
@@ -76,12 +107,12 @@ def reproduce(
     noise: Annotated[
         list[float] | None,
         typer.Option(
-            min=0, max=1, help="Noise level of coil, rcv1 and isolet; repeat for several. (default: 0 0.2 0.4 0.6)"
+            min=0, max=1, help="Noise level of coil, rcv1 and isolet; several may follow. (default: 0 0.2 0.4 0.6)"
         ),
     ] = None,
     methods: Annotated[
         list[Method] | None,
-        typer.Option(help="Method of moons, coil, rcv1 and isolet; repeat for several. (default: all)"),
+        typer.Option(help="Method of moons, coil, rcv1 and isolet; several may follow. (default: all)"),
     ] = None,
     data: Annotated[
         Path | None,

@@ -54,7 +54,7 @@ def test_moons_improve_from_b_to_e(tmp_path):
 
 
 def test_coil_in_small(tmp_path, coil):
-    arguments = ["reproduce", "coil", "--runs", "1", "--noise", "0", "--noise", "0.4", "--out", str(tmp_path)]
+    arguments = ["reproduce", "--noise", "0", "0.4", "coil", "--runs", "1", "--out", str(tmp_path)]
     result = runner.invoke(app, arguments)
     assert result.exit_code == 0, result.output
     rows = read_rows(tmp_path / "coil.csv")
@@ -135,6 +135,14 @@ def test_damaged_files_are_named_with_their_line(tmp_path):
     path.write_text("metod,noise\n")
     with pytest.raises(ValueError, match="must start with the columns"):
         read_rows(path)
+
+
+def test_lists_of_values(tmp_path, coil):
+    arguments = ["--methods", "gfhf", "svm", "--noise", "0.2", "--noise", "0.4", "0.6", "--runs", "1"]
+    result = runner.invoke(app, ["reproduce", "coil", *arguments, "--out", str(tmp_path), "--jobs", "1"])
+    assert result.exit_code == 0, result.output
+    rows = read_rows(tmp_path / "coil.csv")
+    assert {(r["method"], r["noise"]) for r in rows} == {(m, v) for m in ("gfhf", "svm") for v in (0.2, 0.4, 0.6)}
 
 
 def test_methods_that_an_experiment_does_not_know(tmp_path):
