@@ -309,9 +309,10 @@ def report(name: str, out: Path) -> None:
             ax.set_xlabel("wrong labels (%)")
             ax.grid(alpha=0.3)
         axes[0].set_ylabel("accuracy")
-        axes[1].legend(fontsize=8, frameon=False)
+        handles, labels = axes[1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=8, frameon=False)
 
-    draw(out / name, (8.4, 3.6), paint)
+    draw(out / name, (8.4, 4.0), paint)
 
 
 def _cell(name: str, rows: list[dict[str, Any]], method: str, noise: float, field: str) -> str:

@@ -34,7 +34,8 @@ TEXTS = {
         "RCV1, four classes",
         "240 labels in all. The paper's K, xi, alpha and beta; m is not stated, 30 is the one it states for COIL. "
         "The documents have the paper's classes and class sizes but are not its list, which is not published, and "
-        "22,385 words occur where the paper counts 29,992.",
+        "22,385 words occur where the paper counts 29,992. GTF with alpha = 100 keeps each labelled example as an "
+        "island (its fidelity outweighs its ten or so edges) and leaves the rest nearly constant, hence its row.",
     ),
     "isolet": (
         "ISOLET",
