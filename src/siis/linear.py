@@ -12,7 +12,7 @@ from scipy.sparse.linalg import SuperLU, splu
 from siis._types import Floats, Sparse
 
 THIN = 0.05  # mean width of the envelope, as a share of n
-SMALL = 2000  # up to this n any sparse factor is cheap
+SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
 CG_MAX_ITER = 20_000
 
 
@@ -42,7 +42,8 @@ def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
     if not sp.issparse(M):
         return _cholesky((M + M.T) / 2)
     M = sp.csr_array(M)
-    if M.shape[0] <= SMALL or envelope_share(M) <= THIN:
+    n, share = M.shape[0], envelope_share(M)
+    if share <= THIN or share * n * n <= SMALL:
         return _Factor(factorize(M))
     return _ConjugateGradients(M, 1 / M.diagonal(), tol)
 
