@@ -320,5 +320,5 @@ def _cell(name: str, rows: list[dict[str, Any]], method: str, noise: float, fiel
     if found is None:
         return ""
     paper = published.isolet(method, noise, field == "labelled_accuracy") if name == "isolet" else None
-    spread = f" ± {found[1]:.3f}" if noise > 0 and found[1] > 0 else ""
+    spread = f" ± {found[1]:.3f}" if noise > 0 and found[1] >= 5e-4 else ""
     return f"{found[0]:.3f}{spread}" + (f" (paper {paper:.3f})" if paper is not None else "")
