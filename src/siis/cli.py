@@ -141,7 +141,6 @@ def reproduce(
             jobs=jobs or os.cpu_count() or 1,
             track=_tracker(console),
         )
-        out.mkdir(parents=True, exist_ok=True)
         run(experiment.value, options, page)
     except KeyboardInterrupt:
         console.print(f"Interrupted; finished runs are kept in {out}. The same command goes on where it stopped.")

@@ -35,8 +35,7 @@ def load_coil20(folder: str | Path | None = None) -> Dataset:
         X of shape (1440, 1024).
     """
     path = local_file("coil20.npz", folder) or _fetch_coil20()
-    with np.load(path) as stored:
-        X, y = stored["X"].astype(np.float64), stored["y"].astype(np.int64)
+    X, y = _arrays(path)
     return Dataset(
         "COIL-20",
         X,
@@ -64,8 +63,7 @@ def load_isolet(folder: str | Path | None = None) -> Dataset:
         X of shape (7797, 617).
     """
     path = local_file("isolet.npz", folder) or _fetch_isolet()
-    with np.load(path) as stored:
-        X, y = stored["X"].astype(np.float64), stored["y"].astype(np.int64)
+    X, y = _arrays(path)
     return Dataset(
         "ISOLET",
         X,
@@ -95,9 +93,7 @@ def load_rcv1_4class(folder: str | Path | None = None) -> Dataset:
     Dataset
         X sparse, of shape (9625, number of words).
     """
-    path = local_file("rcv1_4class.npz", folder)
-    if path is None:
-        path = _fetch_rcv1()
+    path = local_file("rcv1_4class.npz", folder) or _fetch_rcv1()
     X = sp.csr_array(sp.load_npz(path)).astype(np.float64)
     y = np.load(path.with_name("rcv1_4class_y.npy")).astype(np.int64)
     return Dataset(
@@ -153,6 +149,11 @@ def read_coil_archive(path: Path) -> tuple[Floats, Ints]:
             f"{path} is not the COIL-20 archive that was expected: its images differ. Delete it, try again."
         )
     return sums / 4080.0, np.array([obj - 1 for obj, _ in keys])
+
+
+def _arrays(path: Path) -> tuple[Floats, Ints]:
+    with np.load(path) as stored:
+        return stored["X"].astype(np.float64), stored["y"].astype(np.int64)
 
 
 def _fetch_coil20() -> Path:

@@ -202,7 +202,6 @@ def place(X: Features, setting: GraphSetting) -> Embedded:
 def prepare(data: Dataset, setting: Setting, methods: list[str]) -> dict[str, Prepared]:
     """Compute what the runs of each method share: labelled set, graph, bases, kernel."""
     labelled = draw_labelled(data.y, setting.per_class, setting.total, setting.labelled_seed)
-    plain = Prepared(setting, data.y, labelled)
     shared: dict[str, Prepared] = {}
     placed = place(data.X, setting.paper) if set(methods) - {"svm", "siis-tuned"} else None
     for method in methods:
@@ -225,7 +224,7 @@ def prepare(data: Dataset, setting: Setting, methods: list[str]) -> dict[str, Pr
                 parts["machine"] = manifold_machine(
                     placed.graph, placed.points, rows, setting.gamma_k, setting.gamma_i, setting.n_centers, 0
                 )
-        shared[method] = Prepared(setting, plain.truth, labelled, **parts)
+        shared[method] = Prepared(setting, data.y, labelled, **parts)
     return shared
 
 

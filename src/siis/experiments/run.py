@@ -29,8 +29,8 @@ def run(name: str, options: Options, page: Path | None) -> None:
     page : Path or None
         Where to write the page; None: ``reproduction.md`` in the results' folder.
     """
+    options.out.mkdir(parents=True, exist_ok=True)
     for known, experiment in EXPERIMENTS.items():
         if name in (known, "all"):
-            options.out.mkdir(parents=True, exist_ok=True)
             experiment(options)
     write_page(options.out, page or options.out / "reproduction.md")
