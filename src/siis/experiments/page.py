@@ -39,14 +39,14 @@ TEXTS = {
     ),
     "isolet": (
         "ISOLET",
-        "40 labels a class, the paper's alpha and beta. K, xi, m and the labelled set are not stated, and were "
-        "searched for against the paper's own table: K of 10 and more, xi from 4 to 100, m from 250 to 400, and "
-        "forty labelled sets for the seed; {isolet_graph}, m = {isolet_m} and seed {isolet_seed} came nearest for GFHF "
-        "and SIIS together. So these two rows show that the table can be met, not that a typical labelled set meets it: "
-        "most of those tried left SIIS more than 0.015 below it in some cell, at 20 or at 60 % noise. The other rows "
-        "were not searched for. The SVM here is scikit-learn's SVC with its defaults, which is stronger than the "
-        "paper's SVM row: on these data it is a rival that a user should try. SPMR as reconstructed is far above the "
-        "paper's row too.",
+        "40 labels a class, the paper's alpha and beta. K, xi, m and the labelled set are not stated, and "
+        "were searched for against the paper's own table: K of 10 and more, xi from 4 to 100, m from 250 to "
+        "400, and forty labelled sets for the seed; {isolet_graph}, m = {isolet_m} and seed {isolet_seed} "
+        "came nearest for GFHF and SIIS together. So these two rows show that the table can be met, not that "
+        "a typical labelled set meets it: most of those tried left SIIS more than 0.015 below it in some "
+        "cell, at 20 or at 60 % noise. The other rows were not searched for. The SVM here is scikit-learn's "
+        "SVC with its defaults, which is stronger than the paper's SVM row: on these data it is a rival that "
+        "a user should try. SPMR as reconstructed is far above the paper's row too.",
     ),
     "convergence": (
         "Convergence",
