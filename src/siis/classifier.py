@@ -4,15 +4,51 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from siis._types import Floats
-from siis.labels import label_rows
-from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, one_of, seed_of
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from siis._types import Features, Floats
+from siis.automatic import gather_evidence, judge, warn_about
+from siis.evidence import as_distributions, read
+from siis.labels import GivenLabels, coded
+from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress
+from siis.selection import Wishes
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import smooth_basis
-from siis.transductive import Task, TransductiveClassifier, certified_or_warned, enough_components, narrated, shown
+from siis.table import Table
+from siis.transductive import (
+    Answer,
+    Task,
+    TransductiveClassifier,
+    certified_or_warned,
+    enough_components,
+    narrated,
+    shown,
+)
+from siis.trust import issue_table, query_table
+from siis.trust.issues import witnesses
+from siis.trust.queries import entropy, ranked_vertices
+
+TRUST_IN_EVIDENCE = 1.0  # alpha of the evidence rows, over the mean degree
+SMOOTHNESS = 3.0  # beta, over the mean degree
+ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
+JUDGED = (
+    "selection_",
+    "selection_reason_",
+    "chosen_",
+    "label_quality_",
+    "noise_rate_",
+    "noise_interval_",
+    "noise_matrix_",
+    "class_noise_rates_",
+    "graph_score_",
+    "_evidence",
+    "_given_codes",
+    "_suggested",
+)
 
 
 class SIISClassifier(TransductiveClassifier):
@@ -106,10 +142,14 @@ class SIISClassifier(TransductiveClassifier):
 
     _rules: ClassVar[dict[str, Rule]] = {
         **TransductiveClassifier._rules,
-        "alpha": POSITIVE,
-        "beta": NON_NEGATIVE,
-        "n_components": COUNT,
-        "laplacian": one_of("unnormalized", "normalized"),
+        "alpha": POSITIVE | AUTO,
+        "beta": NON_NEGATIVE | AUTO,
+        "n_components": COUNT | AUTO,
+        "n_neighbors": COUNT | AUTO,
+        "metric": one_of("auto", "euclidean", "cosine", "precomputed"),
+        "graph": one_of("auto", "union", "mutual"),
+        "laplacian": one_of("auto", "unnormalized", "normalized"),
+        "selection": one_of("auto") | NOTHING,
         "schedule": one_of("certified", "paper"),
         "tol": POSITIVE,
         "max_iter": COUNT,
@@ -118,14 +158,15 @@ class SIISClassifier(TransductiveClassifier):
 
     def __init__(
         self,
-        alpha: float = 100.0,
-        beta: float = 10.0,
-        n_components: int = 30,
-        n_neighbors: int = 10,
+        alpha: float | str = "auto",
+        beta: float | str = "auto",
+        n_components: int | str = "auto",
+        n_neighbors: int | str = "auto",
         bandwidth: float | str = "median",
-        metric: str = "euclidean",
-        graph: str = "union",
-        laplacian: str = "unnormalized",
+        metric: str = "auto",
+        graph: str = "auto",
+        laplacian: str = "auto",
+        selection: str | None = "auto",
         schedule: str = "certified",
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -140,19 +181,144 @@ class SIISClassifier(TransductiveClassifier):
         self.metric = metric
         self.graph = graph
         self.laplacian = laplacian
+        self.selection = selection
         self.schedule = schedule
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
 
+    def label_issues(self, threshold: float = 0.5) -> Table:
+        """List the given labels that are more likely wrong than right, worst first.
+
+        Parameters
+        ----------
+        threshold : float
+            Labels of a quality below this are listed; 1 lists nearly all.
+
+        Returns
+        -------
+        Table
+            Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
+            says; quality, as in ``label_quality_``; neighbors, up to five examples close to it that were given
+            another class. ``pandas.DataFrame(table)`` makes a data frame.
+        """
+        self._need_selection("label_issues")
+        index = np.flatnonzero(self.label_quality_ < threshold)
+        codes = self._given_codes[index]
+        winners = np.argmax(self._answers, axis=1)
+        example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
+        example[self.vertex_[::-1]] = np.arange(self.vertex_.size)[::-1]  # the first example of each vertex
+        against = [
+            witnesses(self.graph_, v, winners, g, example) for v, g in zip(self.vertex_[index], codes, strict=True)
+        ]
+        given, suggested = self.classes_[codes], self.classes_[self._suggested[index]]
+        return issue_table(index, given, suggested, self.label_quality_[index], against)
+
+    def suggest_queries(self, n: int = 10) -> Table:
+        """Rank the examples whose label, or whose check, would help most.
+
+        The doubt about an unlabelled example is the entropy of its distribution; about a labelled one, that of its
+        label's quality. Doubt counts more where neighbours are in doubt too, and less next to a query that is
+        already in the list. Examples without a label come with the action "label", others with "check".
+
+        Parameters
+        ----------
+        n : int
+            At most so many.
+
+        Returns
+        -------
+        Table
+            Columns: index, action, gain (of relative meaning).
+        """
+        self._need_selection("suggest_queries")
+        if not COUNT.holds(n):
+            raise ValueError(f"n must be {COUNT.text}; found {n!r}")
+        doubt = entropy(self._answers)
+        quality = self.label_quality_
+        judged = np.flatnonzero(~np.isnan(quality) & (self.vertex_ >= 0))
+        at = self.vertex_[judged]
+        doubt[at] = 0.0
+        np.maximum.at(doubt, at, entropy(np.column_stack([quality[judged], 1 - quality[judged]])))
+        picked, gains = ranked_vertices(self.graph_, doubt, n)
+        example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
+        example[self.vertex_[::-1]] = np.arange(self.vertex_.size)[::-1]
+        has_label = np.zeros(self.graph_.n_vertices, dtype=bool)
+        has_label[at] = True
+        return query_table([int(example[v]) for v in picked], [bool(has_label[v]) for v in picked], gains)
+
+    def _need_selection(self, name: str) -> None:
+        check_is_fitted(self)
+        if not hasattr(self, "label_quality_"):
+            raise ValueError(
+                f"{name} needs labels that were judged while held out; fit with selection='auto' on two classes or "
+                "more"
+            )
+
+    def _graph_setting(self) -> tuple[int, str, str]:
+        plain = {"n_neighbors": 10, "metric": "euclidean", "graph": "union"}
+        K, metric, kind = (_or_default(getattr(self, name), default) for name, default in plain.items())
+        return K, metric, kind
+
+    def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
+        for name in JUDGED:
+            if hasattr(self, name):
+                delattr(self, name)  # of an earlier fit
+        if self.selection is None or labels.classes.size == 1:
+            return super()._classify(X, labels, progress)
+        evidence = gather_evidence(X, labels, self._wishes(), seed_of(self.random_state), progress)
+        graph, c = evidence.placed.graph, labels.classes.size
+        with progress.stage("basis"):
+            m = _or_default(self.n_components, max(150, 3 * c))
+            m = min(max(m, graph.n_components), graph.n_vertices)
+            laplacian = _or_default(self.laplacian, "normalized")
+            basis = smooth_basis(graph, m, laplacian, seed_of(self.random_state), residual=ROUGH_BASIS)
+        degree = float(graph.degrees.mean()) or 1.0
+        alpha = _or_default(self.alpha, TRUST_IN_EVIDENCE * degree)
+        beta = _or_default(self.beta, SMOOTHNESS * degree)
+        rows = np.arange(graph.n_vertices)
+        Y = coded(evidence.distributions)
+        program = Program(graph, basis, rows, Y, np.full(rows.size, alpha), beta)
+        with progress.stage("solve"):
+            solution = self._solve(program, progress)
+        F = as_distributions(basis.synthesize(solution.coefficients), c)
+        readings = read(F, evidence.selection.chosen.reading)
+        judged = judge(evidence, labels, readings)
+        self._given_codes, self._suggested = judged.codes, judged.suggested
+        self._evidence = evidence
+        warn_about(evidence, judged, labels.classes)
+        attributes = {
+            "basis_": basis,
+            **shown(solution),
+            "selection_": evidence.selection.table,
+            "selection_reason_": evidence.selection.reason,
+            "chosen_": evidence.selection.chosen,
+            "label_quality_": judged.quality,
+            "noise_rate_": judged.noise.rate,
+            "noise_interval_": judged.noise.interval,
+            "noise_matrix_": judged.noise.matrix,
+            "class_noise_rates_": judged.noise.class_rates,
+            "graph_score_": judged.carriage.score,
+        }
+        reached = graph.reached_from(evidence.given.rows)
+        K = max(evidence.selection.chosen.n_neighbors, 1)
+        return Answer(evidence.placed, judged.probabilities, reached, evidence.given.prior, K, attributes)
+
+    def _located(self, X: Features) -> Features:
+        return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
+
+    def _wishes(self) -> Wishes:
+        return Wishes(self.n_neighbors, self.graph, self.metric, self.bandwidth)
+
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         given, progress = task.given, task.progress
         with progress.stage("basis"):
-            n_components = enough_components(task.graph, self.n_components)
-            basis = smooth_basis(task.graph, n_components, self.laplacian, seed_of(self.random_state))
-        Y = label_rows(given.codes, task.n_classes)
-        program = Program(task.graph, basis, given.rows, Y, self.alpha * given.weights, self.beta)
+            n_components = enough_components(task.graph, _or_default(self.n_components, 30))
+            laplacian = _or_default(self.laplacian, "unnormalized")
+            basis = smooth_basis(task.graph, n_components, laplacian, seed_of(self.random_state))
+        alpha, beta = _or_default(self.alpha, 100.0), _or_default(self.beta, 10.0)
+        program = Program(task.graph, basis, given.rows, given.coded, alpha * given.weights, beta)
         with progress.stage("solve"):
             solution = self._solve(program, progress)
         return basis.synthesize(solution.coefficients), {"basis_": basis, **shown(solution)}
@@ -161,3 +327,7 @@ class SIISClassifier(TransductiveClassifier):
         if self.schedule == "paper":
             return narrated(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
         return certified_or_warned(program, self.tol, self.max_iter, progress)
+
+
+def _or_default(value: Any, default: Any) -> Any:
+    return default if isinstance(value, str) and value == "auto" else value

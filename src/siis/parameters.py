@@ -48,6 +48,9 @@ SEED = Rule(lambda value: value is None or (_is_number(value, Integral) and valu
     lambda value: isinstance(value, np.random.RandomState | np.random.Generator), "a NumPy random generator"
 )
 
+AUTO = one_of("auto")
+NOTHING = Rule(lambda value: value is None, "None")
+
 
 def check_parameters(estimator: Any, rules: dict[str, Rule]) -> None:
     """Raise ValueError for the first parameter that breaks its rule.

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
-from siis.graph import Graph, embed, neighbors_between, prepare
+from siis.graph import Embedded, Graph, embed, neighbors_between, prepare
 from siis.graph.graph import ASYMMETRY
-from siis.labels import Supervision, distributions, encode_labels, gather
+from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
 from siis.parameters import COUNT, LEVEL, POSITIVE, Rule, check_parameters, one_of
 from siis.program import Program
 from siis.progress import Progress
@@ -33,15 +33,39 @@ class Task:
     graph : Graph
     points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
     given : Supervision
-    n_classes : int
     progress : Progress
     """
 
     graph: Graph
     points: Features | None
     given: Supervision
-    n_classes: int
     progress: Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a classifier found.
+
+    Attributes
+    ----------
+    placed : Embedded
+    distributions : ndarray of shape (n_vertices, c)
+    reached : ndarray of bool, shape (n_vertices,)
+        Where a label is connected.
+    prior : ndarray of shape (c,)
+        Frequencies of the given labels.
+    n_neighbors : int
+        How many neighbours speak for a new example.
+    attributes : dict
+        What the fitted estimator shows besides.
+    """
+
+    placed: Embedded
+    distributions: Floats
+    reached: Bools
+    prior: Floats
+    n_neighbors: int
+    attributes: dict[str, Any]
 
 
 class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
@@ -54,11 +78,12 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         "graph": one_of("union", "mutual"),
         "verbose": LEVEL,
     }
-    n_neighbors: int
+    n_neighbors: int | str
     bandwidth: float | str
     metric: str
     graph: str
     verbose: int
+    _unreached = "the distribution is that of the given labels"
 
     @abstractmethod
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
@@ -89,8 +114,9 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         ----------
         X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
             NumPy, SciPy sparse, pandas or polars.
-        y : array-like of shape (n,)
-            Given labels. Unlabelled: -1 among integers; None, NaN or NA among strings and objects.
+        y : array-like of shape (n,) or (n, c)
+            Given labels. Unlabelled: -1 among integers; None, NaN or NA among strings and objects. Two dimensions:
+            soft labels, rows that sum to 1, or to 0 where unlabelled; columns are the classes.
         sample_weight : array-like of shape (n,), optional
             Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
             weight 0 as absent (on a ready-made graph: as unlabelled). Weights of unlabelled examples have no effect.
@@ -102,32 +128,37 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_parameters(self, self._rules)
         progress = Progress(int(self.verbose))
         X = self._validated(X, reset=True)
-        classes, codes, weights = _supervision(X, y, sample_weight)
-        used, absent = (codes >= 0) & (weights > 0), (codes >= 0) & (weights == 0)
+        labels = read_labels(y, sample_weight)
+        check_consistent_length(X, labels.used)
+        answer = self._classify(X, labels, progress)
+        placed = answer.placed
+        self.classes_ = labels.classes
+        self.graph_, self.vertex_ = placed.graph, placed.vertex
+        self.bandwidth_ = placed.bandwidth
+        self._points, self._answers, self._reached = placed.points, answer.distributions, answer.reached
+        self._prior, self._n_neighbors = answer.prior, answer.n_neighbors
+        for name, value in answer.attributes.items():
+            setattr(self, name, value)
+        self._answer_training_examples(X)
+        winners = np.argmax(self._answers[placed.vertex[self.is_reached_ & (placed.vertex >= 0)]], axis=1)
+        self.largest_class_share_ = float(np.bincount(winners).max() / winners.size)
+        self.largest_given_share_ = float(answer.prior.max())
+        self._warn(winners)
+        return self
+
+    def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
+        """Place the examples on a graph, and solve where a label is connected."""
+        n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph"):
-            placed = embed(X, self.n_neighbors, self.bandwidth, self.metric, self.graph, absent)
-        given = gather(placed.vertex[used], codes[used], weights[used], classes.size)
-        prior = np.bincount(given.codes, given.weights, classes.size) / given.weights.sum()
+            placed = embed(X, n_neighbors, self.bandwidth, metric, kind, labels.absent)
+        given = gather(placed.vertex[labels.used], labels.Y, labels.weights)
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
         points = None if placed.points is None else placed.points[reached]
-        inner = Supervision((np.cumsum(reached) - 1)[given.rows], given.codes, given.weights)
-        F, attributes = self._soft_labels(Task(core, points, inner, classes.size, progress))
-
-        answers = np.tile(prior, (placed.graph.n_vertices, 1))
-        answers[reached] = distributions(F, classes.size)
-        self.classes_ = classes
-        self.graph_, self.vertex_ = placed.graph, placed.vertex
-        self.bandwidth_ = placed.bandwidth
-        self._points, self._answers, self._reached, self._prior = placed.points, answers, reached, prior
-        for name, value in attributes.items():
-            setattr(self, name, value)
-        self._answer_training_examples(X)
-        winners = np.argmax(answers[placed.vertex[self.is_reached_ & (placed.vertex >= 0)]], axis=1)
-        self.largest_class_share_ = float(np.bincount(winners).max() / winners.size)
-        self.largest_given_share_ = float(prior.max())
-        self._warn(winners)
-        return self
+        F, attributes = self._soft_labels(Task(core, points, given.moved(np.cumsum(reached) - 1), progress))
+        answers = np.tile(given.prior, (placed.graph.n_vertices, 1))
+        answers[reached] = distributions(F, given.n_classes)
+        return Answer(placed, answers, reached, given.prior, n_neighbors, attributes)
 
     def predict_proba(self, X: Any) -> Floats:
         """Give the label distributions of examples, through their neighbours among the training examples.
@@ -202,8 +233,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             X = sp.csr_array(X)
         elif sp.issparse(X):
             X = X.toarray()
-        k = min(self.n_neighbors, self.graph_.n_vertices)
-        found = neighbors_between(prepare(X, self.metric), self._points, k)
+        k = min(self._n_neighbors, self.graph_.n_vertices)
+        found = neighbors_between(self._located(X), self._points, k)
         is_own = found.distances == 0
         speaks = np.where(is_own.any(axis=1)[:, None], is_own, self._reached[found.indices])
         nearest = np.min(found.distances, axis=1, where=speaks, initial=np.inf)[:, None]
@@ -214,12 +245,20 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         shape = (X.shape[0], self.graph_.n_vertices)
         return sp.csr_array((weights.ravel(), found.indices.ravel(), indptr), shape=shape)
 
+    def _located(self, X: Features) -> Features:
+        """Map new examples to the space of the graph."""
+        return prepare(X, self._graph_setting()[1])
+
+    def _graph_setting(self) -> tuple[int, str, str]:
+        """Number of neighbours, metric and kind of the graph."""
+        return int(self.n_neighbors), self.metric, self.graph
+
     def _warn(self, winners: Ints) -> None:
         n_lost = np.count_nonzero(~self.is_reached_)
         if n_lost:
             warnings.warn(
                 f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
-                "there and the distribution is that of the given labels. Raise n_neighbors or label one of them.",
+                f"there and {self._unreached}. Raise n_neighbors or label one of them.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -317,28 +356,3 @@ def shown(solution: Solution) -> dict[str, Any]:
         "n_iter_": solution.n_iter,
         "history_": solution.history,
     }
-
-
-def _supervision(X: Features, y: Any, sample_weight: Any) -> tuple[Any, Ints, Floats]:
-    """Read labels and weights; classes without any positive weight are no classes."""
-    if y is None:
-        raise ValueError("fit requires y to be passed, but the target y is None")
-    coding = encode_labels(y)
-    check_consistent_length(X, coding.codes)
-    n = X.shape[0]
-    if sample_weight is None:
-        return coding.classes, coding.codes, np.ones(n)
-    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight must have shape ({n},); found {weights.shape}")
-    if (weights < 0).any():
-        raise ValueError(f"sample_weight must be non-negative; the smallest is {weights.min():.3g}")
-    labelled = coding.codes >= 0
-    kept = np.unique(coding.codes[labelled & (weights > 0)])
-    if kept.size == 0:
-        raise ValueError(
-            "sample_weight must be positive for at least one labelled example; all weights are zero there"
-        )
-    codes = np.full(n, -1, dtype=np.int64)
-    codes[labelled] = np.searchsorted(kept, coding.codes[labelled])  # weight 0 keeps any code: it is not used
-    return coding.classes[kept], codes, weights

@@ -41,13 +41,13 @@ def test_check_estimator(estimator, check):
 @pytest.fixture
 def small(rng):
     graph = random_graph(rng, 18)
-    given = Supervision(np.array([0, 4, 9, 15]), np.array([0, 1, 2, 1]), np.array([1.0, 2.0, 1.0, 1.0]))
+    given = Supervision(np.array([0, 4, 9, 15]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 1.0]))
     return graph, given
 
 
 def test_harmonic_functions_solve_the_constrained_problem(small):
     graph, given = small
-    F = harmonic(graph, given, 3)
+    F = harmonic(graph, given)
     G = cp.Variable((18, 3))
     L = graph.laplacian.toarray()
     root = np.linalg.cholesky(L + 1e-12 * np.eye(18)).T
@@ -59,7 +59,7 @@ def test_harmonic_functions_solve_the_constrained_problem(small):
 
 def test_harmonic_value_is_the_neighbours_mean(small):
     graph, given = small
-    F = harmonic(graph, given, 3)
+    F = harmonic(graph, given)
     free = np.setdiff1d(np.arange(18), given.rows)
     np.testing.assert_allclose(F[free], (graph.weights @ F)[free] / graph.degrees[free, None])
 
@@ -91,7 +91,7 @@ def test_sparse_coding_satisfies_its_optimality_condition(small):
     graph, given = small
     basis = smooth_basis(graph, 8, "normalized")
     lam = 0.05
-    F = sparse_coding(graph, basis, given, 3, lam)
+    F = sparse_coding(graph, basis, given, lam)
     V = basis.vectors * np.sqrt(graph.degrees / graph.degrees.mean())[:, None]
     np.testing.assert_allclose(V.T @ V, np.eye(8), atol=1e-8)
     Y0 = np.zeros((18, 3))
@@ -104,7 +104,7 @@ def test_sparse_coding_satisfies_its_optimality_condition(small):
     assert (np.abs(slope[~active]) <= t[~active] + 1e-8).all()
     assert (~active).any()
     with pytest.raises(ValueError, match="normalized"):
-        sparse_coding(graph, smooth_basis(graph, 4), given, 3, lam)
+        sparse_coding(graph, smooth_basis(graph, 4), given, lam)
 
 
 def test_reconstruction_weights_rebuild_points_of_a_plane(rng):

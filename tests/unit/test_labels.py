@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from siis.labels import distributions, encode_labels, gather, label_rows
+from siis.labels import distributions, encode_labels, gather, label_rows, one_hot
 
 NAN, NA = float("nan"), pd.NA
 
@@ -82,7 +82,7 @@ def test_two_classes_share_one_column():
 
 
 def test_labels_of_one_vertex_and_class_add_up():
-    given = gather(np.array([4, 4, 4, 1]), np.array([0, 1, 0, 1]), np.array([1.0, 2, 3, 4]), 2)
+    given = gather(np.array([4, 4, 4, 1]), one_hot(np.array([0, 1, 0, 1]), 2), np.array([1.0, 2, 3, 4]))
     assert given.rows.tolist() == [1, 4, 4]
     assert given.codes.tolist() == [1, 0, 1]
     assert given.weights.tolist() == [4, 4, 2]

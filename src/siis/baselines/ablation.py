@@ -6,30 +6,27 @@ from typing import Any, ClassVar
 
 from siis._types import Floats
 from siis.graph import Graph
-from siis.labels import Supervision, label_rows
+from siis.labels import Supervision
 from siis.parameters import COUNT, POSITIVE, Rule
 from siis.program import Program
 from siis.spectral import identity_basis
 from siis.transductive import Task, TransductiveClassifier, certified_or_warned, shown
 
 
-def free_program(
-    graph: Graph, given: Supervision, n_classes: int, alpha: float, beta: float, gamma: float
-) -> Program:
+def free_program(graph: Graph, given: Supervision, alpha: float, beta: float, gamma: float) -> Program:
     """Build (M1) with U = I and Sigma = L.
 
     Parameters
     ----------
     graph : Graph
     given : Supervision
-    n_classes : int
     alpha, beta, gamma : float
 
     Returns
     -------
     Program
     """
-    Y = label_rows(given.codes, n_classes)
+    Y = given.coded
     return Program(graph, identity_basis(graph), given.rows, Y, alpha * given.weights, beta, gamma)
 
 
@@ -66,7 +63,7 @@ class _FreeClassifier(TransductiveClassifier):
         self.verbose = verbose
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
-        program = free_program(task.graph, task.given, task.n_classes, self.alpha, self._beta, self._gamma)
+        program = free_program(task.graph, task.given, self.alpha, self._beta, self._gamma)
         with task.progress.stage("solve"):
             solution = certified_or_warned(program, self.tol, self.max_iter, task.progress)
         return solution.coefficients, shown(solution)

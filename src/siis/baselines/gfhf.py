@@ -8,12 +8,12 @@ import numpy as np
 
 from siis._types import Floats
 from siis.graph import Graph
-from siis.labels import Supervision, label_rows
+from siis.labels import Supervision
 from siis.linear import positive_solver
 from siis.transductive import Task, TransductiveClassifier
 
 
-def harmonic(graph: Graph, given: Supervision, n_classes: int) -> Floats:
+def harmonic(graph: Graph, given: Supervision) -> Floats:
     """Minimise tr(F' L F) subject to F = Y on the labelled vertices.
 
     L_uu F_u = W_ul Y, one linear solve. A vertex with several labels gets their weighted mean.
@@ -23,13 +23,12 @@ def harmonic(graph: Graph, given: Supervision, n_classes: int) -> Floats:
     graph : Graph
         Every component holds a label.
     given : Supervision
-    n_classes : int
 
     Returns
     -------
     ndarray of shape (n, 1) or (n, n_classes)
     """
-    Y = label_rows(given.codes, n_classes)
+    Y = given.coded
     labelled, place = np.unique(given.rows, return_inverse=True)
     total = np.bincount(place, given.weights)
     means = np.stack([np.bincount(place, given.weights * column) for column in Y.T], axis=1) / total[:, None]
@@ -81,4 +80,4 @@ class GFHFClassifier(TransductiveClassifier):
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         with task.progress.stage("solve"):
-            return harmonic(task.graph, task.given, task.n_classes), {}
+            return harmonic(task.graph, task.given), {}

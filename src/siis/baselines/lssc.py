@@ -8,13 +8,13 @@ import numpy as np
 
 from siis._types import Floats
 from siis.graph import Graph
-from siis.labels import Supervision, label_rows
+from siis.labels import Supervision
 from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule, seed_of
 from siis.spectral import SmoothBasis, smooth_basis
 from siis.transductive import Task, TransductiveClassifier, enough_components
 
 
-def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, n_classes: int, lam: float) -> Floats:
+def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, lam: float) -> Floats:
     """Compute V soft(V'Y0, lam sqrt(s)).
 
     Parameters
@@ -24,7 +24,6 @@ def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, n_classe
         Of the normalised Laplacian; V = (D / d)^1/2 U has orthonormal columns, s are its eigenvalues.
     given : Supervision
         Y0 holds the weighted label rows, zero on unlabelled vertices.
-    n_classes : int
     lam : float
 
     Returns
@@ -37,7 +36,7 @@ def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, n_classe
         raise ValueError(f"sparse coding needs a basis of the normalized Laplacian; found {basis.laplacian!r}")
     degrees = np.where(graph.degrees > 0, graph.degrees, 1.0)
     V = basis.vectors * np.sqrt(degrees / degrees.mean())[:, None]
-    Y = label_rows(given.codes, n_classes)
+    Y = given.coded
     Y0 = np.zeros((graph.n_vertices, Y.shape[1]))
     np.add.at(Y0, given.rows, given.weights[:, None] * Y)
     C = V.T @ Y0
@@ -106,5 +105,5 @@ class LSSCClassifier(TransductiveClassifier):
         with task.progress.stage("basis"):
             n_components = enough_components(task.graph, self.n_components)
             basis = smooth_basis(task.graph, n_components, "normalized", seed_of(self.random_state))
-        F = sparse_coding(task.graph, basis, task.given, task.n_classes, self.lam)
+        F = sparse_coding(task.graph, basis, task.given, self.lam)
         return F, {"basis_": basis}

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.graph import Graph
-from siis.labels import Supervision, label_rows
+from siis.labels import Supervision
 from siis.linear import positive_solver
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, seed_of
 from siis.rows import row_norms
@@ -91,14 +91,14 @@ class ManifoldMachine:
         c = positive_solver(K.T @ (weights[:, None] * K) + self.penalty)(K.T @ (weights[:, None] * Y))
         return self.kernel @ c
 
-    def self_paced(self, given: Supervision, n_classes: int) -> Floats:
+    def self_paced(self, given: Supervision) -> Floats:
         """Trust the easier labels of each class first: fit, keep the share with the smallest loss, fit again."""
-        Y = label_rows(given.codes, n_classes)
+        Y = given.coded
         F = self.fit(given.rows, Y, given.weights)
         for pace in PACES:
             loss = row_norms(F[given.rows] - Y)
             trusted = np.zeros(loss.size, dtype=bool)
-            for k in range(n_classes):
+            for k in range(given.n_classes):
                 members = np.flatnonzero(given.codes == k)
                 order = members[np.argsort(loss[members], kind="stable")]
                 heard = np.cumsum(given.weights[order]) - given.weights[order]  # in weight: copies count
@@ -209,4 +209,4 @@ class SPMRClassifier(TransductiveClassifier):
                 task.graph, task.points, task.given.rows, self.gamma_k, self.gamma_i, self.n_centers, seed
             )
         with task.progress.stage("self-paced fits"):
-            return machine.self_paced(task.given, task.n_classes), {}
+            return machine.self_paced(task.given), {}

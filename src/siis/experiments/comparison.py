@@ -20,7 +20,7 @@ from siis.experiments.figures import STYLE, draw
 from siis.experiments.options import Options
 from siis.experiments.records import Records, fingerprint, markdown, read_rows, summarize
 from siis.graph import Embedded, embed
-from siis.labels import Supervision, distributions, gather, label_rows
+from siis.labels import Supervision, distributions, gather, one_hot
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import SmoothBasis, smooth_basis
@@ -113,7 +113,7 @@ class Prepared:
     def given(self, codes: Ints) -> Supervision:
         """Place given classes on the graph."""
         assert self.placed is not None
-        return gather(self.placed.vertex[self.labelled], codes, np.ones(codes.size), self.n_classes)
+        return gather(self.placed.vertex[self.labelled], one_hot(codes, self.n_classes), np.ones(codes.size))
 
     @property
     def n_classes(self) -> int:
@@ -135,21 +135,21 @@ def _svm(shared: Prepared, codes: Ints) -> Ints:
 
 def _gfhf(shared: Prepared, codes: Ints) -> Ints:
     assert shared.placed is not None
-    return shared.classes(harmonic(shared.placed.graph, shared.given(codes), shared.n_classes))
+    return shared.classes(harmonic(shared.placed.graph, shared.given(codes)))
 
 
 def _lssc(shared: Prepared, codes: Ints) -> Ints:
     assert shared.placed is not None
     assert shared.basis is not None
     given = shared.given(codes)
-    F = sparse_coding(shared.placed.graph, shared.basis, given, shared.n_classes, shared.setting.lssc_lam)
+    F = sparse_coding(shared.placed.graph, shared.basis, given, shared.setting.lssc_lam)
     return shared.classes(F)
 
 
 def _gtf(shared: Prepared, codes: Ints) -> Ints:
     assert shared.placed is not None
     given = shared.given(codes)
-    program = free_program(shared.placed.graph, given, shared.n_classes, shared.setting.gtf_alpha, 0.0, 1.0)
+    program = free_program(shared.placed.graph, given, shared.setting.gtf_alpha, 0.0, 1.0)
     solution = solve_certified(program, GTF_TOL, 3000)
     if solution.status != "certified":
         raise RuntimeError(f"GTF stopped at a relative gap of {solution.relative_gap:.1e}, above {GTF_TOL:g}")
@@ -158,7 +158,7 @@ def _gtf(shared: Prepared, codes: Ints) -> Ints:
 
 def _spmr(shared: Prepared, codes: Ints) -> Ints:
     assert shared.machine is not None
-    return shared.classes(shared.machine.self_paced(shared.given(codes), shared.n_classes))
+    return shared.classes(shared.machine.self_paced(shared.given(codes)))
 
 
 def siis_program(shared: Prepared, codes: Ints, setting: GraphSetting) -> Program:
@@ -166,7 +166,7 @@ def siis_program(shared: Prepared, codes: Ints, setting: GraphSetting) -> Progra
     assert shared.placed is not None
     assert shared.basis is not None
     given = shared.given(codes)
-    Y = label_rows(given.codes, shared.n_classes)
+    Y = given.coded
     return Program(shared.placed.graph, shared.basis, given.rows, Y, setting.alpha * given.weights, setting.beta)
 
 

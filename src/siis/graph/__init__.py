@@ -1,8 +1,8 @@
 """Examples -> neighbours -> Graph."""
 
-from siis.graph.distinct import DistinctRows, distinct_rows
+from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.embed import Embedded, embed
-from siis.graph.graph import Graph
+from siis.graph.graph import Graph, join
 from siis.graph.neighbors import Neighbors, neighbors_between, neighbors_within, prepare
 from siis.graph.weights import gaussian_weights, median_bandwidth
 
@@ -13,7 +13,9 @@ __all__ = [
     "Neighbors",
     "distinct_rows",
     "embed",
+    "fingerprints",
     "gaussian_weights",
+    "join",
     "median_bandwidth",
     "neighbors_between",
     "neighbors_within",

@@ -1,6 +1,7 @@
 """Equal examples are one vertex: find the distinct rows of X, in an order that X's order does not touch."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 
 import numpy as np
@@ -47,6 +48,22 @@ def distinct_rows(X: Features) -> DistinctRows:
     vertex = np.empty(len(keys), dtype=np.int64)
     vertex[order] = np.cumsum(starts) - 1
     return DistinctRows(X[np.asarray(order)[starts]], vertex)
+
+
+def fingerprints(X: Features) -> Ints:
+    """Hash each row by its content: equal rows have equal numbers, others differ (up to chance, 2^-64).
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    keys = _sparse_keys(X) if sp.issparse(X) else _dense_keys(X)
+    digests = b"".join(blake2b(key, digest_size=8).digest() for key in keys)
+    return np.frombuffer(digests, dtype=np.int64)
 
 
 def _dense_keys(X: Features) -> list[bytes]:

@@ -81,13 +81,7 @@ class Graph:
         -------
         Graph
         """
-        n, k = neighbors.indices.shape
-        indptr = np.arange(0, n * k + 1, k)
-        directed = sp.csr_array((weights.ravel(), neighbors.indices.ravel(), indptr), shape=(n, n))
-        union = directed.maximum(directed.T)
-        if kind == "union":
-            return cls(union)
-        return cls(ONE_SIDED_SHARE * union + (1 - ONE_SIDED_SHARE) * directed.minimum(directed.T))
+        return cls(join(neighbors, weights, kind))
 
     @property
     def n_vertices(self) -> int:
@@ -154,3 +148,25 @@ class Graph:
         Graph
         """
         return self if keep.all() else Graph(self.weights[keep][:, keep])
+
+
+def join(neighbors: Neighbors, weights: Floats, kind: str = "union") -> Sparse:
+    """Make directed neighbourhoods a symmetric matrix of weights.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+    weights : ndarray of shape (n, K)
+    kind : {"union", "mutual"}
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+    """
+    n, k = neighbors.indices.shape
+    indptr = np.arange(0, n * k + 1, k)
+    directed = sp.csr_array((weights.ravel(), neighbors.indices.ravel(), indptr), shape=(n, n))
+    union = directed.maximum(directed.T)
+    if kind == "union":
+        return union
+    return sp.csr_array(ONE_SIDED_SHARE * union + (1 - ONE_SIDED_SHARE) * directed.minimum(directed.T))

@@ -1,6 +1,21 @@
-"""Coding of labels."""
+"""Labels in any form -> classes, distributions and terms at vertices."""
 
-from siis.labels.coding import LabelCoding, distributions, encode_labels, label_rows
+from siis.labels.annotators import AnnotatedLabels, from_annotators
+from siis.labels.coding import LabelCoding, coded, distributions, encode_labels, label_rows, one_hot
+from siis.labels.given import GivenLabels, read_labels
 from siis.labels.supervision import Supervision, gather
 
-__all__ = ["LabelCoding", "Supervision", "distributions", "encode_labels", "gather", "label_rows"]
+__all__ = [
+    "AnnotatedLabels",
+    "GivenLabels",
+    "LabelCoding",
+    "Supervision",
+    "coded",
+    "distributions",
+    "encode_labels",
+    "from_annotators",
+    "gather",
+    "label_rows",
+    "one_hot",
+    "read_labels",
+]

@@ -137,9 +137,36 @@ def label_rows(codes: Ints, n_classes: int) -> Floats:
     -------
     ndarray of shape (l, 1) or (l, n_classes)
     """
-    if n_classes == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    return coded(one_hot(codes, n_classes))
+
+
+def one_hot(codes: Ints, n_classes: int) -> Floats:
+    """Write classes as distributions.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (l,)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (l, n_classes)
+    """
     return np.eye(n_classes)[codes]
+
+
+def coded(Y: Floats) -> Floats:
+    """Write distributions in the paper's coding: one column, p_1 - p_0, for two classes, else as they are.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (l, c)
+
+    Returns
+    -------
+    ndarray of shape (l, 1) or (l, c)
+    """
+    return Y[:, 1:] - Y[:, :1] if Y.shape[1] == 2 else Y
 
 
 def distributions(F: Floats, n_classes: int) -> Floats:

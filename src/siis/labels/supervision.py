@@ -5,40 +5,102 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.labels.coding import coded
 
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """The distinct (vertex, class) pairs that were given, each with its weight.
+    """The distinct (vertex, label) pairs that were given, each with its weight.
 
     Attributes
     ----------
     rows : ndarray of shape (l,)
         Vertex.
-    codes : ndarray of shape (l,)
-        Class.
+    Y : ndarray of shape (l, c)
+        Label: a distribution over the classes, one-hot where it is certain.
     weights : ndarray of shape (l,)
         Sum of the sample weights of the examples behind it.
     """
 
     rows: Ints
-    codes: Ints
+    Y: Floats
     weights: Floats
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, c."""
+        return int(self.Y.shape[1])
 
-def gather(vertex: Ints, codes: Ints, weights: Floats, n_classes: int) -> Supervision:
-    """Merge the labels of examples that share vertex and class: their terms in (M1) add up.
+    @property
+    def codes(self) -> Ints:
+        """The likeliest class of each label, shape (l,)."""
+        return np.asarray(np.argmax(self.Y, axis=1))
+
+    @property
+    def coded(self) -> Floats:
+        """The labels in the paper's coding, shape (l, 1) for two classes, else (l, c)."""
+        return coded(self.Y)
+
+    @property
+    def prior(self) -> Floats:
+        """Frequencies of the given classes, shape (c,)."""
+        share: Floats = self.weights @ self.Y / self.weights.sum()
+        return share
+
+    def moved(self, place: Ints) -> "Supervision":
+        """Rename the vertices: row r becomes place[r].
+
+        Parameters
+        ----------
+        place : ndarray of shape (n_vertices,)
+
+        Returns
+        -------
+        Supervision
+        """
+        return Supervision(place[self.rows], self.Y, self.weights)
+
+    def picked(self, which: Ints) -> "Supervision":
+        """Keep some of the labels.
+
+        Parameters
+        ----------
+        which : ndarray of int or bool
+
+        Returns
+        -------
+        Supervision
+        """
+        return Supervision(self.rows[which], self.Y[which], self.weights[which])
+
+    def merged(self) -> "Supervision":
+        """Make one label of all those at a vertex: their weighted mean, with the sum of their weights.
+
+        Returns
+        -------
+        Supervision
+            Rows are sorted and distinct.
+        """
+        rows, place = np.unique(self.rows, return_inverse=True)
+        weights = np.bincount(place, self.weights).astype(np.float64)
+        Y = np.stack([np.bincount(place, self.weights * column) for column in self.Y.T], axis=1) / weights[:, None]
+        return Supervision(rows, Y, weights)
+
+
+def gather(vertex: Ints, Y: Floats, weights: Floats) -> Supervision:
+    """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
 
     Parameters
     ----------
     vertex : ndarray of shape (l,)
-    codes : ndarray of shape (l,)
+    Y : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
-    n_classes : int
 
     Returns
     -------
     Supervision
     """
-    pairs, index = np.unique(vertex * n_classes + codes, return_inverse=True)
-    return Supervision(pairs // n_classes, pairs % n_classes, np.bincount(index, weights).astype(np.float64))
+    kinds, kind = np.unique(Y, axis=0, return_inverse=True)
+    kind = len(kinds) - 1 - kind.ravel()  # classes in their order: the first column's label comes first
+    pairs, first, index = np.unique(vertex * len(kinds) + kind, return_index=True, return_inverse=True)
+    return Supervision(pairs // len(kinds), Y[first], np.bincount(index, weights).astype(np.float64))

@@ -43,6 +43,7 @@ def smooth_basis(
     laplacian: str = "unnormalized",
     random_state: int = 0,
     method: str = "auto",
+    residual: float = RESIDUAL,
 ) -> SmoothBasis:
     """Compute the smoothest eigenvectors of a graph's Laplacian, missing none.
 
@@ -60,6 +61,8 @@ def smooth_basis(
     method : {"auto", "dense", "shift-invert", "chebyshev"}
         "auto": dense where the block would be half of the matrix anyway, shift-invert where a factor stays thin,
         otherwise Chebyshev (no factorisation).
+    residual : float
+        Largest residual of a vector, over the upper bound of the spectrum.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def smooth_basis(
         if method == "auto":
             method = _choose(S, block)
         start = np.random.default_rng(random_state).standard_normal((n, block))
-        tol = RESIDUAL * high
+        tol = residual * high
         if method == "dense":
             found, check = _dense(S, null, n_rest), "dense"
         elif method == "shift-invert":

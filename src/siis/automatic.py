@@ -1,0 +1,250 @@
+"""From examples and labels to evidence on a chosen graph, and from evidence to judged labels."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from siis._types import Features, Floats, Ints
+from siis.evidence import KernelScores, kernel_scores, read, softmax
+from siis.evidence.reading import SHARPNESS
+from siis.graph import (
+    Embedded,
+    Graph,
+    distinct_rows,
+    fingerprints,
+    gaussian_weights,
+    median_bandwidth,
+    neighbors_within,
+)
+from siis.labels import GivenLabels, Supervision, gather
+from siis.progress import Progress
+from siis.selection import (
+    MOST_VERTICES,
+    Selection,
+    Wishes,
+    cross_readings,
+    join_scores,
+    search,
+    search_graph,
+    smoothed,
+    total_deviation,
+)
+from siis.trust import Carriage, NoiseModel, carriage, fit_noise
+
+MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
+ENOUGH = 5  # labels of a class, to say so
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the labels say at every vertex of the chosen graph.
+
+    Attributes
+    ----------
+    placed : Embedded
+    given : Supervision
+        One label for each labelled vertex.
+    selection : Selection
+    distributions : ndarray of shape (n_vertices, c)
+    rows : ndarray of shape (l,)
+        Vertices whose labels were held out in turn.
+    readings : ndarray of shape (l, c)
+        What was read there.
+    model : KernelScores or None
+    deviation : float
+        Root of the total variance of the scores.
+    marks : ndarray of shape (n_vertices,)
+        Fingerprint of the example at each vertex.
+    """
+
+    placed: Embedded
+    given: Supervision
+    selection: Selection
+    distributions: Floats
+    rows: Ints
+    readings: Floats
+    model: KernelScores | None
+    deviation: float
+    marks: Ints
+
+    def locate(self, X: Features) -> Floats:
+        """Map examples to points of the graph's space; those of the training set to their own vertices.
+
+        Parameters
+        ----------
+        X : array or csr_array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
+        selection = self.selection
+        assert selection.space is not None
+        assert self.placed.points is not None
+        Z = selection.space(X)
+        scores = None if self.model is None else self.model(Z)
+        points = join_scores(Z / selection.unit, scores, selection.chosen.score_weight, self.deviation)
+        order = np.argsort(self.marks)
+        marks = fingerprints(X)
+        place = order[np.minimum(np.searchsorted(self.marks[order], marks), order.size - 1)]
+        known = self.marks[place] == marks
+        points[known] = self.placed.points[place[known]]
+        return points
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Labels judged by what was read while they were held out.
+
+    Attributes
+    ----------
+    noise : NoiseModel
+    carriage : Carriage
+    probabilities : ndarray of shape (n_vertices, c)
+        Calibrated.
+    quality : ndarray of shape (n,)
+        Probability that a given label is right; NaN where unlabelled.
+    codes, suggested : ndarray of shape (n,)
+        Given and likeliest class of labelled examples; -1 elsewhere.
+    """
+
+    noise: NoiseModel
+    carriage: Carriage
+    probabilities: Floats
+    quality: Floats
+    codes: Ints
+    suggested: Ints
+
+
+def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int, progress: Progress) -> Evidence:
+    """Choose a graph by the labels, build it, and smooth the labels over it.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d), or (n, n) where the metric is "precomputed"
+    labels : GivenLabels
+        Of two classes or more.
+    wishes : Wishes
+    seed : int
+    progress : Progress
+
+    Returns
+    -------
+    Evidence
+    """
+    n = X.shape[0]
+    if wishes.metric == "precomputed":
+        placed = Embedded(Graph(X), np.arange(n), None, float("nan"))
+        given = gather(np.flatnonzero(labels.used), labels.Y, labels.weights).merged()
+        selection = search_graph(placed.graph.weights, given, seed, progress)
+        scores, model, deviation, marks = None, None, 1.0, np.zeros(0, dtype=np.int64)
+    else:
+        present = ~labels.absent
+        distinct = distinct_rows(X[present])
+        vertex = np.full(n, -1, dtype=np.int64)
+        vertex[present] = distinct.vertex
+        given = gather(vertex[labels.used], labels.Y, labels.weights).merged()
+        selection = search(distinct.X, given, wishes, seed, progress)
+        assert selection.space is not None
+        assert selection.kernel is not None
+        with progress.stage("graph"):
+            Z = selection.space(distinct.X)
+            scores, model = kernel_scores(Z, given, selection.kernel)
+            deviation, marks = total_deviation(scores), fingerprints(distinct.X)
+            points = join_scores(Z / selection.unit, scores, selection.chosen.score_weight, deviation)
+            placed = _placed(points, vertex, selection, wishes)
+    chosen = selection.chosen
+    with progress.stage("evidence"):
+        F = smoothed(placed.graph.weights, given, chosen.fidelity, chosen.pull, scores, 1e-4)
+        rows, readings = selection.rows, selection.readings
+        if placed.graph.n_vertices > MOST_VERTICES and rows.size:
+            rows, readings = cross_readings(placed.graph.weights, given, chosen, scores, seed)
+    soft = softmax(read(F, chosen.reading))
+    return Evidence(placed, given, selection, soft, rows, readings, model, deviation, marks)
+
+
+def _placed(points: Floats, vertex: Ints, selection: Selection, wishes: Wishes) -> Embedded:
+    if len(points) == 1:
+        return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
+    near = neighbors_within(points, selection.chosen.n_neighbors)
+    width = median_bandwidth(near) if wishes.bandwidth == "median" else float(wishes.bandwidth) / selection.unit
+    graph = Graph.from_neighbors(near, gaussian_weights(near, width), selection.chosen.graph)
+    return Embedded(graph, vertex, points, width)
+
+
+def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
+    """Estimate the noise, judge every given label, and calibrate the answers.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    labels : GivenLabels
+    final : ndarray of shape (n_vertices, c)
+        Readings of the answers.
+
+    Returns
+    -------
+    Judged
+    """
+    given = evidence.given
+    place = np.searchsorted(given.rows, evidence.rows)
+    codes, weights = given.codes[place], given.weights[place]
+    noise = fit_noise(evidence.readings, codes, weights)
+    if not codes.size:  # nothing was held out: nothing is known of the noise
+        unknown = np.full_like(noise.matrix, np.nan)
+        noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=SHARPNESS, matrix=unknown)
+    n, c = labels.used.size, given.n_classes
+    quality, all_codes, suggested = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
+    used = np.flatnonzero(labels.used)
+    all_codes[used] = np.argmax(labels.Y, axis=1)
+    suggested[used] = all_codes[used]
+    quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
+    held = np.full(evidence.placed.graph.n_vertices, -1)
+    held[evidence.rows] = np.arange(evidence.rows.size)
+    judged = used[held[evidence.placed.vertex[used]] >= 0]
+    if judged.size:
+        readings = evidence.readings[held[evidence.placed.vertex[judged]]]
+        posterior = noise.posterior(readings, all_codes[judged])
+        quality[judged] = posterior[np.arange(judged.size), all_codes[judged]]
+        suggested[judged] = np.argmax(posterior, axis=1)
+    scored = carriage(evidence.readings, codes, weights) if c > 1 else Carriage(1.0, 0.0)
+    return Judged(noise, scored, noise.probabilities(final), quality, all_codes, suggested)
+
+
+def warn_about(evidence: Evidence, judged: Judged, classes: Any) -> None:
+    """Warn where labels are too few to choose by, do not follow the graph, or are mostly wrong in a class.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    judged : Judged
+    classes : ndarray of shape (c,)
+    """
+    if not evidence.rows.size:
+        warnings.warn(
+            f"{evidence.selection.reason}. Label two examples or more of each class.", UserWarning, stacklevel=4
+        )
+        return
+    if judged.carriage.is_weak:
+        warnings.warn(
+            "the labels do not follow the neighbourhoods: held-out labels are met hardly more often than by chance "
+            f"(graph_score_ = {judged.carriage.score:.2f} +- {judged.carriage.error:.2f}). Do not rely on the "
+            "answers. Use features in which examples of a class are close to each other (for instance embeddings "
+            "of a pretrained model), or label more examples.",
+            UserWarning,
+            stacklevel=4,
+        )
+    counts = np.bincount(evidence.given.codes, minlength=len(classes))
+    bad = np.flatnonzero((judged.noise.class_rates > MOSTLY_WRONG) & (counts >= ENOUGH))
+    if bad.size and not judged.carriage.is_weak:
+        names = ", ".join(f"{classes[k]} ({judged.noise.class_rates[k]:.0%})" for k in bad[:10])
+        warnings.warn(
+            f"most labels of these classes seem to be wrong (class_noise_rates_): {names}. Check them first: "
+            "label_issues() lists them.",
+            UserWarning,
+            stacklevel=4,
+        )

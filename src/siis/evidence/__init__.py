@@ -1,0 +1,19 @@
+"""What the labels say about every vertex: scores of a kernel model, smoothed over the graph, read class by class."""
+
+from siis.evidence.kernel import KernelScores, choose_kernel, kernel_scores
+from siis.evidence.reading import READINGS, as_distributions, read, softmax
+from siis.evidence.smoother import smooth_labels
+from siis.evidence.space import Space, spaces
+
+__all__ = [
+    "READINGS",
+    "KernelScores",
+    "Space",
+    "as_distributions",
+    "choose_kernel",
+    "kernel_scores",
+    "read",
+    "smooth_labels",
+    "softmax",
+    "spaces",
+]

@@ -1,0 +1,133 @@
+"""Spaces in which neighbours can be sought: the features as they are, standardised, of unit length; reduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import PCA, TruncatedSVD
+
+from siis._types import Features, Floats
+from siis.graph import prepare
+
+MOST_DIMENSIONS = 100
+TEXT_DIMENSIONS = (15, 50, 100)  # of latent semantics
+EXACT_DIMENSIONS = 1000  # columns up to which principal components come from the covariance
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """A map from examples to points.
+
+    Attributes
+    ----------
+    name : str
+    unit : bool
+        Rows are scaled to length 1 first.
+    center, scale : ndarray of shape (d,), or None
+    axes : ndarray of shape (d, k), or None
+        The directions kept.
+    unit_after : bool
+        Points are scaled to length 1 at the end.
+    """
+
+    name: str
+    unit: bool
+    center: Floats | None
+    scale: Floats | None
+    axes: Floats | None
+    unit_after: bool = False
+
+    def __call__(self, X: Features) -> Floats:
+        """Map examples.
+
+        Parameters
+        ----------
+        X : array or csr_array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
+        if self.unit:
+            X = prepare(X, "cosine")
+        if sp.issparse(X) and self.axes is None:
+            X = X.toarray()
+        if self.center is not None:
+            X = X - self.center
+        if self.scale is not None:
+            X = X / self.scale
+        Z = np.asarray(X if self.axes is None else X @ self.axes, dtype=np.float64)
+        if self.unit_after:
+            Z /= np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+        return Z
+
+
+def spaces(X: Features, metric: str, seed: int) -> list[Space]:
+    """List the spaces worth trying, the plainest first.
+
+    Dense: the features as they are; with unit variance; with rows of unit length; each reduced to at most 100
+    principal components. Sparse: 15, 50 and 100 latent dimensions of the rows of unit length, again of unit length.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+    metric : {"auto", "euclidean", "cosine"}
+        Anything but "auto" leaves one family.
+    seed : int
+
+    Returns
+    -------
+    list of Space
+    """
+    n, d = X.shape
+    can_be_unit = _has_no_empty_row(X)
+    if sp.issparse(X) and d > MOST_DIMENSIONS and n > 2:
+        unit = can_be_unit if metric == "auto" else metric == "cosine"
+        return _latent(prepare(X, "cosine") if unit else X, unit, seed)
+    dense = X.toarray() if sp.issparse(X) else X
+    center = dense.mean(axis=0, dtype=np.float64)
+    found = []
+    if metric in ("auto", "euclidean"):
+        found.append(_principal("as given", dense, False, center, None, seed))
+    if metric == "auto":
+        deviation = dense.std(axis=0, dtype=np.float64)
+        live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
+        scale = np.where(live, deviation, np.inf)
+        if live.any() and deviation[live].max() > 1.01 * deviation[live].min():
+            found.append(_principal("unit variance", dense, False, center, scale, seed))
+    if metric == "cosine" or (metric == "auto" and can_be_unit and d > 2):
+        found.append(_principal("unit length", prepare(dense, "cosine"), True, None, None, seed))
+    return found
+
+
+def _has_no_empty_row(X: Features) -> bool:
+    return bool((abs(X).max(axis=1).toarray() if sp.issparse(X) else abs(X).max(axis=1)).all())
+
+
+def _principal(name: str, X: Floats, unit: bool, center: Floats | None, scale: Floats | None, seed: int) -> Space:
+    n, d = X.shape
+    if d <= MOST_DIMENSIONS:
+        return Space(name, unit, center, scale, None)
+    Z = X if center is None else X - center
+    Z = Z if scale is None else Z / scale
+    solver = "covariance_eigh" if d <= EXACT_DIMENSIONS else "randomized"
+    reduction = PCA(min(MOST_DIMENSIONS, n, d), svd_solver=solver, random_state=seed).fit(Z)
+    if center is None:
+        center = reduction.mean_
+    return Space(name, unit, center, scale, _signed(reduction.components_.T))
+
+
+def _latent(X: Features, unit: bool, seed: int) -> list[Space]:
+    n, d = X.shape
+    largest = min(max(TEXT_DIMENSIONS), n - 1, d - 1)
+    axes = _signed(TruncatedSVD(largest, random_state=seed).fit(X).components_.T)
+    sizes = sorted({min(size, largest) for size in TEXT_DIMENSIONS})
+    return [Space(f"{size} latent dimensions", unit, None, None, axes[:, :size], True) for size in sizes]
+
+
+def _signed(axes: Floats) -> Floats:
+    """Each axis with its largest entry positive, contiguous."""
+    largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(axes.shape[1])]
+    return np.ascontiguousarray(axes * np.where(largest < 0, -1.0, 1.0), dtype=np.float64)

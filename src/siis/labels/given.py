@@ -1,0 +1,102 @@
+"""Given labels, certain or soft, with their weights -> what a classifier works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from siis._types import Bools, Floats
+from siis.labels.coding import encode_labels, one_hot
+
+SUM_ERROR = 1e-6  # of a soft label: rounding
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLabels:
+    """The labels that count.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (c,)
+    used : ndarray of bool, shape (n,)
+        Labelled, with a positive weight.
+    absent : ndarray of bool, shape (n,)
+        Labelled, with weight 0: such an example is as good as not there.
+    Y : ndarray of shape (l, c)
+        Distributions of the used examples.
+    weights : ndarray of shape (l,)
+    """
+
+    classes: np.ndarray[Any, Any]
+    used: Bools
+    absent: Bools
+    Y: Floats
+    weights: Floats
+
+
+def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
+    """Read labels of any kind.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,) or (n, c)
+        Classes (see ``encode_labels``), or one distribution over c > 1 classes a row: non-negative, with sum 1, or 0
+        where the example is unlabelled. Columns of a data frame name the classes; otherwise they are 0, 1, ...
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    GivenLabels
+    """
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    shape = np.asarray(y).shape
+    if len(shape) == 2 and shape[1] > 1:
+        classes, Y = _soft(y)
+        labelled = np.asarray(Y.any(axis=1))
+        weights = _weights(sample_weight, labelled)
+        used = labelled & (weights > 0)
+        return GivenLabels(classes, used, labelled & ~used, Y[used], weights[used])
+    coding = encode_labels(y)
+    labelled = coding.codes >= 0
+    weights = _weights(sample_weight, labelled)
+    used = labelled & (weights > 0)
+    kept = np.unique(coding.codes[used])  # classes without any weight are no classes
+    Y = one_hot(np.searchsorted(kept, coding.codes[used]), kept.size)
+    return GivenLabels(coding.classes[kept], used, labelled & ~used, Y, weights[used])
+
+
+def _soft(y: Any) -> tuple[np.ndarray[Any, Any], Floats]:
+    Y = check_array(y, dtype=np.float64, input_name="y")
+    wrong = (Y < 0).any(axis=1) | ((abs(Y.sum(axis=1) - 1) > SUM_ERROR) & Y.any(axis=1))
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            "a y of two dimensions must hold a distribution over the classes in each row: non-negative, with sum 1, "
+            f"or all 0 where the example is unlabelled; {np.count_nonzero(wrong)} rows do not, the first at index {i}, "
+            f"with sum {Y[i].sum():.6g}. Divide each row by its sum, or give classes in one dimension."
+        )
+    if not Y.any():
+        raise ValueError(f"y must hold at least one label; all {len(Y)} rows are 0 (unlabelled)")
+    columns = getattr(y, "columns", None)
+    classes = np.arange(Y.shape[1]) if columns is None else np.asarray(list(columns))
+    return classes, Y
+
+
+def _weights(sample_weight: Any, labelled: Bools) -> Floats:
+    n = labelled.size
+    if sample_weight is None:
+        return np.ones(n)
+    weights: Floats = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},); found {weights.shape}")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must be non-negative; the smallest is {weights.min():.3g}")
+    if not (labelled & (weights > 0)).any():
+        raise ValueError(
+            "sample_weight must be positive for at least one labelled example; all weights are zero there"
+        )
+    return weights

@@ -1,0 +1,105 @@
+"""What can be chosen, and which of two choices is the simpler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from siis._types import Bools, Floats, Ints
+
+TELL_APART = 0.5  # standard errors of the difference: candidates closer than this to the best count as equal
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to get from points and labels to evidence.
+
+    Attributes
+    ----------
+    space : str
+        Name of the space in which neighbours are sought.
+    score_weight : float
+        Weight of the kernel model's scores among the coordinates; 0 leaves them out.
+    n_neighbors : int
+    graph : {"union", "mutual"}
+    fidelity : float
+        Trust in the labels, relative to the graph; smaller is smoother.
+    pull : float
+        Trust in the scores at every vertex.
+    reading : {"standardized", "plain"}
+    """
+
+    space: str
+    score_weight: float
+    n_neighbors: int
+    graph: str
+    fidelity: float
+    pull: float
+    reading: str
+
+    @property
+    def complexity(self) -> tuple[float, ...]:
+        """Simpler and smoother candidates come first."""
+        return (self.score_weight, self.pull, self.fidelity, self.n_neighbors)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Held-out hits of candidates on the same labels.
+
+    Attributes
+    ----------
+    accuracy, error : ndarray of shape (k,)
+        Weighted mean of the hits and its standard error.
+    behind, behind_error : ndarray of shape (k,)
+        How far a candidate is behind the best one, and the standard error of that difference.
+    """
+
+    accuracy: Floats
+    error: Floats
+    behind: Floats
+    behind_error: Floats
+
+    def level(self, margin: float = TELL_APART) -> Bools:
+        """Which candidates cannot be told from the best one, shape (k,); margin in standard errors."""
+        return np.asarray(self.behind <= margin * self.behind_error + 1e-12)
+
+    def winner(self, complexity: list[tuple[float, ...]], margin: float = TELL_APART) -> int:
+        """The simplest of those that cannot be told from the best; ties go to the more accurate."""
+        level = [int(k) for k in np.flatnonzero(self.level(margin))]
+        return min(level, key=lambda k: (complexity[k], -self.accuracy[k], k))
+
+
+def compare(hits: Floats, weights: Floats) -> Comparison:
+    """Compare candidates on held-out labels.
+
+    Parameters
+    ----------
+    hits : ndarray of shape (k, l)
+        The share of each label's mass that lies on the predicted class.
+    weights : ndarray of shape (l,)
+
+    Returns
+    -------
+    Comparison
+    """
+    share = weights / weights.sum()
+    accuracy = hits @ share
+    behind = accuracy.max() - accuracy
+    difference = hits[np.argmax(accuracy)] - hits
+    return Comparison(
+        accuracy,
+        _standard_error(hits - accuracy[:, None], share),
+        behind,
+        _standard_error(difference - behind[:, None], share),
+    )
+
+
+def _standard_error(deviations: Floats, share: Floats) -> Floats:
+    return np.asarray(np.sqrt(deviations**2 @ share**2))
+
+
+def held_out(folds: Ints) -> Ints:
+    """The labels that are held out in some fold."""
+    return np.flatnonzero(folds >= 0)

@@ -1,0 +1,35 @@
+"""Folds that keep every class in every training set."""
+
+import numpy as np
+
+from siis._types import Floats, Ints
+
+N_FOLDS = 5
+
+
+def deal_folds(Y: Floats, seed: int) -> Ints:
+    """Deal labels to folds, class by class.
+
+    The labels of a class go round the folds, so that two of them are never held out together while there are folds
+    left: with two labels of a class, one always stays. The only label of a class is never held out.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (l, c)
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (l,)
+        Fold of each label, 0 to 4; -1 where it is never held out.
+    """
+    rng = np.random.default_rng(seed)
+    codes = np.argmax(Y, axis=1)
+    folds = np.full(codes.size, -1)
+    turn = 0
+    for k in np.unique(codes):
+        members = rng.permutation(np.flatnonzero(codes == k))
+        if members.size > 1:
+            folds[members] = (turn + np.arange(members.size)) % N_FOLDS
+            turn += members.size
+    return folds

@@ -1,0 +1,59 @@
+"""How well a graph carries the labels: do held-out labels agree with what their neighbourhoods say?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from siis._types import Floats, Ints
+
+WEAK = 0.1  # below, neighbourhoods say next to nothing about labels
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """Cohen's kappa between held-out labels and readings.
+
+    Attributes
+    ----------
+    score : float
+        (agreement - chance) / (1 - chance): 1 if every held-out label is met, 0 if chance does as well. Wrong labels
+        lower it too. NaN where nothing was held out.
+    error : float
+        Its standard error.
+    """
+
+    score: float
+    error: float
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
+        return self.score < WEAK or self.score < 2 * self.error
+
+
+def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:
+    """Score a graph.
+
+    Parameters
+    ----------
+    readings : ndarray of shape (l, c)
+        Of held-out labels.
+    codes : ndarray of shape (l,)
+        The given classes.
+    weights : ndarray of shape (l,)
+
+    Returns
+    -------
+    Carriage
+    """
+    if codes.size == 0:
+        return Carriage(float("nan"), float("nan"))
+    c = readings.shape[1]
+    share = weights / weights.sum()
+    predicted = np.argmax(readings, axis=1)
+    met = float(share @ (predicted == codes))
+    chance = float(np.bincount(codes, share, c) @ np.bincount(predicted, share, c))
+    chance = min(chance, 1 - 1e-9)
+    return Carriage((met - chance) / (1 - chance), float(np.sqrt(met * (1 - met) * np.sum(share**2))) / (1 - chance))

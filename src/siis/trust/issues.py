@@ -1,0 +1,72 @@
+"""Labels to distrust, worst first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from siis._types import Floats, Ints
+from siis.graph import Graph
+from siis.table import Table
+
+SUSPECT = 0.5  # quality below which a label is more likely wrong than right
+N_WITNESSES = 5
+COLUMNS = ("index", "given", "suggested", "quality", "neighbors")
+
+
+def issue_table(
+    index: Ints,
+    given: Any,
+    suggested: Any,
+    quality: Floats,
+    witnesses: list[list[int]],
+) -> Table:
+    """Put suspects in order.
+
+    Parameters
+    ----------
+    index : ndarray of shape (k,)
+        Examples.
+    given, suggested : ndarray of shape (k,)
+        Classes.
+    quality : ndarray of shape (k,)
+    witnesses : list of lists of int
+        Examples that speak against each label.
+
+    Returns
+    -------
+    Table
+        Columns index, given, suggested, quality, neighbors.
+    """
+    order = np.lexsort((index, quality))
+    rows = [
+        dict(zip(COLUMNS, (index[i], given[i], suggested[i], quality[i], witnesses[i]), strict=True)) for i in order
+    ]
+    return Table.from_rows(rows, COLUMNS)
+
+
+def witnesses(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:
+    """Give the examples at the heaviest neighbours whose class is another than the given one.
+
+    Parameters
+    ----------
+    graph : Graph
+    vertex : int
+    winners : ndarray of shape (n_vertices,)
+        The class of each vertex.
+    code : int
+        The given class.
+    example : ndarray of shape (n_vertices,)
+        An example at each vertex.
+
+    Returns
+    -------
+    list of int
+    """
+    W = graph.weights
+    part = slice(W.indptr[vertex], W.indptr[vertex + 1])
+    near, weights = W.indices[part], W.data[part]
+    against = winners[near] != code
+    near, weights = near[against], weights[against]
+    return [int(i) for i in example[near[np.argsort(-weights, kind="stable")[:N_WITNESSES]]]]

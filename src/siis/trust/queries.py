@@ -1,0 +1,73 @@
+"""What to label, or to check, next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from siis._types import Floats
+from siis.graph import Graph
+from siis.table import Table
+
+COLUMNS = ("index", "action", "gain")
+
+
+def entropy(P: Floats) -> Floats:
+    """Entropy of each row, over log c: 0 to 1, shape (n,)."""
+    logs = np.log(np.where(P > 0, P, 1.0))
+    return np.asarray(-np.sum(P * logs, axis=1) / np.log(max(P.shape[1], 2)))
+
+
+def ranked_vertices(graph: Graph, doubt: Floats, n: int) -> tuple[list[int], list[float]]:
+    """Pick vertices one after the other: doubt times reach, less what those already picked will tell.
+
+    The reach of a vertex is the doubt of its neighbourhood, sum_j w_ij doubt_j / d_i, averaged with its own: an
+    answer helps where its neighbours are in doubt too. A pick takes the share w_ij / max w of their gain from its
+    neighbours, and all of its own.
+
+    Parameters
+    ----------
+    graph : Graph
+    doubt : ndarray of shape (n_vertices,)
+    n : int
+
+    Returns
+    -------
+    vertices : list of int
+    gains : list of float
+    """
+    W, degrees = graph.weights, graph.degrees
+    around = np.divide(W @ doubt, degrees, out=doubt.copy(), where=degrees > 0)
+    gain = doubt * (doubt + around) / 2
+    heaviest = float(W.data.max(initial=0.0)) or 1.0
+    picked: list[int] = []
+    gains: list[float] = []
+    for _ in range(min(n, gain.size)):
+        v = int(np.argmax(gain))
+        picked.append(v)
+        gains.append(float(gain[v]))
+        part = slice(W.indptr[v], W.indptr[v + 1])
+        near = W.indices[part]
+        gain[near] *= np.where(gain[near] > 0, 1 - W.data[part] / heaviest, 1.0)
+        gain[v] = -1.0  # never again
+    return picked, gains
+
+
+def query_table(index: list[int], checks: list[bool], gains: list[float]) -> Table:
+    """Table of queries: example, "label" or "check", and gain.
+
+    Parameters
+    ----------
+    index : list of int
+    checks : list of bool
+        The example has a label already.
+    gains : list of float
+
+    Returns
+    -------
+    Table
+    """
+    rows = [
+        {"index": i, "action": "check" if check else "label", "gain": gain}
+        for i, check, gain in zip(index, checks, gains, strict=True)
+    ]
+    return Table.from_rows(rows, COLUMNS)
