@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs, make_moons
 
-from siis import SIISClassifier
+from plain import PlainSIIS
 from siis.graph import Graph, embed, neighbors_within
 from siis.labels import encode_labels
 from siis.spectral import smooth_basis
@@ -28,7 +28,7 @@ def test_no_false_proof_on_weak_bridges(k, s, w, laplacian):
     y = np.full(k * s, -1)
     rows = rng.choice(k * s, 3 * k, replace=False)
     y[rows] = (rows // s) % 2
-    model = SIISClassifier(metric="precomputed", laplacian=laplacian, n_components=50).fit(weakly_linked(k, s, w), y)
+    model = PlainSIIS(metric="precomputed", laplacian=laplacian, n_components=50).fit(weakly_linked(k, s, w), y)
     assert (model.basis_.values >= 0).all()
     assert (model.basis_.values[model.basis_.n_null :] > 0).all()
     assert model.solution_.dual.value <= model.objective_ * (1 + 1e-9)
@@ -52,7 +52,7 @@ def test_units_of_the_weights_do_not_break_it(scale, rng):
     path = sp.diags_array(np.ones(n - 1), offsets=1, shape=(n, n))
     y = np.full(n, -1)
     y[rng.choice(n, 20, replace=False)] = rng.integers(0, 2, 20)
-    model = SIISClassifier(metric="precomputed").fit(sp.csr_array(scale * (path + path.T)), y)
+    model = PlainSIIS(metric="precomputed").fit(sp.csr_array(scale * (path + path.T)), y)
     assert np.isfinite(model.objective_)
 
 
@@ -61,7 +61,7 @@ def test_weights_beyond_double_precision_are_refused():
     with pytest.raises(ValueError, match="largest weight must lie"):
         Graph(sp.csr_array(W))
     with pytest.raises(ValueError, match="must be positive and lie between"):
-        SIISClassifier(n_neighbors=2).fit(np.arange(4.0)[:, None], [0, 1, 0, 1], sample_weight=np.full(4, 1e-320))
+        PlainSIIS(n_neighbors=2).fit(np.arange(4.0)[:, None], [0, 1, 0, 1], sample_weight=np.full(4, 1e-320))
 
 
 def test_weights_over_many_orders_end_in_time():
@@ -97,7 +97,7 @@ def test_an_empty_row_is_named_by_its_own_index():
     X = np.ones((5, 2)) + np.arange(10.0).reshape(5, 2)
     X[3] = 0
     with pytest.raises(ValueError, match="the first at index 3"):
-        SIISClassifier(metric="cosine").fit(X, [0, 1, 0, 1, 0])
+        PlainSIIS(metric="cosine").fit(X, [0, 1, 0, 1, 0])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -106,7 +106,7 @@ def test_two_moons_are_certified_with_the_defaults(seed):
     y = np.full(500, -1)
     for k in (0, 1):
         y[np.flatnonzero(truth == k)[:3]] = k
-    model = SIISClassifier().fit(X, y)
+    model = PlainSIIS().fit(X, y)
     assert model.dual_gap_ <= 1e-4
     assert np.mean(model.transduction_ == truth) > 0.95
 
@@ -114,15 +114,15 @@ def test_two_moons_are_certified_with_the_defaults(seed):
 def test_units_of_x_with_ties():
     X, truth = load_digits(return_X_y=True)
     y = np.where(np.arange(truth.size) < 150, truth, -1)
-    one = SIISClassifier().fit(X, y)
+    one = PlainSIIS().fit(X, y)
     for factor in (0.1, 3.7):
-        other = SIISClassifier().fit(factor * X, y)
+        other = PlainSIIS().fit(factor * X, y)
         difference = (
             one.graph_.weights[one.vertex_][:, one.vertex_] - other.graph_.weights[other.vertex_][:, other.vertex_]
         )
         assert abs(difference).max() < 1e-9
     with pytest.raises(ValueError, match="underflow to 0; rescale"):
-        SIISClassifier().fit(1e-170 * X, y)
+        PlainSIIS().fit(1e-170 * X, y)
 
 
 def test_an_absent_copy_of_a_lost_example_is_lost():
@@ -132,7 +132,7 @@ def test_an_absent_copy_of_a_lost_example_is_lost():
     y, weights = np.full(61, -1), np.ones(61)
     y[:4], y[60], weights[60] = [0, 1, 0, 1], 1, 0
     with pytest.warns(UserWarning, match="31 of 61"):
-        model = SIISClassifier().fit(X, y, weights)
+        model = PlainSIIS().fit(X, y, weights)
     assert not model.is_reached_[[40, 60]].any()
 
 
@@ -141,7 +141,7 @@ def test_the_training_graph_is_recognised_with_rounding():
     W = embed(X).graph.weights.toarray()
     W[0, 50] = W[50, 0] = 1e-14
     y = np.where(np.arange(60) % 5 == 0, truth, -1)
-    model = SIISClassifier(metric="precomputed").fit(W, y)
+    model = PlainSIIS(metric="precomputed").fit(W, y)
     np.testing.assert_array_equal(model.predict_proba(W), model.label_distributions_)
 
 
@@ -157,6 +157,6 @@ def test_certified_at_a_large_alpha_agrees_with_a_tight_solve():
     y = np.full(100, -1)
     for k in range(3):
         y[np.flatnonzero(truth == k)[:6]] = k
-    model = SIISClassifier(alpha=1e4, beta=0.1).fit(X, y)
+    model = PlainSIIS(alpha=1e4, beta=0.1).fit(X, y)
     bound = model.solution_.dual.value
     assert model.objective_ - bound <= 1.0001e-4 * max(model.objective_, 1e-6 * 18 * 1e4)

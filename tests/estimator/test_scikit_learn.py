@@ -13,14 +13,17 @@ from siis import SIISClassifier
 
 ESTIMATORS = [
     SIISClassifier(),
-    SIISClassifier(graph="mutual", laplacian="normalized"),
-    SIISClassifier(schedule="paper"),
+    SIISClassifier(selection=None),
+    SIISClassifier(selection=None, graph="mutual", laplacian="normalized"),
+    SIISClassifier(selection=None, schedule="paper"),
 ]
 
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning", "ignore:every example:UserWarning")
 @pytest.mark.filterwarnings("ignore:y holds only -1:UserWarning", "ignore:.*connected to no label:UserWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+@pytest.mark.filterwarnings("ignore:the labels do not follow:UserWarning", "ignore:most labels of these:UserWarning")
+@pytest.mark.filterwarnings("ignore:nothing could be chosen:UserWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [pair for estimator in ESTIMATORS for pair in estimator_checks_generator(estimator)],
@@ -78,7 +81,7 @@ def test_pandas_polars_and_names(digits):
 @pytest.mark.filterwarnings("ignore:every example was given")
 def test_pipeline_clone_and_grid_search(digits):
     X, _, truth, _ = digits
-    pipeline = make_pipeline(StandardScaler(), SIISClassifier(n_components=20))
+    pipeline = make_pipeline(StandardScaler(), SIISClassifier(n_components=20, selection=None))
     search = GridSearchCV(pipeline, {"siisclassifier__alpha": [0.5, 100.0]}, cv=2)
     search.fit(X[:300], truth[:300])
     assert search.best_params_ == {"siisclassifier__alpha": 100.0}
@@ -88,11 +91,11 @@ def test_pipeline_clone_and_grid_search(digits):
 def test_weights_matter(digits):
     X, y, truth, _ = digits
     wrong = (y >= 0) & (y != truth)
-    plain = SIISClassifier().fit(X, y)
-    told = SIISClassifier().fit(X, y, sample_weight=np.where(wrong, 0.01, 1.0))
+    plain = SIISClassifier(selection=None).fit(X, y)
+    told = SIISClassifier(selection=None).fit(X, y, sample_weight=np.where(wrong, 0.01, 1.0))
     assert np.mean(told.transduction_ == truth) > np.mean(plain.transduction_ == truth)
     assert np.mean(told.transduction_[wrong] == truth[wrong]) > np.mean(plain.transduction_[wrong] == truth[wrong])
-    scaled = SIISClassifier(alpha=50.0).fit(X, y, sample_weight=np.full(y.size, 2.0))
+    scaled = SIISClassifier(alpha=50.0, selection=None).fit(X, y, sample_weight=np.full(y.size, 2.0))
     np.testing.assert_allclose(scaled.label_distributions_, plain.label_distributions_, atol=1e-9)
 
 

@@ -28,7 +28,7 @@ def classifier(method: str) -> Any:
         return RobustLaplacianClassifier(alpha=ALPHA, n_neighbors=N_NEIGHBORS)
     if method == "gtf":
         return GTFClassifier(alpha=ALPHA, n_neighbors=N_NEIGHBORS)
-    return SIISClassifier(alpha=ALPHA, beta=BETA, n_components=2, n_neighbors=N_NEIGHBORS)
+    return SIISClassifier(alpha=ALPHA, beta=BETA, n_components=2, n_neighbors=N_NEIGHBORS, selection=None)
 
 
 def measure(method: str, seed: int) -> dict[str, Any]:

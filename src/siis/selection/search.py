@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.neighbors import NearestNeighbors
 
 from siis._types import Features, Floats, Ints, Sparse
@@ -34,6 +34,7 @@ MOST_LABELS = 5_000
 STEADY = 1.5  # standard errors that it takes to leave the plainest space, and the usual reading
 ROUGH = 3e-2  # tolerance of smoothing in the search
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
+WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 COLUMNS = (
     "stage",
@@ -304,7 +305,8 @@ def graph_weights(
 def _near(points: Floats, n_neighbors: int) -> Neighbors:
     """Nearest other points, in single precision."""
     compact = np.ascontiguousarray(points - points.mean(axis=0), dtype=np.float32)
-    distances, indices = NearestNeighbors(n_neighbors=n_neighbors, algorithm="brute").fit(compact).kneighbors()
+    algorithm = "brute" if len(points) >= WORTH_THREADS else "auto"
+    distances, indices = NearestNeighbors(n_neighbors=n_neighbors, algorithm=algorithm).fit(compact).kneighbors()
     return Neighbors(indices.astype(np.int64), distances.astype(np.float64))
 
 
@@ -400,7 +402,7 @@ def _race(
                 found = [_hits(read(F, READINGS[0])[rows], given.Y[held]) for F in _path(W, train, FIDELITIES[:last])]
                 return np.array(found + [np.zeros(held.size)] * (len(FIDELITIES) - last))
 
-            for g, found in zip(mine, _in_threads(attempt, mine), strict=True):
+            for g, found in zip(mine, _in_threads(attempt, mine, len(place.points)), strict=True):
                 hits[_block(g), held] = found
         seen[held] = True
         so_far = compare(hits[np.ix_(alive, seen)], given.weights[seen])
@@ -422,13 +424,11 @@ def _block(g: int) -> slice:
     return slice(g * len(FIDELITIES), (g + 1) * len(FIDELITIES))
 
 
-def _in_threads(work: Callable[[int], Floats], items: list[int]) -> list[Floats]:
-    if os.cpu_count() == 1 or len(items) == 1:
+def _in_threads(work: Callable[[int], Floats], items: list[int], n_vertices: int) -> list[Floats]:
+    if n_vertices < WORTH_THREADS or len(items) == 1:
         return [work(item) for item in items]
-    results: list[Floats] = Parallel(n_jobs=min(os.cpu_count() or 1, 8), prefer="threads")(
-        delayed(work)(item) for item in items
-    )
-    return results
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, items))
 
 
 def _fold_graph(place: Place, chosen: Candidate, train: Supervision, wishes: Wishes) -> tuple[Sparse, Floats]:

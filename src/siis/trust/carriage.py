@@ -8,7 +8,7 @@ import numpy as np
 
 from siis._types import Floats, Ints
 
-WEAK = 0.1  # below, neighbourhoods say next to nothing about labels
+WEAK = 0.05  # below, neighbourhoods say next to nothing about labels
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Carriage:
     @property
     def is_weak(self) -> bool:
         """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
-        return self.score < WEAK or self.score < 2 * self.error
+        return self.score < max(WEAK, 1.5 * self.error)
 
 
 def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:

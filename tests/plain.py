@@ -1,0 +1,7 @@
+"""The plain method: no selection, the paper's kind of parameters."""
+
+from functools import partial
+
+from siis import SIISClassifier
+
+PlainSIIS = partial(SIISClassifier, selection=None)
