@@ -110,6 +110,8 @@ class Judged:
         Probability that a given label is right; NaN where unlabelled.
     codes, suggested : ndarray of shape (n,)
         Given and likeliest class of labelled examples; -1 elsewhere.
+    held_out : ndarray of shape (n, c)
+        Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
     """
 
     noise: NoiseModel
@@ -118,6 +120,7 @@ class Judged:
     quality: Floats
     codes: Ints
     suggested: Ints
+    held_out: Floats
 
 
 def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int, progress: Progress) -> Evidence:
@@ -202,6 +205,7 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
     used = np.flatnonzero(labels.used)
     all_codes[used] = np.argmax(labels.Y, axis=1)
     suggested[used] = all_codes[used]
+    held_out = np.full((n, c), np.nan)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     held = np.full(evidence.placed.graph.n_vertices, -1)
     held[evidence.rows] = np.arange(evidence.rows.size)
@@ -209,10 +213,11 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
     if judged.size:
         readings = evidence.readings[held[evidence.placed.vertex[judged]]]
         posterior = noise.posterior(readings, all_codes[judged])
-        quality[judged] = posterior[np.arange(judged.size), all_codes[judged]]
+        quality[judged] = noise.quality(readings, all_codes[judged])
         suggested[judged] = np.argmax(posterior, axis=1)
+        held_out[judged] = noise.probabilities(readings)
     scored = carriage(evidence.readings, codes, weights) if c > 1 else Carriage(1.0, 0.0)
-    return Judged(noise, scored, noise.probabilities(final), quality, all_codes, suggested)
+    return Judged(noise, scored, noise.probabilities(final), quality, all_codes, suggested, held_out)
 
 
 def warn_about(evidence: Evidence, judged: Judged, classes: Any) -> None:

@@ -34,12 +34,14 @@ from siis.trust.queries import entropy, ranked_vertices
 
 TRUST_IN_EVIDENCE = 1.0  # alpha of the evidence rows, over the mean degree
 SMOOTHNESS = 3.0  # beta, over the mean degree
+EASY = 0.1  # of the value at A = 0: where the evidence is all but smooth, the objective is no scale for its error
 ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
 JUDGED = (
     "selection_",
     "selection_reason_",
     "chosen_",
     "label_quality_",
+    "held_out_distributions_",
     "noise_rate_",
     "noise_interval_",
     "noise_matrix_",
@@ -188,13 +190,14 @@ class SIISClassifier(TransductiveClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def label_issues(self, threshold: float = 0.5) -> Table:
+    def label_issues(self, threshold: float | None = None) -> Table:
         """List the given labels that are more likely wrong than right, worst first.
 
         Parameters
         ----------
-        threshold : float
-            Labels of a quality below this are listed; 1 lists nearly all.
+        threshold : float, optional
+            Labels of a quality below this are listed. If left out: those of a quality below 1/2, and those for which
+            another class is likelier once the noise of each class (``noise_matrix_``) is allowed for.
 
         Returns
         -------
@@ -204,7 +207,11 @@ class SIISClassifier(TransductiveClassifier):
             another class. ``pandas.DataFrame(table)`` makes a data frame.
         """
         self._need_selection("label_issues")
-        index = np.flatnonzero(self.label_quality_ < threshold)
+        quality = np.nan_to_num(self.label_quality_, nan=np.inf)
+        if threshold is None:
+            index = np.flatnonzero((quality < 0.5) | (self._suggested != self._given_codes))
+        else:
+            index = np.flatnonzero(quality < threshold)
         codes = self._given_codes[index]
         winners = np.argmax(self._answers, axis=1)
         example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
@@ -279,7 +286,7 @@ class SIISClassifier(TransductiveClassifier):
         beta = _or_default(self.beta, SMOOTHNESS * degree)
         rows = np.arange(graph.n_vertices)
         Y = coded(evidence.distributions)
-        program = Program(graph, basis, rows, Y, np.full(rows.size, alpha), beta)
+        program = Program(graph, basis, rows, Y, np.full(rows.size, alpha), beta, floor=EASY)
         with progress.stage("solve"):
             solution = self._solve(program, progress)
         F = as_distributions(basis.synthesize(solution.coefficients), c)
@@ -295,6 +302,7 @@ class SIISClassifier(TransductiveClassifier):
             "selection_reason_": evidence.selection.reason,
             "chosen_": evidence.selection.chosen,
             "label_quality_": judged.quality,
+            "held_out_distributions_": judged.held_out,
             "noise_rate_": judged.noise.rate,
             "noise_interval_": judged.noise.interval,
             "noise_matrix_": judged.noise.matrix,

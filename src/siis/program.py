@@ -61,6 +61,8 @@ class Program:
         Weight of the energy, non-negative.
     gamma : float
         Weight of the graph trend filter, non-negative (1 in the paper).
+    floor : float
+        Share of the value at A = 0; an optimum below it counts as that in the relative gap.
     """
 
     graph: Graph
@@ -70,6 +72,7 @@ class Program:
     alpha: Floats
     beta: float
     gamma: float = 1.0
+    floor: float = SMALLEST_SCALE
 
     def __post_init__(self) -> None:
         n, _ = self.basis.shape
@@ -201,7 +204,7 @@ class Program:
         return DualPoint(s * V1, s * V2, s * linear - s * s * quadratic)  # (M6)
 
     def relative_gap(self, primal: float, dual: float) -> float:
-        """Compute (primal - dual) / primal (M7), the optimum counting as at least 1e-6 of the value at A = 0.
+        """Compute (primal - dual) / primal (M7), the optimum counting as at least ``floor`` of the value at A = 0.
 
         Parameters
         ----------
@@ -212,7 +215,7 @@ class Program:
         float
             Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
-        scale = max(primal, SMALLEST_SCALE * self.value_at_zero, 1e-300)
+        scale = max(primal, self.floor * self.value_at_zero, 1e-300)
         if not dual <= primal + ROUNDING * max(scale, self.value_at_zero):
             raise RuntimeError(
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "

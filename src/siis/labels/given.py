@@ -76,8 +76,8 @@ def _soft(y: Any) -> tuple[np.ndarray[Any, Any], Floats]:
         i = int(np.flatnonzero(wrong)[0])
         raise ValueError(
             "a y of two dimensions must hold a distribution over the classes in each row: non-negative, with sum 1, "
-            f"or all 0 where the example is unlabelled; {np.count_nonzero(wrong)} rows do not, the first at index {i}, "
-            f"with sum {Y[i].sum():.6g}. Divide each row by its sum, or give classes in one dimension."
+            f"or all 0 where unlabelled; {np.count_nonzero(wrong)} rows do not, the first at index {i}, with sum "
+            f"{Y[i].sum():.6g}. Divide each row by its sum, or give classes in one dimension."
         )
     if not Y.any():
         raise ValueError(f"y must hold at least one label; all {len(Y)} rows are 0 (unlabelled)")

@@ -205,11 +205,12 @@ def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress:
         more, chosen = _race(place, graphs, given, folds, wishes, progress)
         rows += more
     with progress.stage("selection: reading"):
+        fresh = deal_folds(given.Y, seed + 1)  # the winner's luck with the folds of the race does not count
         more, chosen, readings = _finish(
-            chosen, given, folds, PULLS, lambda train: _fold_graph(place, chosen, train, wishes)
+            chosen, given, fresh, PULLS, lambda train: _fold_graph(place, chosen, train, wishes)
         )
         rows += more
-    out = held_out(folds)
+    out = held_out(fresh)
     table = Table.from_rows(rows, COLUMNS)
     labelled = kept[given.rows[out]]
     return Selection(chosen, place.space, place.unit, place.kernel, table, _reason(rows), labelled, readings)
@@ -243,7 +244,8 @@ def search_graph(W: Sparse, given: Supervision, seed: int, progress: Progress) -
         out = held_out(folds)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
         rows, best = _judge("smoothing", candidates, hits[:, out], given.weights[out], order)
-        more, chosen, readings = _finish(candidates[best], given, folds, PULLS[:1], lambda train: (W, None))
+        fresh = deal_folds(given.Y, seed + 1)
+        more, chosen, readings = _finish(candidates[best], given, fresh, PULLS[:1], lambda train: (W, None))
     rows += more
     return Selection(
         chosen, None, 1.0, None, Table.from_rows(rows, COLUMNS), _reason(rows), given.rows[out], readings

@@ -9,6 +9,7 @@ import numpy as np
 from siis._types import Floats, Ints
 
 WEAK = 0.05  # below, neighbourhoods say next to nothing about labels
+DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance by luck alone
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Carriage:
     @property
     def is_weak(self) -> bool:
         """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
-        return self.score < max(WEAK, 1.5 * self.error)
+        return self.score < max(WEAK, DOUBT * self.error)
 
 
 def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:
@@ -56,4 +57,6 @@ def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:
     met = float(share @ (predicted == codes))
     chance = float(np.bincount(codes, share, c) @ np.bincount(predicted, share, c))
     chance = min(chance, 1 - 1e-9)
-    return Carriage((met - chance) / (1 - chance), float(np.sqrt(met * (1 - met) * np.sum(share**2))) / (1 - chance))
+    return Carriage(
+        (met - chance) / (1 - chance), float(np.sqrt(max(met * (1 - met), 0.0) * np.sum(share**2))) / (1 - chance)
+    )

@@ -10,7 +10,6 @@ from siis._types import Floats, Ints
 from siis.graph import Graph
 from siis.table import Table
 
-SUSPECT = 0.5  # quality below which a label is more likely wrong than right
 N_WITNESSES = 5
 COLUMNS = ("index", "given", "suggested", "quality", "neighbors")
 

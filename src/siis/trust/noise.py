@@ -9,12 +9,13 @@ import numpy as np
 from siis._types import Floats, Ints
 from siis.evidence import softmax
 
-SHARPNESSES = np.geomspace(0.1, 20.0, 40)
-N_RATES = 120
+SHARPNESSES = np.geomspace(0.25, 20.0, 16)
+STARTS = (0.03, 0.3, 0.6)  # shares of wrong labels from which the matrix is sought
 USUAL_SHARPNESS, SPREAD = 5.0, 1.5  # prior of log sharpness: few labels do not make it extreme
 LEVEL_95 = 1.92  # half the 95 % quantile of chi-square with one degree of freedom
-ROUNDS = 30
-PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the overall rate
+ROUNDS = 25
+PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the starting share
+LEAST_RATE = 0.01  # in the quality of labels: a rate of 0 would vouch for every label
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +25,9 @@ class NoiseModel:
     Attributes
     ----------
     rate : float
-        Share of wrong labels, if wrong ones fall on all other classes alike.
+        Share of wrong labels.
     interval : tuple of two floats
-        95 % profile likelihood.
+        95 %: the rates at all sharpnesses that the profile likelihood allows, and the sampling error of a share.
     sharpness : float
         Of calibrated probabilities.
     matrix : ndarray of shape (c, c)
@@ -45,6 +46,19 @@ class NoiseModel:
         """Calibrated probabilities of the true class, shape (n, c)."""
         return softmax(readings, self.sharpness)
 
+    def quality(self, readings: Floats, codes: Ints) -> Floats:
+        """Probability that each given label is right, shape (n,).
+
+        A label j is right with odds (1 - rate) : rate before anything is read. Where it is right, the reading is one
+        of class j, which is p_j / share_j times as likely as any reading; where it is wrong, (1 - p_j) / (1 -
+        share_j) times.
+        """
+        P = self.probabilities(readings)
+        share = np.clip(P.mean(axis=0), 1e-3, 1 - 1e-3)[codes]
+        p, rate = P[np.arange(codes.size), codes], max(self.rate, LEAST_RATE)
+        right, wrong = (1 - rate) * p / share, rate * (1 - p) / (1 - share)
+        return np.asarray(right / (right + wrong))
+
     def posterior(self, readings: Floats, codes: Ints) -> Floats:
         """Probabilities of the true class where the label ``codes`` was given too, shape (n, c)."""
         joint = self.probabilities(readings) * self.matrix[codes]
@@ -55,9 +69,9 @@ class NoiseModel:
 def fit_noise(readings: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     """Estimate noise and sharpness by maximum likelihood.
 
-    First with one rate r for all classes, P(given j | x) = (1 - r) p_j + r (1 - p_j) / (c - 1) with
-    p = softmax(sharpness z), over a grid; then the full matrix by expectation-maximisation, with a few pseudo-labels
-    that follow the one rate.
+    For each sharpness of a grid, expectation-maximisation finds the matrix T that makes the given labels likeliest,
+    P(given j | x) = sum_k T_jk softmax(sharpness z)_k, from several starts, with a few pseudo-labels that follow the
+    start; the likeliest pair is taken.
 
     Parameters
     ----------
@@ -73,25 +87,36 @@ def fit_noise(readings: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     """
     n_labels, c = readings.shape
     weights = weights / weights.mean() if n_labels else weights
-    rates = np.linspace(0.0, (c - 1) / c, N_RATES + 1)[:-1]
-    likelihood = np.empty((SHARPNESSES.size, rates.size))
-    for row, sharpness in enumerate(SHARPNESSES):
-        p = softmax(readings, sharpness)[np.arange(n_labels), codes][:, None]
-        given = (1 - rates) * p + rates * (1 - p) / (c - 1)
-        likelihood[row] = weights @ np.log(np.maximum(given, 1e-300))
-        likelihood[row] -= 0.5 * (np.log(sharpness / USUAL_SHARPNESS) / SPREAD) ** 2
-    s, r = divmod(int(np.argmax(likelihood)), rates.size)
-    inside = rates[likelihood.max(axis=0) >= likelihood[s, r] - LEVEL_95]
-    rate, sharpness = float(rates[r]), float(SHARPNESSES[s])
-    symmetric = np.full((c, c), rate / (c - 1))
-    np.fill_diagonal(symmetric, 1 - rate)
-    model = NoiseModel(rate, (float(inside[0]), float(inside[-1])), sharpness, symmetric, np.full(c, np.nan))
-    for _ in range(ROUNDS):
-        posterior = weights[:, None] * model.posterior(readings, codes)
-        counts = PSEUDO_COUNT * symmetric
-        np.add.at(counts, codes, posterior)
-        model = NoiseModel(rate, model.interval, sharpness, counts / counts.sum(axis=0), model.class_rates)
-    wrong = weights * (1 - model.posterior(readings, codes)[np.arange(n_labels), codes])
+    fits = [
+        _fit_matrix(softmax(readings, sharpness), codes, weights, min(start, 0.9 * (c - 1) / c))
+        for sharpness in SHARPNESSES
+        for start in STARTS
+    ]
+    prior = np.repeat(-0.5 * (np.log(SHARPNESSES / USUAL_SHARPNESS) / SPREAD) ** 2, len(STARTS))
+    likelihood = np.array([fit[0] for fit in fits]) + prior
+    best = int(np.argmax(likelihood))
+    _, matrix, wrong = fits[best]
     total = np.bincount(codes, weights, c)
-    shares = np.divide(np.bincount(codes, wrong, c), total, out=np.full(c, np.nan), where=total > 0)
-    return NoiseModel(rate, model.interval, sharpness, model.matrix, shares)
+    shares = np.divide(np.bincount(codes, weights * wrong, c), total, out=np.full(c, np.nan), where=total > 0)
+    rates = np.array([np.average(fit[2], weights=weights) if n_labels else 0.0 for fit in fits])
+    error = 1.96 * np.sqrt(rates[best] * (1 - rates[best]) / max(n_labels, 1))
+    allowed = rates[likelihood >= likelihood[best] - LEVEL_95]
+    interval = (max(float(allowed.min() - error), 0.0), min(float(allowed.max() + error), 1.0))
+    return NoiseModel(float(rates[best]), interval, float(SHARPNESSES[best // len(STARTS)]), matrix, shares)
+
+
+def _fit_matrix(P: Floats, codes: Ints, weights: Floats, start: float) -> tuple[float, Floats, Floats]:
+    """Log-likelihood, noise matrix, and the probability that each label is wrong."""
+    n_labels, c = P.shape
+    usual = np.full((c, c), start / (c - 1))
+    np.fill_diagonal(usual, 1 - start)
+    matrix, posterior = usual, P
+    for _ in range(ROUNDS):
+        joint = np.maximum(P * matrix[codes], 1e-300)
+        posterior = joint / joint.sum(axis=1, keepdims=True)
+        counts = PSEUDO_COUNT * usual
+        np.add.at(counts, codes, weights[:, None] * posterior)
+        matrix = counts / counts.sum(axis=0)
+    likelihood = weights @ np.log(np.maximum(np.sum(P * matrix[codes], axis=1), 1e-300))
+    likelihood += PSEUDO_COUNT * np.sum(usual * np.log(matrix))
+    return float(likelihood), matrix, 1 - posterior[np.arange(n_labels), codes]

@@ -1,0 +1,153 @@
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_blobs
+
+from siis import SIISClassifier
+from siis.graph import distinct_rows, embed
+from siis.labels import Supervision, gather, one_hot
+from siis.progress import Progress
+from siis.selection import Candidate, Wishes, deal_folds, search
+from siis.selection import search as module
+from siis.selection.candidate import compare
+
+search_module = sys.modules["siis.selection.search"]
+
+
+def noisy_digits(n=700, per_class=12, rate=0.4, seed=0):
+    X, truth = load_digits(return_X_y=True)
+    X, truth = X[:n], truth[:n]
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([rng.choice(np.flatnonzero(truth == k), per_class, replace=False) for k in range(10)])
+    y = np.full(n, -1)
+    y[rows] = truth[rows]
+    wrong = rng.choice(rows, int(rate * rows.size), replace=False)
+    y[wrong] = (y[wrong] + rng.integers(1, 10, wrong.size)) % 10
+    return X, y, truth
+
+
+def test_folds_never_hold_out_a_whole_class():
+    codes = np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 2, 3, 3])
+    folds = deal_folds(one_hot(codes, 4), 0)
+    assert folds[9] == -1, "the only label of its class stays"
+    assert set(folds[codes == 1]) == {0, 1, 2, 3, 4}
+    for fold in range(5):
+        assert set(codes[folds != fold]) == {0, 1, 2, 3}
+    np.testing.assert_array_equal(folds, deal_folds(one_hot(codes, 4), 0))
+
+
+def test_comparison_is_paired_and_prefers_the_simpler():
+    hits = np.array([[1.0, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0]])
+    judged = compare(hits, np.ones(8))
+    np.testing.assert_allclose(judged.accuracy, [0.5, 0.375, 0])
+    np.testing.assert_allclose(judged.behind_error[1], np.std([0, 0, 0, 1, 0, 0, 0, 0]) / np.sqrt(8))
+    assert judged.level(1.1).tolist() == [True, True, False]
+    assert judged.winner([(2.0,), (1.0,), (0.0,)], 1.1) == 1
+    assert judged.winner([(2.0,), (1.0,), (0.0,)], 0.5) == 0
+    heavy = compare(hits, np.array([1.0, 1, 1, 1e-9, 1, 1, 1, 1]))
+    assert heavy.behind[1] < 1e-6, "weights count"
+
+
+def test_a_useless_feature_of_large_scale_is_scaled_down():
+    X, truth = make_blobs(300, 4, centers=3, cluster_std=1.0, random_state=0)
+    X = np.column_stack([X, 1000 * np.random.default_rng(0).standard_normal(300)])
+    y = np.where(np.arange(300) % 5 == 0, truth, -1)
+    model = SIISClassifier().fit(X, y)
+    assert model.chosen_.space == "unit variance"
+    assert np.mean(model.transduction_ == truth) > 0.95
+    table = model.selection_
+    assert set(table["stage"]) == {"space", "graph", "reading"}
+    assert sum(table["chosen"]) == 3
+    best = {row["stage"]: row for row in table.rows() if row["chosen"]}
+    assert best["space"]["space"] == "unit variance"
+    assert best["reading"]["n_held_out"] == 60
+    assert "held-out given labels" in model.selection_reason_
+
+
+def test_a_label_does_not_vouch_for_itself(monkeypatch):
+    """Flip one label: what is read where it was held out stays the same, everything else fixed."""
+    X, y, _ = noisy_digits(400)
+    rows = np.flatnonzero(y >= 0)
+    distinct = distinct_rows(X)
+    given = gather(distinct.vertex[rows], one_hot(y[rows], 10), np.ones(rows.size)).merged()
+    folds = deal_folds(given.Y, 0)
+    place = search_module._settle(module_spaces(distinct.X)[0], distinct.X, given)
+    chosen = Candidate("as given", 1.0, 10, "mutual", 0.1, 1e-4, "standardized")
+    i = 5
+    flipped = Supervision(given.rows, given.Y.copy(), given.weights)
+    flipped.Y[i] = np.roll(given.Y[i], 1)
+
+    def readings(labels):
+        graph_of = lambda train: search_module._fold_graph(place, chosen, train, Wishes())  # noqa: E731
+        return search_module._finish(chosen, labels, folds, (1e-4,), graph_of)[2]
+
+    monkeypatch.setattr(search_module, "READINGS", ("standardized",))
+    assert (folds >= 0).all()
+
+    before, after = readings(given), readings(flipped)
+    np.testing.assert_array_equal(before[i], after[i])
+    assert not np.array_equal(before, after)
+
+
+def module_spaces(X):
+    return search_module.spaces(X, "euclidean", 0)
+
+
+def test_what_the_user_fixes_is_kept():
+    X, y, _ = noisy_digits(400)
+    model = SIISClassifier(n_neighbors=7, graph="union", metric="cosine", alpha=3.0, beta=2.0, n_components=40).fit(
+        X, y
+    )
+    assert (model.chosen_.n_neighbors, model.chosen_.graph, model.chosen_.space) == (7, "union", "unit length")
+    assert model.basis_.shape[1] == 40
+    assert set(model.selection_["n_neighbors"][model.selection_["stage"] == "graph"]) == {7}
+    assert model.solution_.dual.labels.max() <= 3.0 + 1e-9
+    wide = SIISClassifier(bandwidth=30.0, metric="euclidean", n_neighbors=7, graph="union").fit(X, y)
+    np.testing.assert_allclose(wide.bandwidth_ * wide._evidence.selection.unit, 30.0)
+
+
+def test_one_label_for_each_class_cannot_choose():
+    X, truth = make_blobs(60, 3, centers=3, cluster_std=0.3, random_state=0)
+    y = np.full(60, -1)
+    for k in range(3):
+        y[np.flatnonzero(truth == k)[0]] = k
+    with pytest.warns(UserWarning, match="nothing could be chosen.*two examples or more"):
+        model = SIISClassifier().fit(X, y)
+    assert np.isnan(model.noise_rate_)
+    assert model.selection_.n_rows == 0
+    assert np.mean(model.transduction_ == truth) > 0.9
+
+
+def test_a_ready_made_graph_is_smoothed_by_choice():
+    X, y, truth = noisy_digits(500)
+    placed = embed(X, 10, kind="mutual")
+    graph = placed.graph.weights[placed.vertex][:, placed.vertex]
+    model = SIISClassifier(metric="precomputed").fit(graph, y)
+    assert set(model.selection_["stage"]) == {"smoothing", "reading"}
+    assert np.mean(model.transduction_ == truth) > 0.85
+    np.testing.assert_array_equal(model.predict(graph), model.transduction_)
+
+
+def test_a_large_set_is_searched_in_part(monkeypatch):
+    X, y, truth = noisy_digits(700)
+    monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
+    monkeypatch.setattr("siis.automatic.MOST_VERTICES", 300)
+    monkeypatch.setattr(search_module, "MOST_LABELS", 80)
+    model = SIISClassifier().fit(X, y)
+    assert model.graph_.n_vertices == 700
+    assert max(model.selection_["n_held_out"]) <= 80
+    assert not np.isnan(model.label_quality_[y >= 0]).any()
+    assert np.mean(model.transduction_ == truth) > 0.85
+
+
+def test_progress_names_the_stages(capfd):
+    X, y, _ = noisy_digits(300)
+    SIISClassifier(verbose=1).fit(X, y)
+    err = capfd.readouterr().err
+    assert all(word in err for word in ("spaces:", "graphs and smoothings:", "reading:", "evidence:", "solve:"))
+
+
+def test_selection_is_importable_as_documented():
+    assert module is search
+    assert Progress(0).verbose == 0

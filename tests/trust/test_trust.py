@@ -1,0 +1,144 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import average_precision_score, cohen_kappa_score
+
+from siis import SIISClassifier
+from siis.evidence import softmax
+from siis.graph import Graph
+from siis.trust import carriage, fit_noise
+from siis.trust.queries import entropy, ranked_vertices
+
+
+def simulated(n, c, matrix, sharpness=3.0, seed=0):
+    """Readings whose softmax is the truth's distribution, and labels drawn through a noise matrix."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, c))
+    P = softmax(Z, sharpness)
+    truth = np.array([rng.choice(c, p=p) for p in P])
+    given = np.array([rng.choice(c, p=matrix[:, t]) for t in truth])
+    return Z, truth, given
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2, 0.5])
+def test_noise_rate_is_recovered(rate):
+    c = 5
+    matrix = np.full((c, c), rate / (c - 1))
+    np.fill_diagonal(matrix, 1 - rate)
+    Z, truth, given = simulated(3000, c, matrix)
+    model = fit_noise(Z, given, np.ones(given.size))
+    share = np.mean(truth != given)
+    assert abs(model.rate - share) < 0.04
+    assert model.interval[0] - 0.02 <= share <= model.interval[1] + 0.02
+    assert model.interval[1] - model.interval[0] < 0.15
+    assert 2.2 < model.sharpness < 4.0
+    np.testing.assert_allclose(model.matrix.sum(axis=0), 1)
+    quality = model.quality(Z, given)
+    for low in (0.0, 0.3, 0.6, 0.9):  # quality means what it says
+        part = (quality >= low) & (quality < low + 0.1)
+        if part.sum() > 100:
+            assert abs(np.mean(truth[part] == given[part]) - quality[part].mean()) < 0.08
+
+
+def test_class_dependent_noise_shows_in_the_matrix():
+    matrix = np.eye(4)
+    matrix[:, 1] = [0.0, 0.5, 0.5, 0.0]  # half of the true 1 are called 2
+    Z, truth, given = simulated(4000, 4, matrix)
+    model = fit_noise(Z, given, np.ones(given.size))
+    np.testing.assert_allclose(model.matrix, matrix, atol=0.08)
+    for k in range(4):
+        assert abs(model.class_rates[k] - np.mean(truth[given == k] != k)) < 0.08
+
+
+def test_carriage_is_kappa():
+    rng = np.random.default_rng(0)
+    Z, given = rng.standard_normal((300, 4)), rng.integers(0, 4, 300)
+    scored = carriage(Z, given, np.ones(300))
+    np.testing.assert_allclose(scored.score, cohen_kappa_score(np.argmax(Z, 1), given), atol=1e-12)
+    assert scored.is_weak
+    met = carriage(np.eye(4)[given], given, np.ones(300))
+    assert met.score == pytest.approx(1)
+    assert not met.is_weak
+
+
+def test_queries_avoid_each_other():
+    W = np.zeros((6, 6))
+    W[0, 1] = W[1, 0] = W[1, 2] = W[2, 1] = 1.0
+    W[3, 4] = W[4, 3] = 0.5
+    picked, gains = ranked_vertices(Graph(W), np.array([0.9, 1.0, 0.9, 0.5, 0.4, 0.1]), 6)
+    assert picked[0] == 1
+    assert picked[1] == 3, "the neighbours of the first pick have nothing to add"
+    assert sorted(picked) == [0, 1, 2, 3, 4, 5]
+    assert gains == sorted(gains, reverse=True)
+    np.testing.assert_allclose(entropy(np.array([[0.5, 0.5], [1.0, 0.0]])), [1, 0])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(3)
+    rows = rng.choice(truth.size, 250, replace=False)
+    y = np.full(truth.size, -1)
+    y[rows] = truth[rows]
+    wrong = rows[:75]
+    y[wrong] = (y[wrong] + rng.integers(1, 10, 75)) % 10
+    return X, y, truth, SIISClassifier().fit(X, y)
+
+
+def test_wrong_labels_are_found_and_mended(fitted):
+    _, y, truth, model = fitted
+    labelled = y >= 0
+    assert np.isnan(model.label_quality_[~labelled]).all()
+    quality = model.label_quality_[labelled]
+    assert ((quality >= 0) & (quality <= 1)).all()
+    wrong = (y != truth)[labelled]
+    assert average_precision_score(wrong, 1 - quality) > 0.95
+    issues = model.label_issues()
+    assert issues["quality"].tolist() == sorted(issues["quality"])
+    np.testing.assert_array_equal(issues["given"], y[issues["index"]])
+    assert np.mean(issues["given"] != truth[issues["index"]]) > 0.9
+    assert np.mean(issues["suggested"] == truth[issues["index"]]) > 0.85
+    for row in issues.rows()[:20]:
+        assert row["given"] not in model.transduction_[row["neighbors"]]
+        assert row["index"] not in row["neighbors"]
+    assert model.label_issues(threshold=1.1)["index"].size == 250
+    assert len(pd.DataFrame(issues)) == len(pl.DataFrame(issues)) == issues.n_rows
+    assert "suggested" in str(issues)
+
+
+def test_noise_and_probabilities_mean_something(fitted):
+    _, y, truth, model = fitted
+    assert abs(model.noise_rate_ - 0.3) < 0.08
+    assert model.noise_interval_[0] <= 0.3 <= model.noise_interval_[1]
+    assert model.noise_matrix_.shape == (10, 10)
+    assert model.class_noise_rates_.shape == (10,)
+    assert 0.5 < model.graph_score_ < 0.8
+    unlabelled = y < 0
+    confidence = model.label_distributions_.max(axis=1)[unlabelled]
+    assert abs(confidence.mean() - np.mean((model.transduction_ == truth)[unlabelled])) < 0.05
+    assert np.mean((model.transduction_ == truth)[unlabelled]) > 0.95
+
+
+def test_queries_go_where_the_errors_are(fitted):
+    _, y, truth, model = fitted
+    queries = model.suggest_queries(40)
+    assert len(set(queries["index"])) == 40
+    assert ((queries["action"] == "check") == (y[queries["index"]] >= 0)).all()
+    errors = model.transduction_ != truth
+    suspects = (y >= 0) & (y != truth)
+    assert np.mean(errors[queries["index"]] | suspects[queries["index"]]) > 3 * np.mean(errors | suspects)
+    with pytest.raises(ValueError, match="n must be an integer"):
+        model.suggest_queries(0)
+
+
+def test_without_selection_nothing_is_judged(fitted):
+    X, y, _, _ = fitted
+    plain = SIISClassifier(selection=None).fit(X, y)
+    with pytest.raises(ValueError, match=r"label_issues needs .*selection='auto'"):
+        plain.label_issues()
+    assert not hasattr(plain, "noise_rate_")
+    again = SIISClassifier().fit(X[:300], y[:300])
+    again.set_params(selection=None).fit(X[:300], y[:300])
+    assert not hasattr(again, "label_quality_"), "nothing of the earlier fit is left"

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from siis.evidence import choose_kernel, kernel_scores, read, smooth_labels, softmax, spaces
+from siis.evidence.kernel import Kernel, squared_distances
+from siis.labels import Supervision
+
+
+@pytest.fixture
+def labelled():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((40, 3))
+    rows = np.arange(0, 24)
+    Y = np.eye(3)[np.argmax(points[rows], axis=1)]
+    return points, Supervision(rows, Y, rng.uniform(0.5, 2.0, rows.size))
+
+
+def ridge_by_hand(points, given, kernel, mean, weights):
+    centers = points[given.rows]
+    K = np.exp(-kernel.width * squared_distances(centers, centers))
+    a = np.linalg.solve(K + kernel.ridge * np.diag(1 / weights), given.Y - mean)
+    return mean + np.exp(-kernel.width * squared_distances(points, centers)) @ a
+
+
+def test_scores_of_labelled_points_leave_their_own_label_out(labelled):
+    points, given = labelled
+    kernel = Kernel(0.4, 0.3)
+    mean, weights = given.prior, given.weights / given.weights.mean()
+    scores, model = kernel_scores(points, given, kernel)
+    np.testing.assert_allclose(scores[24:], ridge_by_hand(points, given, kernel, mean, weights)[24:], atol=1e-10)
+    np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
+    for i in (0, 7, 23):
+        others = np.arange(24) != i
+        without = ridge_by_hand(points, given.picked(others), kernel, mean, weights[others])
+        np.testing.assert_allclose(scores[i], without[i], atol=1e-10)
+
+
+def test_the_chosen_kernel_has_the_least_leave_one_out_error(labelled):
+    points, given = labelled
+    chosen = choose_kernel(points, given)
+
+    def error(kernel):
+        scores, _ = kernel_scores(points, given, kernel)
+        return np.sum(given.weights[:, None] * (scores[given.rows] - given.Y) ** 2)
+
+    best = error(chosen)
+    for width in (chosen.width / 3, chosen.width, chosen.width * 3):
+        for ridge in 10.0 ** np.arange(-3, 2.5, 0.5):
+            assert error(Kernel(width, ridge)) >= best * (1 - 1e-6) or not 0.05 < width / chosen.width < 20
+    assert best < error(Kernel(chosen.width, 1e3))
+
+
+def test_smoothing_solves_its_normal_equations():
+    rng = np.random.default_rng(1)
+    W = sp.csr_array(np.triu(rng.uniform(size=(30, 30)) * (rng.uniform(size=(30, 30)) < 0.3), 1))
+    W = sp.csr_array(W + W.T)
+    given = Supervision(np.array([0, 5, 9, 20]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 4.0]))
+    scores = rng.standard_normal((30, 3))
+    F = smooth_labels(W, given, 0.3, 0.05, scores, tol=1e-6)
+    d = W.sum(axis=1)
+    trust = np.full(30, 0.05 * d.mean())
+    B = trust[:, None] * scores
+    label = 0.3 * d.mean() * given.weights / 2.0
+    trust[given.rows] += label
+    B[given.rows] += label[:, None] * (given.Y - given.prior)
+    np.testing.assert_allclose(F, np.linalg.solve(np.diag(d + trust) - W.toarray(), B), atol=1e-5)
+
+
+def test_readings():
+    F = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.9, 0.05, 0.0], [0.7, 0.3, 0.0]])
+    Z = read(F, "standardized")
+    np.testing.assert_allclose(Z[:, :2].mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(Z[:, :2].std(0), 1)
+    assert np.argmax(Z, axis=1).tolist() == [0, 1, 0, 1], "the small column is heard; nothing speaks for the last"
+    assert (np.argmax(read(F, "plain"), axis=1) == 0).all()
+    P = softmax(Z, 3.0)
+    np.testing.assert_allclose(P.sum(1), 1)
+    np.testing.assert_array_equal(np.argmax(P, 1), np.argmax(Z, 1))
+
+
+def test_spaces():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 150)) * np.linspace(0.1, 10, 150)
+    found = {space.name: space(X) for space in spaces(X, "auto", 0)}
+    assert list(found) == ["as given", "unit variance", "unit length"]
+    assert all(Z.shape == (200, 100) for Z in found.values())
+    values = np.linalg.svd(X - X.mean(0), compute_uv=False)[:100]
+    np.testing.assert_allclose(np.linalg.svd(found["as given"], compute_uv=False), values, rtol=1e-8)
+    assert [space.name for space in spaces(X, "cosine", 0)] == ["unit length"]
+    assert [space.name for space in spaces(X, "euclidean", 0)] == ["as given"]
+    few = spaces(X[:, :5] / X[:, :5].std(0), "auto", 0)
+    assert [space.name for space in few] == ["as given", "unit length"], "equal scales need no other"
+    sparse = sp.random_array((90, 400), density=0.05, rng=rng, format="csr")
+    latent = spaces(sparse, "auto", 0)
+    assert [space.axes.shape[1] for space in latent] == [15, 50, 89]
+    np.testing.assert_allclose(np.linalg.norm(latent[0](sparse), axis=1), 1)
