@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Features, Floats, Ints
 from siis.evidence import KernelScores, kernel_scores, read, softmax
@@ -18,7 +19,9 @@ from siis.graph import (
     fingerprints,
     gaussian_weights,
     median_bandwidth,
+    neighbors_between,
     neighbors_within,
+    prepare,
 )
 from siis.labels import GivenLabels, Supervision, gather
 from siis.progress import Progress
@@ -35,6 +38,7 @@ from siis.selection import (
 )
 from siis.trust import Carriage, NoiseModel, carriage, fit_noise
 
+SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
 ENOUGH = 5  # labels of a class, to say so
 
@@ -46,8 +50,10 @@ class Evidence:
     Attributes
     ----------
     placed : Embedded
+    pairs : Supervision
+        The distinct (vertex, label) pairs that were given.
     given : Supervision
-        One label for each labelled vertex.
+        One label for each labelled vertex: the mean of its pairs.
     selection : Selection
     distributions : ndarray of shape (n_vertices, c)
     rows : ndarray of shape (l,)
@@ -59,9 +65,12 @@ class Evidence:
         Root of the total variance of the scores.
     marks : ndarray of shape (n_vertices,)
         Fingerprint of the example at each vertex.
+    is_sparse : bool
+        Whether the examples came as a sparse matrix.
     """
 
     placed: Embedded
+    pairs: Supervision
     given: Supervision
     selection: Selection
     distributions: Floats
@@ -70,6 +79,7 @@ class Evidence:
     model: KernelScores | None
     deviation: float
     marks: Ints
+    is_sparse: bool
 
     def locate(self, X: Features) -> Floats:
         """Map examples to points of the graph's space; those of the training set to their own vertices.
@@ -85,13 +95,19 @@ class Evidence:
         selection = self.selection
         assert selection.space is not None
         assert self.placed.points is not None
+        if sp.issparse(X) != self.is_sparse:
+            X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
         Z = selection.space(X)
         scores = None if self.model is None else self.model(Z)
-        points = join_scores(Z / selection.unit, scores, selection.chosen.score_weight, self.deviation)
+        points = join_scores(Z, scores, selection.chosen.score_weight * selection.unit, self.deviation)
         order = np.argsort(self.marks)
         marks = fingerprints(X)
         place = order[np.minimum(np.searchsorted(self.marks[order], marks), order.size - 1)]
         known = self.marks[place] == marks
+        if not known.all():  # the same example after rounding, in another precision
+            near = neighbors_between(Z[~known], self.placed.points[:, : Z.shape[1]], 1)
+            place[~known] = near.indices[:, 0]
+            known[~known] = near.distances[:, 0] <= SAME * selection.unit
         points[known] = self.placed.points[place[known]]
         return points
 
@@ -142,15 +158,19 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
     n = X.shape[0]
     if wishes.metric == "precomputed":
         placed = Embedded(Graph(X), np.arange(n), None, float("nan"))
-        given = gather(np.flatnonzero(labels.used), labels.Y, labels.weights).merged()
+        pairs = gather(np.flatnonzero(labels.used), labels.Y, labels.weights)
+        given = pairs.merged()
         selection = search_graph(placed.graph.weights, given, seed, progress)
         scores, model, deviation, marks = None, None, 1.0, np.zeros(0, dtype=np.int64)
     else:
+        if wishes.metric == "cosine":
+            prepare(X, "cosine")  # refuses empty rows by their own index
         present = ~labels.absent
         distinct = distinct_rows(X[present])
         vertex = np.full(n, -1, dtype=np.int64)
         vertex[present] = distinct.vertex
-        given = gather(vertex[labels.used], labels.Y, labels.weights).merged()
+        pairs = gather(vertex[labels.used], labels.Y, labels.weights)
+        given = pairs.merged()
         selection = search(distinct.X, given, wishes, seed, progress)
         assert selection.space is not None
         assert selection.kernel is not None
@@ -158,7 +178,7 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
             Z = selection.space(distinct.X)
             scores, model = kernel_scores(Z, given, selection.kernel)
             deviation, marks = total_deviation(scores), fingerprints(distinct.X)
-            points = join_scores(Z / selection.unit, scores, selection.chosen.score_weight, deviation)
+            points = join_scores(Z, scores, selection.chosen.score_weight * selection.unit, deviation)
             placed = _placed(points, vertex, selection, wishes)
     chosen = selection.chosen
     with progress.stage("evidence"):
@@ -167,14 +187,14 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
         if placed.graph.n_vertices > MOST_VERTICES and rows.size:
             rows, readings = cross_readings(placed.graph.weights, given, chosen, scores, seed)
     soft = softmax(read(F, chosen.reading))
-    return Evidence(placed, given, selection, soft, rows, readings, model, deviation, marks)
+    return Evidence(placed, pairs, given, selection, soft, rows, readings, model, deviation, marks, sp.issparse(X))
 
 
 def _placed(points: Floats, vertex: Ints, selection: Selection, wishes: Wishes) -> Embedded:
     if len(points) == 1:
         return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
     near = neighbors_within(points, selection.chosen.n_neighbors)
-    width = median_bandwidth(near) if wishes.bandwidth == "median" else float(wishes.bandwidth) / selection.unit
+    width = median_bandwidth(near) if wishes.bandwidth == "median" else float(wishes.bandwidth)
     graph = Graph.from_neighbors(near, gaussian_weights(near, width), selection.chosen.graph)
     return Embedded(graph, vertex, points, width)
 
@@ -194,9 +214,13 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
     Judged
     """
     given = evidence.given
-    place = np.searchsorted(given.rows, evidence.rows)
-    codes, weights = given.codes[place], given.weights[place]
-    noise = fit_noise(evidence.readings, codes, weights)
+    held = np.full(evidence.placed.graph.n_vertices, -1)
+    held[evidence.rows] = np.arange(evidence.rows.size)
+    pairs = evidence.pairs.picked(
+        np.flatnonzero(held[evidence.pairs.rows] >= 0)
+    )  # contradicting labels of equal examples all count
+    codes, weights, at_pairs = pairs.codes, pairs.weights, evidence.readings[held[pairs.rows]]
+    noise = fit_noise(at_pairs, codes, weights)
     if not codes.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=SHARPNESS, matrix=unknown)
@@ -207,8 +231,6 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
     suggested[used] = all_codes[used]
     held_out = np.full((n, c), np.nan)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
-    held = np.full(evidence.placed.graph.n_vertices, -1)
-    held[evidence.rows] = np.arange(evidence.rows.size)
     judged = used[held[evidence.placed.vertex[used]] >= 0]
     if judged.size:
         readings = evidence.readings[held[evidence.placed.vertex[judged]]]
@@ -216,7 +238,7 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
         quality[judged] = noise.quality(readings, all_codes[judged])
         suggested[judged] = np.argmax(posterior, axis=1)
         held_out[judged] = noise.probabilities(readings)
-    scored = carriage(evidence.readings, codes, weights) if c > 1 else Carriage(1.0, 0.0)
+    scored = carriage(at_pairs, codes, weights)
     return Judged(noise, scored, noise.probabilities(final), quality, all_codes, suggested, held_out)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from siis._types import Features, Floats
+from siis._types import Features, Floats, Ints
 from siis.automatic import gather_evidence, judge, warn_about
 from siis.evidence import as_distributions, read
 from siis.labels import GivenLabels, coded
@@ -36,7 +36,9 @@ TRUST_IN_EVIDENCE = 1.0  # alpha of the evidence rows, over the mean degree
 SMOOTHNESS = 3.0  # beta, over the mean degree
 EASY = 0.1  # of the value at A = 0: where the evidence is all but smooth, the objective is no scale for its error
 ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
+UNREACHED = "the distribution rests on the kernel model alone"
 JUDGED = (
+    "_unreached",
     "selection_",
     "selection_reason_",
     "chosen_",
@@ -64,34 +66,44 @@ class SIISClassifier(TransductiveClassifier):
     differences along the edges, J picks the labelled examples and Y holds their labels. F = U A are the soft labels
     of all examples. Sums of row norms let a few rows be wrong.
 
+    Untouched, it chooses the space, the graph and the smoothing by what held-out given labels say, noisy as they are,
+    and Y holds the evidence at every vertex: the given labels smoothed over that graph (docs/math.md, (C1) to (C6)).
+    What is set to a value is kept. ``selection=None`` is the plain method of the paper: Y holds the given labels.
+
     Parameters
     ----------
-    alpha : float
-        Trust in the given labels.
-    beta : float
-        Weight of the energy: larger is smoother.
-    n_components : int
-        m, the number of eigenvectors (at most the number of distinct examples).
-    n_neighbors : int
-        K of the neighbourhood graph.
+    alpha : float or "auto"
+        Trust in the rows of Y. "auto": the mean degree of the graph (plain method: 100).
+    beta : float or "auto"
+        Weight of the energy: larger is smoother. "auto": three times the mean degree (plain method: 10).
+    n_components : int or "auto"
+        m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
+        number of classes (plain method: 30).
+    n_neighbors : int or "auto"
+        K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
     bandwidth : float or "median"
         xi in w_ij = exp(-||x_i - x_j||^2 / (2 xi^2)); "median" is the median distance between neighbours.
-    metric : {"euclidean", "cosine", "precomputed"}
+    metric : {"auto", "euclidean", "cosine", "precomputed"}
         "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph, a symmetric
-        (sparse) matrix of weights with zero diagonal.
-    graph : {"union", "mutual"}
-        Which edges: one end names the other, or both do (others then keep 1 % of their weight).
-    laplacian : {"unnormalized", "normalized"}
-        L = D - W, or the normalised one (functions smooth with respect to the degrees).
+        (sparse) matrix of weights with zero diagonal. "auto": features as given, of unit variance or of unit length;
+        latent dimensions of sparse text (plain method: "euclidean").
+    graph : {"auto", "union", "mutual"}
+        Which edges: one end names the other, or both do (others then keep 1 % of their weight). Plain
+        method: "union".
+    laplacian : {"auto", "unnormalized", "normalized"}
+        L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": "normalized" (plain
+        method: "unnormalized").
+    selection : {"auto"} or None
+        Choose by cross-validation on the given labels, or use the plain method.
     schedule : {"certified", "paper"}
         "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper, where ``tol``
         is the relative change of A, within 100 iterations.
     tol : float
     max_iter : int
     random_state : int or None
-        Seed of the eigensolver's start. None is 0: the same input always gives the same answer.
+        Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
     verbose : int
-        1: a line on standard error for each stage; 2: the solver's gap as well.
+        1: a line on standard error for each stage; 2: the race of the candidates and the solver's gap as well.
 
     Attributes
     ----------
@@ -99,14 +111,17 @@ class SIISClassifier(TransductiveClassifier):
     transduction_ : ndarray of shape (n,)
         The class of each example.
     label_distributions_ : ndarray of shape (n, c)
-        Rows sum to 1. Where no label is connected: the frequencies of the given labels.
+        Rows sum to 1. With selection they are calibrated on held-out labels, allowing for their noise; where no label
+        is connected they rest on the kernel model alone. Plain method: where no label is connected, the frequencies
+        of the given labels.
     is_reached_ : ndarray of bool, shape (n,)
         False where no label is connected to the example, so that nothing is known about it.
     objective_ : float
         Value of the program.
     dual_gap_ : float
         Relative duality gap: the objective is at most this far above the best possible one, relative to the
-        objective itself (or to a millionth of its value at A = 0, where that is larger: some optima are 0).
+        objective itself, or to a share of its value at A = 0 where that is larger (some optima are 0): a tenth with
+        selection, a millionth without.
     n_iter_ : int
     history_ : History
         Iteration, objective, bound, gap and change of A along the way.
@@ -125,6 +140,26 @@ class SIISClassifier(TransductiveClassifier):
         largest share among the given labels: where it is far above, the soft labels are over-smoothed; raise alpha
         or lower beta.
     largest_given_share_ : float
+    label_quality_ : ndarray of shape (n,)
+        With selection: the probability that a given label is right, from what is read while it is held out; NaN where
+        unlabelled. Low is suspect. The only label of its class is given the overall share of right labels.
+    noise_rate_, noise_interval_ : float, (float, float)
+        With selection: the estimated share of wrong labels, and a 95 % interval. NaN where nothing could be held out.
+    noise_matrix_ : ndarray of shape (c, c)
+        With selection: row, given class; column, true class; columns sum to 1.
+    class_noise_rates_ : ndarray of shape (c,)
+        With selection: the share of wrong ones among the labels of each given class.
+    graph_score_ : float
+        With selection: how well the graph carries the labels, Cohen's kappa between held-out labels and readings. 0
+        is chance; wrong labels lower it too.
+    held_out_distributions_ : ndarray of shape (n, c)
+        With selection: calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
+    selection_ : Table
+        With selection: everything that was tried, with held-out accuracy and standard errors.
+    chosen_ : Candidate
+        With selection: what was chosen.
+    selection_reason_ : str
+        With selection: why.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had them
 
@@ -207,6 +242,8 @@ class SIISClassifier(TransductiveClassifier):
             another class. ``pandas.DataFrame(table)`` makes a data frame.
         """
         self._need_selection("label_issues")
+        if not (threshold is None or NON_NEGATIVE.holds(threshold)):
+            raise ValueError(f"threshold must be None or {NON_NEGATIVE.text}; found {threshold!r}")
         quality = np.nan_to_num(self.label_quality_, nan=np.inf)
         if threshold is None:
             index = np.flatnonzero((quality < 0.5) | (self._suggested != self._given_codes))
@@ -214,8 +251,7 @@ class SIISClassifier(TransductiveClassifier):
             index = np.flatnonzero(quality < threshold)
         codes = self._given_codes[index]
         winners = np.argmax(self._answers, axis=1)
-        example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
-        example[self.vertex_[::-1]] = np.arange(self.vertex_.size)[::-1]  # the first example of each vertex
+        example = self._examples()
         against = [
             witnesses(self.graph_, v, winners, g, example) for v, g in zip(self.vertex_[index], codes, strict=True)
         ]
@@ -249,11 +285,20 @@ class SIISClassifier(TransductiveClassifier):
         doubt[at] = 0.0
         np.maximum.at(doubt, at, entropy(np.column_stack([quality[judged], 1 - quality[judged]])))
         picked, gains = ranked_vertices(self.graph_, doubt, n)
-        example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
-        example[self.vertex_[::-1]] = np.arange(self.vertex_.size)[::-1]
+        example = self._examples()
         has_label = np.zeros(self.graph_.n_vertices, dtype=bool)
         has_label[at] = True
         return query_table([int(example[v]) for v in picked], [bool(has_label[v]) for v in picked], gains)
+
+    def _examples(self) -> Ints:
+        """An example at each vertex: the first with a label, else the first."""
+        example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
+        for rows in (
+            np.flatnonzero(self.vertex_ >= 0),
+            np.flatnonzero((self.vertex_ >= 0) & (self._given_codes >= 0)),
+        ):
+            example[self.vertex_[rows[::-1]]] = rows[::-1]
+        return example
 
     def _need_selection(self, name: str) -> None:
         check_is_fitted(self)
@@ -270,7 +315,7 @@ class SIISClassifier(TransductiveClassifier):
 
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
         for name in JUDGED:
-            if hasattr(self, name):
+            if name in vars(self):
                 delattr(self, name)  # of an earlier fit
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress)
@@ -310,8 +355,12 @@ class SIISClassifier(TransductiveClassifier):
             "graph_score_": judged.carriage.score,
         }
         reached = graph.reached_from(evidence.given.rows)
+        answers = judged.probabilities
+        if evidence.model is None:  # a ready-made graph: nothing speaks where no label is connected
+            answers[~reached] = evidence.given.prior
+        self._unreached = UNREACHED if evidence.model is not None else TransductiveClassifier._unreached
         K = max(evidence.selection.chosen.n_neighbors, 1)
-        return Answer(evidence.placed, judged.probabilities, reached, evidence.given.prior, K, attributes)
+        return Answer(evidence.placed, answers, reached, evidence.given.prior, K, attributes)
 
     def _located(self, X: Features) -> Features:
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)

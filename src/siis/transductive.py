@@ -229,10 +229,6 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _new_weights(self, X: Features) -> Sparse:
         """Weights between examples and reached vertices, 1 at the nearest; an equal vertex alone counts."""
         assert self._points is not None
-        if sp.issparse(self._points):
-            X = sp.csr_array(X)
-        elif sp.issparse(X):
-            X = X.toarray()
         k = min(self._n_neighbors, self.graph_.n_vertices)
         found = neighbors_between(self._located(X), self._points, k)
         is_own = found.distances == 0
@@ -247,6 +243,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _located(self, X: Features) -> Features:
         """Map new examples to the space of the graph."""
+        if sp.issparse(self._points):
+            X = sp.csr_array(X)
+        elif sp.issparse(X):
+            X = X.toarray()
         return prepare(X, self._graph_setting()[1])
 
     def _graph_setting(self) -> tuple[int, str, str]:
@@ -258,7 +258,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if n_lost:
             warnings.warn(
                 f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
-                f"there and {self._unreached}. Raise n_neighbors or label one of them.",
+                f"there and {self._unreached}. Raise n_neighbors, join them to others, or label one of them.",
                 UserWarning,
                 stacklevel=3,
             )

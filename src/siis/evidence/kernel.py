@@ -62,7 +62,9 @@ class KernelScores:
 
 
 def squared_distances(A: Floats, B: Floats) -> Floats:
-    """Compute ||a - b||^2 for all pairs, shape (n_a, n_b)."""
+    """Compute ||a - b||^2 for all pairs, shape (n_a, n_b); about the mean of B, where it keeps its digits."""
+    center = B.mean(axis=0)
+    A, B = A - center, B - center
     squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B) - 2 * (A @ B.T)
     return np.asarray(np.maximum(squares, 0.0, out=squares))
 

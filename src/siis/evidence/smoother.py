@@ -45,14 +45,15 @@ def smooth_labels(
     """
     degrees = np.asarray(W.sum(axis=1)).ravel()
     unit = float(degrees.mean()) or 1.0
-    trust = np.full(degrees.size, pull * unit)
-    B = np.zeros((degrees.size, given.n_classes)) if scores is None else pull * unit * scores
-    label_trust = fidelity * unit * given.weights / given.weights.mean()
+    degrees = degrees / unit  # all in units of the mean degree
+    trust = np.full(degrees.size, pull)
+    B = np.zeros((degrees.size, given.n_classes)) if scores is None else pull * scores
+    label_trust = fidelity * given.weights / given.weights.mean()
     trust[given.rows] += label_trust
     B[given.rows] += label_trust[:, None] * (given.Y - given.prior)
     scale = 1 / np.sqrt(degrees + trust)
     S = sp.csr_array(W, copy=True)
-    S.data = (S.data * np.repeat(scale, np.diff(S.indptr)) * scale[S.indices]).astype(np.float32)
+    S.data = (S.data / unit * np.repeat(scale, np.diff(S.indptr)) * scale[S.indices]).astype(np.float32)
     scale = scale[:, None]
     B = (scale * B).astype(np.float32)
     X = np.zeros_like(B) if start is None else (start / scale).astype(np.float32)

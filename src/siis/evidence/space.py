@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import normalize
 
 from siis._types import Features, Floats
 from siis.graph import prepare
@@ -51,7 +52,8 @@ class Space:
         ndarray of shape (n, k)
         """
         if self.unit:
-            X = prepare(X, "cosine")
+            X = normalize(X)  # an empty row stays at the origin
+            X = sp.csr_array(X) if sp.issparse(X) else X
         if sp.issparse(X) and self.axes is None:
             X = X.toarray()
         if self.center is not None:
@@ -82,8 +84,10 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
     list of Space
     """
     n, d = X.shape
+    if n < 3:
+        return [Space("as given", metric == "cosine", None, None, None)]
     can_be_unit = _has_no_empty_row(X)
-    if sp.issparse(X) and d > MOST_DIMENSIONS and n > 2:
+    if sp.issparse(X) and d > MOST_DIMENSIONS:
         unit = can_be_unit if metric == "auto" else metric == "cosine"
         return _latent(prepare(X, "cosine") if unit else X, unit, seed)
     dense = X.toarray() if sp.issparse(X) else X
@@ -103,7 +107,8 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
 
 
 def _has_no_empty_row(X: Features) -> bool:
-    return bool((abs(X).max(axis=1).toarray() if sp.issparse(X) else abs(X).max(axis=1)).all())
+    squares = X.multiply(X) if sp.issparse(X) else X * X
+    return bool((np.asarray(squares.sum(axis=1)) > 0).all())
 
 
 def _principal(name: str, X: Floats, unit: bool, center: Floats | None, scale: Floats | None, seed: int) -> Space:

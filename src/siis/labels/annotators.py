@@ -13,6 +13,7 @@ from siis.labels.coding import encode_labels
 ROUNDS = 200
 CHANGE = 1e-6  # of a posterior, at which the rounds end
 PSEUDO_COUNT = 1.0  # answers that each annotator is thought to have given as the others together did
+USUAL_COUNT, USUAL_SKILL = 10.0, 0.8  # answers of each class that all are thought to have given, this share right
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,15 @@ def from_annotators(answers: Any) -> AnnotatedLabels:
             f"answers must have one row for each example and one column for each annotator; found shape {table.shape}"
         )
     n, n_annotators = table.shape
-    coding = encode_labels(table.ravel())
+    masked = np.ma.getmaskarray(answers) if isinstance(answers, np.ma.MaskedArray) else np.zeros(table.shape, bool)
+    if table.size == 0:
+        raise ValueError("answers must hold at least one answer; found none")
+    coding = encode_labels(np.ma.array(table, mask=masked).ravel() if masked.any() else table.ravel())
+    if coding.classes.size < 2:
+        raise ValueError(
+            f"answers must name two classes or more; found only {coding.classes[0]!r}. With one class there is "
+            "nothing to learn."
+        )
     codes, c = coding.codes.reshape(n, n_annotators), coding.classes.size
     example, annotator = np.nonzero(codes >= 0)
     answer = codes[example, annotator]
@@ -71,12 +80,13 @@ def from_annotators(answers: Any) -> AnnotatedLabels:
     )  # the vote
     Y[heard] /= Y[heard].sum(axis=1, keepdims=True)
     cell = annotator * c + answer
+    usual = USUAL_COUNT * ((1 - USUAL_SKILL) / (c - 1) * (1 - np.eye(c)) + USUAL_SKILL * np.eye(c))
     for _ in range(ROUNDS):
         before = Y
         prior = (Y.sum(axis=0) + 1) / (heard.sum() + c)
         counts = np.stack([np.bincount(cell, Y[example, k], n_annotators * c) for k in range(c)], axis=1)
         counts = counts.reshape(n_annotators, c, c).transpose(0, 2, 1)  # annotator, true, answered
-        pooled = counts.sum(axis=0) + 1 / c
+        pooled = counts.sum(axis=0) + usual
         pooled /= pooled.sum(axis=1, keepdims=True)
         confusion = counts + PSEUDO_COUNT * pooled
         confusion /= confusion.sum(axis=2, keepdims=True)

@@ -45,6 +45,7 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
     y : array-like of shape (n,) or (n, c)
         Classes (see ``encode_labels``), or one distribution over c > 1 classes a row: non-negative, with sum 1, or 0
         where the example is unlabelled. Columns of a data frame name the classes; otherwise they are 0, 1, ...
+        Either way, classes without any weight are no classes.
     sample_weight : array-like of shape (n,), optional
 
     Returns
@@ -59,12 +60,13 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
         labelled = np.asarray(Y.any(axis=1))
         weights = _weights(sample_weight, labelled)
         used = labelled & (weights > 0)
-        return GivenLabels(classes, used, labelled & ~used, Y[used], weights[used])
+        kept = Y[used].any(axis=0)
+        return GivenLabels(classes[kept], used, labelled & ~used, Y[used][:, kept], weights[used])
     coding = encode_labels(y)
     labelled = coding.codes >= 0
     weights = _weights(sample_weight, labelled)
     used = labelled & (weights > 0)
-    kept = np.unique(coding.codes[used])  # classes without any weight are no classes
+    kept = np.unique(coding.codes[used])
     Y = one_hot(np.searchsorted(kept, coding.codes[used]), kept.size)
     return GivenLabels(coding.classes[kept], used, labelled & ~used, Y, weights[used])
 

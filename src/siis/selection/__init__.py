@@ -2,16 +2,14 @@
 
 from siis.selection.candidate import Candidate
 from siis.selection.folds import deal_folds
+from siis.selection.place import Wishes, join_scores, total_deviation
 from siis.selection.search import (
     MOST_VERTICES,
     Selection,
-    Wishes,
     cross_readings,
-    join_scores,
     search,
     search_graph,
     smoothed,
-    total_deviation,
 )
 
 __all__ = [

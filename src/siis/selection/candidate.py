@@ -8,6 +8,7 @@ import numpy as np
 
 from siis._types import Bools, Floats, Ints
 
+CHANCE = 4.0  # labels that may fall either way by chance, so that no candidate wins by a single label
 TELL_APART = 0.5  # standard errors of the difference: candidates closer than this to the best count as equal
 
 
@@ -53,7 +54,8 @@ class Comparison:
     accuracy, error : ndarray of shape (k,)
         Weighted mean of the hits and its standard error.
     behind, behind_error : ndarray of shape (k,)
-        How far a candidate is behind the best one, and the standard error of that difference.
+        How far a candidate is behind the best one, and the standard error of that difference, with four labels more
+        that may fall either way.
     """
 
     accuracy: Floats
@@ -92,7 +94,7 @@ def compare(hits: Floats, weights: Floats) -> Comparison:
         accuracy,
         _standard_error(hits - accuracy[:, None], share),
         behind,
-        _standard_error(difference - behind[:, None], share),
+        np.hypot(_standard_error(difference - behind[:, None], share), np.sqrt(CHANCE) * share.max()),
     )
 
 

@@ -10,31 +10,28 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from siis._types import Features, Floats, Ints, Sparse
-from siis.evidence import READINGS, Space, choose_kernel, kernel_scores, read, smooth_labels, spaces
+from siis.evidence import READINGS, Space, kernel_scores, read, smooth_labels, spaces
 from siis.evidence.kernel import Kernel
-from siis.graph import Neighbors, gaussian_weights, join, median_bandwidth
+from siis.graph import Neighbors
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.selection.candidate import TELL_APART, Candidate, Comparison, compare, held_out
 from siis.selection.folds import N_FOLDS, deal_folds
+from siis.selection.place import WORTH_THREADS, Place, Wishes, fold_graph, graph_weights, nearest, settle
 from siis.table import Table
 
 SCORE_WEIGHTS = (0.0, 1.0, 3.0)
-GRAPHS = ((5, "mutual"), (10, "mutual"), (20, "mutual"), (50, "mutual"), (10, "union"), (20, "union"))
 FIDELITIES = (1.0, 0.1, 0.01)  # from rough to smooth: each starts from the one before
 PULLS = (1e-4, 0.1)
 USUAL = (10, "mutual", 0.1)  # graph and smoothing where nothing can be chosen
 PROBES = ((10, "mutual"), (20, "union"))  # graphs by which spaces are compared
-UNIT_NEIGHBOR = 10  # points are scaled by the median distance to this neighbour
 MOST_VERTICES = 10_000  # in the search; the answer is computed on all
 MOST_LABELS = 5_000
 STEADY = 1.5  # standard errors that it takes to leave the plainest space, and the usual reading
 ROUGH = 3e-2  # tolerance of smoothing in the search
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
-WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 COLUMNS = (
     "stage",
@@ -87,81 +84,6 @@ class Selection:
     readings: Floats
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What the user has fixed; "auto" leaves it open.
-
-    Attributes
-    ----------
-    n_neighbors : int or "auto"
-    graph : {"auto", "union", "mutual"}
-    metric : {"auto", "euclidean", "cosine"}
-    bandwidth : float or "median"
-    """
-
-    n_neighbors: int | str = "auto"
-    graph: str = "auto"
-    metric: str = "auto"
-    bandwidth: float | str = "median"
-
-    def graphs(self, n_vertices: int) -> list[tuple[int, str]]:
-        """The graphs to try: (n_neighbors, kind), without repetition."""
-        kinds = ("mutual", "union") if self.graph == "auto" else (self.graph,)
-        if self.n_neighbors == "auto":
-            wanted = [(K, kind) for K, kind in GRAPHS if kind in kinds]
-            if self.graph == "union":
-                wanted = [(K, "union") for K in (5, 10, 20, 50)]
-        else:
-            wanted = [(int(self.n_neighbors), kind) for kind in kinds]
-        return list(dict.fromkeys((min(K, n_vertices - 1), kind) for K, kind in wanted))
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """Points in a space, with what all folds share."""
-
-    space: Space
-    points: Floats
-    unit: float
-    kernel: Kernel
-
-    def joined(self, scores: Floats | None, weight: float) -> Floats:
-        """Points over their unit, with weighted scores over their total deviation as further coordinates."""
-        return join_scores(self.points / self.unit, scores, weight)
-
-
-def join_scores(points: Floats, scores: Floats | None, weight: float, deviation: float | None = None) -> Floats:
-    """Append scores to points: [z, weight s / deviation].
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, k)
-    scores : ndarray of shape (n, c), or None
-    weight : float
-        0 leaves the scores out.
-    deviation : float, optional
-        The root of the scores' total variance; measured if left out.
-
-    Returns
-    -------
-    ndarray of shape (n, k) or (n, k + c)
-    """
-    if scores is None or weight == 0:
-        return points
-    return np.hstack([points, weight / (deviation or total_deviation(scores)) * scores])
-
-
-def total_deviation(scores: Floats) -> float:
-    """Root of the sum of the columns' variances (1 where they are constant)."""
-    return float(np.sqrt(scores.var(axis=0).sum())) or 1.0
-
-
-def _unit_distance(points: Floats) -> float:
-    """The median distance to the tenth neighbour, the unit in which scores are weighed against points."""
-    found = _near(points, min(UNIT_NEIGHBOR, len(points) - 1)).distances[:, -1]
-    return float(np.median(found[found > 0])) if (found > 0).any() else 1.0
-
-
 def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress: Progress) -> Selection:
     """Choose space, graph, smoothing and reading by cross-validation on the given labels.
 
@@ -179,17 +101,17 @@ def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress:
     -------
     Selection
     """
-    found = spaces(X, wishes.metric, seed)
+    found = spaces(X, wishes.family, seed)
     folds = deal_folds(given.Y, seed)
     graphs = wishes.graphs(X.shape[0])
     if held_out(folds).size < LEAST_HELD_OUT or X.shape[0] < 3:
-        return _fixed(found[0], _settle(found[0], X, given), graphs, given)
+        return _fixed(found[0], settle(found[0], X, given), graphs, given)
     kept, X, given, folds = _subset(X, given, folds, seed)
 
     with progress.stage(f"selection: {len(found)} spaces"):
         places, hits = [], []
         for space in found:
-            place = _settle(space, X, given)
+            place = settle(space, X, given)
             places.append(place)
             hits.append(_probe(place, given, folds, wishes))
         rows, best = _judge(
@@ -207,7 +129,7 @@ def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress:
     with progress.stage("selection: reading"):
         fresh = deal_folds(given.Y, seed + 1)  # the winner's luck with the folds of the race does not count
         more, chosen, readings = _finish(
-            chosen, given, fresh, PULLS, lambda train: _fold_graph(place, chosen, train, wishes)
+            chosen, given, fresh, PULLS, lambda train: fold_graph(place, chosen, train, wishes)
         )
         rows += more
     out = held_out(fresh)
@@ -294,24 +216,6 @@ def _fixed(space: Space | None, place: Place | None, graphs: list[tuple[int, str
     return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty)
 
 
-def graph_weights(
-    points: Floats | Neighbors, n_neighbors: int, kind: str, bandwidth: float | str = "median"
-) -> Sparse:
-    """Weights of a neighbourhood graph, unchecked and fast: for graphs that are tried and thrown away."""
-    found = points if isinstance(points, Neighbors) else _near(points, n_neighbors)
-    found = Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
-    width = median_bandwidth(found) if bandwidth == "median" else float(bandwidth)
-    return join(found, gaussian_weights(found, width), kind)
-
-
-def _near(points: Floats, n_neighbors: int) -> Neighbors:
-    """Nearest other points, in single precision."""
-    compact = np.ascontiguousarray(points - points.mean(axis=0), dtype=np.float32)
-    algorithm = "brute" if len(points) >= WORTH_THREADS else "auto"
-    distances, indices = NearestNeighbors(n_neighbors=n_neighbors, algorithm=algorithm).fit(compact).kneighbors()
-    return Neighbors(indices.astype(np.int64), distances.astype(np.float64))
-
-
 def _subset(X: Features, given: Supervision, folds: Ints, seed: int) -> tuple[Ints, Features, Supervision, Ints]:
     """At most MOST_VERTICES of the vertices, labelled ones first; which they are, and the labels among them."""
     n = X.shape[0]
@@ -324,11 +228,6 @@ def _subset(X: Features, given: Supervision, folds: Ints, seed: int) -> tuple[In
     place = np.full(n, -1)
     place[kept] = np.arange(kept.size)
     return kept, X[kept], given.picked(labels).moved(place), folds[labels]
-
-
-def _settle(space: Space, X: Features, given: Supervision) -> Place:
-    points = space(X)
-    return Place(space, points, _unit_distance(points), choose_kernel(points, given))
 
 
 def _splits(given: Supervision, folds: Ints) -> Iterator[tuple[Supervision, Ints]]:
@@ -355,8 +254,8 @@ def _probe(place: Place, given: Supervision, folds: Ints, wishes: Wishes) -> Flo
     """Hits of a space: the mean of its kernel model's and of some graphs'."""
     n = len(place.points)
     graphs = wishes.graphs(n) if wishes.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
-    near = _near(place.joined(None, 0.0), max(K for K, _ in graphs))
-    built = [graph_weights(near, K, kind, _width(wishes, place)) for K, kind in graphs]
+    near = nearest(place.joined(None, 0.0), max(K for K, _ in graphs))
+    built = [graph_weights(near, K, kind, wishes.bandwidth) for K, kind in graphs]
     hits: list[Floats] = []
     for train, held in _splits(given, folds):
         soft = [kernel_scores(place.points, train, place.kernel)[0]]
@@ -366,11 +265,6 @@ def _probe(place: Place, given: Supervision, folds: Ints, wishes: Wishes) -> Flo
         hits.append(np.mean(met, axis=0))
     order = np.argsort(np.concatenate([held for _, held in _splits(given, folds)]))
     return np.concatenate(hits)[order]
-
-
-def _width(wishes: Wishes, place: Place) -> float | str:
-    """The bandwidth in units of the place."""
-    return "median" if wishes.bandwidth == "median" else float(wishes.bandwidth) / place.unit
 
 
 def _race(
@@ -387,14 +281,14 @@ def _race(
     hits = np.zeros((len(candidates), given.rows.size))
     alive, seen = np.ones(len(candidates), dtype=bool), np.zeros(given.rows.size, dtype=bool)
     most = max(K for K, _ in graphs)
-    bandwidth = _width(wishes, place)
+    bandwidth = wishes.bandwidth
     for fold, (train, held) in enumerate(_splits(given, folds)):
         scores, _ = kernel_scores(place.points, train, place.kernel)
         for weight in SCORE_WEIGHTS:
             mine = [g for g, (w, _) in enumerate(combined) if w == weight and alive[_block(g)].any()]
             if not mine:
                 continue
-            near = _near(place.joined(scores, weight), most)
+            near = nearest(place.joined(scores, weight), most)
 
             def attempt(g: int, near: Neighbors = near, train: Supervision = train, held: Ints = held) -> Floats:
                 K, kind = combined[g][1]
@@ -431,12 +325,6 @@ def _in_threads(work: Callable[[int], Floats], items: list[int], n_vertices: int
         return [work(item) for item in items]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(work, items))
-
-
-def _fold_graph(place: Place, chosen: Candidate, train: Supervision, wishes: Wishes) -> tuple[Sparse, Floats]:
-    scores, _ = kernel_scores(place.points, train, place.kernel)
-    points = place.joined(scores, chosen.score_weight)
-    return graph_weights(points, chosen.n_neighbors, chosen.graph, _width(wishes, place)), scores
 
 
 def _finish(

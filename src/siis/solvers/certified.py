@@ -128,7 +128,7 @@ def _shrink(program: Program, N1: Floats, N2: Floats, p1: Floats, p2: Floats) ->
 
 def _penalties(program: Program, edge_norms: Floats, label_norms: Floats) -> tuple[Floats, Floats]:
     """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
-    length = float(row_norms(program.Y).max())
+    length = float(row_norms(program.Y).max()) or 1.0
     heaviest = float(program.graph.weights.data.max(initial=0.0))
 
     def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from siis._types import Floats, Ints
 
 WEAK = 0.05  # below, neighbourhoods say next to nothing about labels
+CLEAR = 0.15  # above, labels are followed, however few have said so
 DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance by luck alone
 
 
@@ -31,7 +32,7 @@ class Carriage:
     @property
     def is_weak(self) -> bool:
         """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
-        return self.score < max(WEAK, DOUBT * self.error)
+        return self.score < max(WEAK, min(DOUBT * self.error, CLEAR))
 
 
 def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:

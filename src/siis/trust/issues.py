@@ -39,10 +39,10 @@ def issue_table(
         Columns index, given, suggested, quality, neighbors.
     """
     order = np.lexsort((index, quality))
-    rows = [
-        dict(zip(COLUMNS, (index[i], given[i], suggested[i], quality[i], witnesses[i]), strict=True)) for i in order
-    ]
-    return Table.from_rows(rows, COLUMNS)
+    against = np.empty(index.size, dtype=object)
+    against[:] = [witnesses[i] for i in order]
+    columns = (index[order], given[order], suggested[order], quality[order], against)
+    return Table(zip(COLUMNS, columns, strict=True))
 
 
 def witnesses(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:

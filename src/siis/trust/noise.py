@@ -80,13 +80,13 @@ def fit_noise(readings: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     codes : ndarray of shape (l,)
         The given classes.
     weights : ndarray of shape (l,)
+        A label of weight k counts as k labels.
 
     Returns
     -------
     NoiseModel
     """
     n_labels, c = readings.shape
-    weights = weights / weights.mean() if n_labels else weights
     fits = [
         _fit_matrix(softmax(readings, sharpness), codes, weights, min(start, 0.9 * (c - 1) / c))
         for sharpness in SHARPNESSES
@@ -99,7 +99,7 @@ def fit_noise(readings: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     total = np.bincount(codes, weights, c)
     shares = np.divide(np.bincount(codes, weights * wrong, c), total, out=np.full(c, np.nan), where=total > 0)
     rates = np.array([np.average(fit[2], weights=weights) if n_labels else 0.0 for fit in fits])
-    error = 1.96 * np.sqrt(rates[best] * (1 - rates[best]) / max(n_labels, 1))
+    error = 1.96 * np.sqrt(rates[best] * (1 - rates[best]) / max(float(weights.sum()), 1.0))
     allowed = rates[likelihood >= likelihood[best] - LEVEL_95]
     interval = (max(float(allowed.min() - error), 0.0), min(float(allowed.max() + error), 1.0))
     return NoiseModel(float(rates[best]), interval, float(SHARPNESSES[best // len(STARTS)]), matrix, shares)

@@ -66,8 +66,5 @@ def query_table(index: list[int], checks: list[bool], gains: list[float]) -> Tab
     -------
     Table
     """
-    rows = [
-        {"index": i, "action": "check" if check else "label", "gain": gain}
-        for i, check, gain in zip(index, checks, gains, strict=True)
-    ]
-    return Table.from_rows(rows, COLUMNS)
+    action = np.where(checks, "check", "label")
+    return Table(zip(COLUMNS, (np.asarray(index, dtype=np.int64), action, np.asarray(gains)), strict=True))
