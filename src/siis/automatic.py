@@ -40,7 +40,7 @@ from siis.trust import Carriage, NoiseModel, carriage, fit_noise
 
 SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
-ENOUGH = 5  # labels of a class, to say so
+ENOUGH = 10  # labels of a class, to say so
 
 
 @dataclass(frozen=True, eq=False)
