@@ -216,9 +216,8 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
     given = evidence.given
     held = np.full(evidence.placed.graph.n_vertices, -1)
     held[evidence.rows] = np.arange(evidence.rows.size)
-    pairs = evidence.pairs.picked(
-        np.flatnonzero(held[evidence.pairs.rows] >= 0)
-    )  # contradicting labels of equal examples all count
+    # contradicting labels of equal examples all count
+    pairs = evidence.pairs.picked(np.flatnonzero(held[evidence.pairs.rows] >= 0))
     codes, weights, at_pairs = pairs.codes, pairs.weights, evidence.readings[held[pairs.rows]]
     noise = fit_noise(at_pairs, codes, weights)
     if not codes.size:  # nothing was held out: nothing is known of the noise

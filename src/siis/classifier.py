@@ -238,7 +238,7 @@ class SIISClassifier(TransductiveClassifier):
         -------
         Table
             Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
-            says; quality, as in ``label_quality_``; neighbors, up to five examples close to it that were given
+            says; quality, as in ``label_quality_``; neighbors, up to five examples close to it whose answer is
             another class. ``pandas.DataFrame(table)`` makes a data frame.
         """
         self._need_selection("label_issues")

@@ -25,7 +25,7 @@ class Table(dict[str, Any]):
         -------
         Table
         """
-        return cls({name: _column([row[name] for row in rows]) for name in columns})
+        return cls({name: np.asarray([row[name] for row in rows]) for name in columns})
 
     @property
     def n_rows(self) -> int:
@@ -46,14 +46,6 @@ class Table(dict[str, Any]):
         return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__
-
-
-def _column(values: list[Any]) -> np.ndarray[Any, Any]:
-    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
-        column = np.empty(len(values), dtype=object)
-        column[:] = [list(value) for value in values]
-        return column
-    return np.asarray(values)
 
 
 def _text(value: Any) -> str:

@@ -61,7 +61,7 @@ class Selection:
     space : Space or None
         None for a ready-made graph.
     unit : float
-        Median distance to the tenth neighbour in it, by which points are divided.
+        Median distance to the tenth neighbour in it, in which scores are weighed against points.
     kernel : Kernel or None
     table : Table
         Everything that was tried: the share of held-out given labels that was met (accuracy), its standard error, how
@@ -256,15 +256,14 @@ def _probe(place: Place, given: Supervision, folds: Ints, wishes: Wishes) -> Flo
     graphs = wishes.graphs(n) if wishes.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
     near = nearest(place.joined(None, 0.0), max(K for K, _ in graphs))
     built = [graph_weights(near, K, kind, wishes.bandwidth) for K, kind in graphs]
-    hits: list[Floats] = []
+    hits = np.zeros(given.rows.size)
     for train, held in _splits(given, folds):
         soft = [kernel_scores(place.points, train, place.kernel)[0]]
         for W in built:
             soft.extend(_path(W, train, FIDELITIES[:2]))
         met = [_hits(read(F, READINGS[0])[given.rows[held]], given.Y[held]) for F in soft]
-        hits.append(np.mean(met, axis=0))
-    order = np.argsort(np.concatenate([held for _, held in _splits(given, folds)]))
-    return np.concatenate(hits)[order]
+        hits[held] = np.mean(met, axis=0)
+    return hits[held_out(folds)]
 
 
 def _race(

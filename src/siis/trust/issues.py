@@ -19,7 +19,7 @@ def issue_table(
     given: Any,
     suggested: Any,
     quality: Floats,
-    witnesses: list[list[int]],
+    neighbors: list[list[int]],
 ) -> Table:
     """Put suspects in order.
 
@@ -30,7 +30,7 @@ def issue_table(
     given, suggested : ndarray of shape (k,)
         Classes.
     quality : ndarray of shape (k,)
-    witnesses : list of lists of int
+    neighbors : list of lists of int
         Examples that speak against each label.
 
     Returns
@@ -40,7 +40,7 @@ def issue_table(
     """
     order = np.lexsort((index, quality))
     against = np.empty(index.size, dtype=object)
-    against[:] = [witnesses[i] for i in order]
+    against[:] = [neighbors[i] for i in order]
     columns = (index[order], given[order], suggested[order], quality[order], against)
     return Table(zip(COLUMNS, columns, strict=True))
 
