@@ -16,7 +16,7 @@ from siis.linear import LinearSolver, positive_solver
 from siis.rows import project_rows, row_norms
 from siis.spectral import Basis
 
-ROUNDING = 1e-9  # of the value at A = 0: how far rounding may lift the bound over the value
+ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far rounding may lift the bound over the value
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 
 
@@ -32,11 +32,14 @@ class DualPoint:
         V2, rows of norm at most alpha_i.
     value : float
         A lower bound on the optimum of (M1).
+    scale : float
+        Factor that brought the multipliers on the edges back into their balls.
     """
 
     edges: Floats
     labels: Floats
     value: float
+    scale: float = 1.0
 
 
 NO_BOUND = DualPoint(np.zeros((0, 0)), np.zeros((0, 0)), -np.inf)
@@ -183,25 +186,48 @@ class Program:
         -------
         DualPoint
         """
-        V1, V2 = project_rows(V1, self.gamma), project_rows(V2, self.alpha)
-        if self.beta > 0:  # only the constants of the components: P annihilates them, so V2 alone must balance
-            component = self.graph.component[self.rows]
-            n_groups = self.graph.n_components
-            excess = np.stack([np.bincount(component, v, n_groups) for v in V2.T], axis=1)
-            weight = np.bincount(component, self.alpha, n_groups)
-            V2 = V2 - self.alpha[:, None] * (excess / weight[:, None])[component]
-            R = self.basis.analyze(self.PT @ V1 + self.JT @ V2)
-            quadratic = self.basis.energy_conjugate(R) / self.beta
-        else:  # R = 0 in full
-            R = self.basis.analyze(self.PT @ V1 + self.JT @ V2)
-            correction = self.basis.synthesize(self._solve_gram(R))
-            V1, V2 = V1 - self.P @ correction, V2 - self.J @ correction
-            quadratic = 0.0
-        room = min(_room(V1, self.gamma), _room(V2, self.alpha))
+        V1 = project_rows(V1, self.gamma)
+        if self.beta > 0:
+            found = self.bound(self.PT @ V1, V2)
+            return DualPoint(found.scale * V1, found.labels, found.value, found.scale)
+        V2 = project_rows(V2, self.alpha)
+        R = self.basis.analyze(self.PT @ V1 + self.JT @ V2)  # R = 0 in full
+        correction = self.basis.synthesize(self._solve_gram(R))
+        V1, V2 = V1 - self.P @ correction, V2 - self.J @ correction
+        s, value = self._scaled(V2, 0.0, min(_room(V1, self.gamma), _room(V2, self.alpha)))
+        return DualPoint(s * V1, s * V2, value, s)
+
+    def bound(self, pull: Floats, V2: Floats) -> DualPoint:
+        """Value multipliers whose part on the edges, of rows within their balls, is known by its pull alone; beta > 0.
+
+        Parameters
+        ----------
+        pull : ndarray of shape (n, c)
+            P' V1.
+        V2 : ndarray of shape (l, c)
+
+        Returns
+        -------
+        DualPoint
+            Without V1; times ``scale`` it is feasible with the others.
+        """
+        V2 = project_rows(V2, self.alpha)
+        # only the constants of the components must balance; P annihilates them, so V2 alone does
+        component = self.graph.component[self.rows]
+        n_groups = self.graph.n_components
+        excess = np.stack([np.bincount(component, v, n_groups) for v in V2.T], axis=1)
+        weight = np.bincount(component, self.alpha, n_groups)
+        V2 = V2 - self.alpha[:, None] * (excess / weight[:, None])[component]
+        quadratic = self.basis.energy_conjugate(self.basis.analyze(pull + self.JT @ V2)) / self.beta
+        s, value = self._scaled(V2, quadratic, _room(V2, self.alpha))
+        return DualPoint(np.zeros((0, V2.shape[1])), s * V2, value, s)
+
+    def _scaled(self, V2: Floats, quadratic: float, room: float) -> tuple[float, float]:
+        """The factor that gives the best bound, and the bound (M6)."""
         linear = -float(np.sum(V2 * self.Y))
         best = max(linear, 0.0) / (2 * quadratic) if quadratic > 0 else np.inf
         s = min(1.0, room, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
-        return DualPoint(s * V1, s * V2, s * linear - s * s * quadratic)  # (M6)
+        return s, s * linear - s * s * quadratic
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """Compute (primal - dual) / primal (M7), the optimum counting as at least ``floor`` of the value at A = 0.
@@ -216,12 +242,17 @@ class Program:
             Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
         scale = max(primal, self.floor * self.value_at_zero, 1e-300)
-        if not dual <= primal + ROUNDING * max(scale, self.value_at_zero):
+        if not dual <= primal + self._rounding * max(scale, self.value_at_zero):
             raise RuntimeError(
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "
                 "the labels are too far apart for double precision. Rescale them, and please report this program."
             )
         return max(primal - dual, 0.0) / scale
+
+    @property
+    def _rounding(self) -> float:
+        """How far rounding may lift the bound over the value, as a share of the value at A = 0."""
+        return ROUNDING if self.basis.dtype == np.float64 else SINGLE_ROUNDING
 
     @cached_property
     def _solve_gram(self) -> LinearSolver:

@@ -19,6 +19,27 @@ ONE_SIDED_SHARE = 0.01  # of its weight, kept by an edge that is not mutual
 
 
 @dataclass(frozen=True, eq=False)
+class Edges:
+    """Undirected edges i < j, sorted by i, then j.
+
+    Attributes
+    ----------
+    first : ndarray of shape (n + 1,)
+        The edges of head i are first[i] to first[i + 1] - 1.
+    tails : ndarray of shape (E,)
+        j.
+    weights : ndarray of shape (E,)
+    entries : ndarray of shape (2 E,)
+        The edge of each stored entry of the matrix of weights.
+    """
+
+    first: Ints
+    tails: Ints
+    weights: Floats
+    entries: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected, weighted graph.
 
@@ -102,6 +123,21 @@ class Graph:
     def laplacian(self) -> Sparse:
         """L = D - W, shape (n, n)."""
         return sp.csr_array(sp.diags_array(self.degrees) - self.weights)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The edges i < j, each once."""
+        W = self.weights
+        rows = np.repeat(np.arange(self.n_vertices, dtype=W.indices.dtype), np.diff(W.indptr))
+        upper = rows < W.indices
+        first = np.zeros(self.n_vertices + 1, dtype=W.indptr.dtype)
+        np.cumsum(np.bincount(rows[upper], minlength=self.n_vertices), out=first[1:])
+        entries = np.empty(W.nnz, dtype=W.indptr.dtype)
+        entries[upper] = np.arange(self.n_edges)
+        # the lower entries, column after column, are the upper ones row after row
+        lower = np.flatnonzero(~upper)
+        entries[lower[np.argsort(W.indices[lower], kind="stable")]] = np.arange(self.n_edges)
+        return Edges(first, W.indices[upper], W.data[upper], entries)
 
     @cached_property
     def incidence(self) -> Sparse:

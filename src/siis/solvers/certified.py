@@ -1,26 +1,32 @@
-"""ADMM with a penalty for every row, stopped by the duality gap."""
+"""ADMM with a penalty for every row, stopped by the duality gap; several programs on one graph in one batch."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.linear import LinearSolver, positive_solver
-from siis.program import NO_BOUND, Program
+from siis.program import DualPoint, Program
 from siis.rows import row_norms, shrink_factors
+from siis.solvers.edges import EdgeRows
 from siis.solvers.solution import Recorder, Solution, relative_change
+from siis.threads import one_blas_thread
 
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
 SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
 SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a short row
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
+CHECK_EVERY = 5
 
 
 def solve_certified(
     program: Program,
     tol: float = 1e-4,
     max_iter: int = 1000,
-    check_every: int = 10,
+    check_every: int = CHECK_EVERY,
     start: Solution | None = None,
     callback: Callable[[int, Floats], None] | None = None,
 ) -> Solution:
@@ -30,7 +36,8 @@ def solve_certified(
     of its own, p_e = gamma / ||(P U A)_e|| and p_i = alpha_i / ||(J U A - Y)_i|| within bounds, set anew at
     iterations that lie ever farther apart: near the optimum the quadratic model then has the curvature of the
     norms themselves. The iteration is over-relaxed. And since a shrunk row is a multiple of the row before,
-    Q = f N, one array N with a factor f for each row holds Q and its multiplier p (1 - f) N.
+    Q = f N, one array N with a factor f for each row holds Q and its multiplier p (1 - f) N: one pass over the edges
+    updates them, and gathers what the next linear system needs.
 
     Parameters
     ----------
@@ -49,106 +56,236 @@ def solve_certified(
     -------
     Solution
     """
-    P, J, Y, basis = program.P, program.J, program.Y, program.basis
-    energy = 2 * program.beta * basis.energy_matrix()
-    A, N1, N2, p1, p2 = _cold_start(program) if start is None else _warm_start(program, start)
-    f1, f2 = _shrink(program, N1, N2, p1, p2)
-    solve = _normal_equations(program, energy, p1, p2)
+    return solve_batch([program], tol, max_iter, check_every, None if start is None else [start], callback)[0]
+
+
+def solve_batch(
+    programs: Sequence[Program],
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    check_every: int = CHECK_EVERY,
+    start: Sequence[Solution] | None = None,
+    callback: Callable[[int, Floats], None] | None = None,
+) -> list[Solution]:
+    """Solve programs that differ in Y, alpha and beta together, as ``solve_certified`` solves one.
+
+    They share the graph, the basis, the labelled vertices and gamma, hence the passes over the edges and, with one
+    penalty for each row of all of them, the matrix of the linear systems up to beta Sigma. The batch ends when the
+    last gap meets the tolerance.
+
+    Parameters
+    ----------
+    programs : sequence of k Program
+    tol, max_iter, check_every
+        As in ``solve_certified``.
+    start : sequence of k Solution, optional
+    callback : callable, optional
+        Called with (iteration, A), A of shape (m, k c).
+
+    Returns
+    -------
+    list of k Solution
+    """
+    with one_blas_thread():
+        return _solve(_State(programs, start), tol, max_iter, check_every, callback)
+
+
+def _solve(
+    state: _State, tol: float, max_iter: int, check_every: int, callback: Callable[[int, Floats], None] | None
+) -> list[Solution]:
+    programs = state.programs
+    recorders, done = [Recorder() for _ in programs], False
+    best: list[tuple[Floats, float]] = [(state.A[:, group], np.inf) for group in state.groups]
     next_adaptation = FIRST_ADAPTATION
-
-    recorder, status = Recorder(), "max_iter"
-    best, upper, lower, gap = A, np.inf, NO_BOUND, np.inf
     for iteration in range(1, max_iter + 1):
-        before = A
-        # (M4): P' p (Q + multiplier / p) with Q + multiplier / p = (2 f - 1) N
-        pull = _scaled(program.PT, p1 * (2 * f1 - 1)) @ N1
-        pull += program.JT @ (p2[:, None] * ((2 * f2 - 1)[:, None] * N2 + Y))
-        A = solve(basis.analyze(pull), A)
-        F = basis.synthesize(A)
-        r1, r2 = P @ F, J @ F - Y
-        # (M2), (M3), (M5), relaxed: N = r PF + (1 - r) Q - multiplier / p, in place
-        N1 *= (1 - RELAXATION * f1)[:, None]
-        N1 += RELAXATION * r1
-        N2 *= (1 - RELAXATION * f2)[:, None]
-        N2 += RELAXATION * r2
-        f1, f2 = _shrink(program, N1, N2, p1, p2)
+        before = state.A
+        state.step()
         if callback is not None:
-            callback(iteration, A)
-
+            callback(iteration, state.A)
         if iteration % check_every == 0 or iteration == max_iter:
-            objective = program.value_of(row_norms(r1), row_norms(r2), A)
-            if objective < upper:
-                best, upper = A, objective
-            dual = program.dual_point((p1 * (1 - f1))[:, None] * N1, (p2 * (1 - f2))[:, None] * N2)
-            lower = max(lower, dual, key=lambda point: point.value)
-            gap = program.relative_gap(upper, lower.value)
-            recorder.add(iteration, upper, lower.value, gap, relative_change(A, before))
-            if gap <= tol:
-                status = "certified"
+            done = True
+            edge_norms, label_norms = state.norms()
+            bounds = state.bounds()
+            for g, (program, recorder) in enumerate(zip(programs, recorders, strict=True)):
+                A = state.A[:, state.groups[g]]
+                objective = program.value_of(edge_norms[:, g], label_norms[:, g], A)
+                if objective < best[g][1]:
+                    best[g] = A, objective
+                gap = program.relative_gap(best[g][1], bounds[g].value)
+                change = relative_change(A, before[:, state.groups[g]])
+                recorder.add(iteration, best[g][1], bounds[g].value, gap, change)
+                done = done and gap <= tol
+            if done:
                 break
         if iteration >= next_adaptation:
             next_adaptation = iteration + max(FIRST_ADAPTATION, iteration // 2)
-            q1, q2 = _penalties(program, row_norms(r1), row_norms(r2))
-            # Q = f N stays, the multiplier p (1 - f) N stays: N = Q + multiplier / p
-            N1 *= (f1 + (1 - f1) * p1 / q1)[:, None]
-            N2 *= (f2 + (1 - f2) * p2 / q2)[:, None]
-            p1, p2 = q1, q2
-            f1, f2 = _shrink(program, N1, N2, p1, p2)
-            solve = _normal_equations(program, energy, p1, p2)
-    return Solution(best, lower, upper, gap, iteration, status, recorder.history())
-
-
-def _cold_start(program: Program) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    n_edges, c = program.P.shape[0], program.Y.shape[1]
-    heaviest = float(program.graph.weights.data.max(initial=0.0)) or 1.0
-    p1, p2 = np.full(n_edges, 10 * float(program.alpha.mean()) / heaviest**2), 10 * program.alpha
-    return np.zeros((program.basis.shape[1], c)), np.zeros((n_edges, c)), -program.Y, p1, p2
-
-
-def _warm_start(program: Program, start: Solution) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    A, V1, V2 = start.coefficients, start.dual.edges, start.dual.labels
-    wanted = (program.basis.shape[1], program.Y.shape[1]), (program.P.shape[0], program.Y.shape[1]), program.Y.shape
-    found = A.shape, V1.shape, V2.shape
-    if wanted != found:
-        raise ValueError(
-            f"start must solve a program of the same shapes {wanted} (coefficients, edges, labels); found {found}"
+            state.adapt(*state.norms())
+    duals = state.duals(bounds)
+    return [
+        Solution(
+            A,
+            dual,
+            objective,
+            gap := program.relative_gap(objective, dual.value),
+            iteration,
+            "certified" if gap <= tol else "max_iter",
+            recorder.history(),
         )
-    F = program.basis.synthesize(A)
-    r1, r2 = program.P @ F, program.J @ F - program.Y
-    p1, p2 = _penalties(program, row_norms(r1), row_norms(r2))
-    return A, r1 + V1 / p1[:, None], r2 + V2 / p2[:, None], p1, p2
+        for program, (A, objective), dual, recorder in zip(programs, best, duals, recorders, strict=True)
+    ]
 
 
-def _shrink(program: Program, N1: Floats, N2: Floats, p1: Floats, p2: Floats) -> tuple[Floats, Floats]:
-    return (
-        shrink_factors(row_norms(N1), program.gamma / p1),
-        shrink_factors(row_norms(N2), program.alpha / p2),
-    )
+class _State:
+    """Coefficients and rows of all programs of a batch, side by side in columns.
 
+    N1 (E x k c) with factors f1 (E x k) and N2 (l x k c) with f2 (l x k) hold Q, B and the multipliers; p1, p2 are the
+    penalties of the rows, and ``pull`` is what the rows ask of F: P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y).
+    """
 
-def _penalties(program: Program, edge_norms: Floats, label_norms: Floats) -> tuple[Floats, Floats]:
-    """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
-    length = float(row_norms(program.Y).max()) or 1.0
-    heaviest = float(program.graph.weights.data.max(initial=0.0))
+    def __init__(self, programs: Sequence[Program], start: Sequence[Solution] | None = None) -> None:
+        one = programs[0]
+        self.programs, self.basis, self.gamma, self.J, self.JT = programs, one.basis, one.gamma, one.J, one.JT
+        c, k = one.Y.shape[1], len(programs)
+        self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
+        self.dtype = self.basis.dtype
+        self.Y = np.hstack([program.Y for program in programs]).astype(self.dtype)
+        self.alpha = np.column_stack([program.alpha for program in programs])
+        self.edges = EdgeRows(one.graph, k, c, self.dtype) if one.gamma > 0 and one.graph.n_edges else None
+        self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
+        if start is None:
+            heaviest = float(one.graph.weights.data.max(initial=0.0)) or 1.0
+            self.p2 = 10 * self.alpha.mean(axis=1)
+            self.p1 = np.full(one.graph.n_edges, 10 * float(self.alpha.mean()) / heaviest**2)
+            self.A, self.N2 = np.zeros((self.basis.shape[1], k * c)), -self.Y
+        else:
+            self._warm(start)
+        self._shrink()
+        self._factorize()
 
-    def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:
-        typical = float(np.median(norms)) if norms.size else unit
-        return np.asarray(weight / np.maximum(norms, np.clip(typical, SHORTEST * unit, SHORT * unit)))
+    def _warm(self, start: Sequence[Solution]) -> None:
+        program, c = self.programs[0], self.programs[0].Y.shape[1]
+        wanted = (self.basis.shape[1], c), (program.P.shape[0], c), program.Y.shape
+        for solution in start:
+            found = solution.coefficients.shape, solution.dual.edges.shape, solution.dual.labels.shape
+            if wanted != found:
+                raise ValueError(
+                    f"start must solve a program of the same shapes {wanted} (coefficients, edges, labels); found "
+                    f"{found}"
+                )
+        self.A = np.hstack([solution.coefficients for solution in start])
+        self.F = self.basis.synthesize(self.A)
+        self.p1, self.p2 = self._penalties(*self.norms())
+        V2 = np.hstack([solution.dual.labels for solution in start])
+        self.N2 = (self.J @ self.F - self.Y + V2 / self.p2[:, None]).astype(self.dtype)
+        if self.edges is not None:
+            V1 = np.hstack([solution.dual.edges for solution in start])
+            self.edges.N = (program.P @ self.F + V1 / self.p1[:, None]).astype(self.dtype)
 
-    return (
-        curvature(program.gamma, edge_norms, heaviest * length),
-        curvature(program.alpha, label_norms, length),
-    )
+    def _shrink(self) -> None:
+        """Compute f from N and p, and the pull of the rows."""
+        self._shrink_labels()
+        self.pull = self._label_pull()
+        if self.edges is not None:
+            self.edges.set_penalties(self.p1, self.gamma)
+            self.pull += self.edges.pull(2.0, -1.0)
 
+    def _shrink_labels(self) -> None:
+        norms = np.column_stack([row_norms(self.N2[:, group]) for group in self.groups])
+        self.f2 = shrink_factors(norms, self.alpha / self.p2[:, None])
 
-def _normal_equations(program: Program, energy: Floats | Sparse, p1: Floats, p2: Floats) -> LinearSolver:
-    """Factorise 2 beta Sigma + U'P' diag(p1) P U + U'J' diag(p2) J U."""
-    weighted = _scaled(program.PT, p1) @ program.P + _scaled(program.JT, p2) @ program.J
-    return positive_solver(energy + program.basis.compress(weighted), SOLVE_TOL)
+    def _label_pull(self) -> Floats:
+        c = self.Y.shape[1] // len(self.groups)
+        rows = np.repeat(2 * self.f2 - 1, c, axis=1).astype(self.dtype) * self.N2 + self.Y
+        pull: Floats = self.JT.astype(self.dtype) @ (self.p2[:, None].astype(self.dtype) * rows)
+        return pull
 
+    def _factorize(self) -> None:
+        """Factorise 2 beta Sigma + U'P' diag(p1) P U + U'J' diag(p2) J U, for each beta."""
+        graph, n = self.programs[0].graph, self.programs[0].graph.n_vertices
+        at_vertices = np.bincount(self.programs[0].rows, self.p2, n)
+        if self.edges is None:
+            weights: Sparse = sp.csr_array((n, n))
+        else:
+            squares = self.p1 * graph.edges.weights**2
+            weights = sp.csr_array(
+                (squares[graph.edges.entries], graph.weights.indices, graph.weights.indptr), shape=(n, n)
+            )
+        rows = self.basis.compress_laplacian(weights, at_vertices)
+        self.solvers: list[LinearSolver] = [positive_solver(energy + rows, SOLVE_TOL) for energy in self.energy]
 
-def _scaled(M: Sparse, columns: Floats) -> Sparse:
-    """M diag(columns), sharing M's pattern."""
-    scaled = M.copy()
-    scaled.data *= columns[M.indices]
-    return scaled
+    def step(self) -> None:
+        """One iteration: (M4), then (M2), (M3) and (M5), relaxed."""
+        right = self.basis.analyze(self.pull)
+        pairs = zip(self.solvers, self.groups, strict=True)
+        self.A = np.hstack([solve(right[:, group], self.A[:, group]) for solve, group in pairs])
+        self.F = self.basis.synthesize(self.A)
+        c = self.Y.shape[1] // len(self.groups)
+        self.N2 *= np.repeat(1 - RELAXATION * self.f2, c, axis=1).astype(self.dtype)
+        self.N2 += self.dtype(RELAXATION) * (self.F[self.programs[0].rows] - self.Y)
+        self._shrink_labels()
+        self.pull = self._label_pull()
+        if self.edges is not None:
+            self.pull += self.edges.step(self.F, self.gamma, RELAXATION)
+
+    def norms(self) -> tuple[Floats, Floats]:
+        """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k)."""
+        residual = self.F[self.programs[0].rows] - self.Y
+        labels = np.column_stack([row_norms(residual[:, group]) for group in self.groups]).astype(np.float64)
+        edges = np.zeros((0, len(self.groups))) if self.edges is None else self.edges.norms(self.F)
+        return edges, labels
+
+    def bounds(self) -> list[DualPoint]:
+        """A dual point of each program, without its part on the edges (only where beta = 0 is that needed)."""
+        V2 = self._label_multipliers()
+        if self.edges is None:
+            asked = np.zeros_like(self.pull)
+        else:
+            asked = self.edges.pull(-1.0, 1.0)
+        return [
+            program.bound(asked[:, group].astype(np.float64), V2[:, group])
+            if program.beta > 0
+            else program.dual_point(self._edge_multipliers(g), V2[:, group])
+            for g, (program, group) in enumerate(zip(self.programs, self.groups, strict=True))
+        ]
+
+    def duals(self, bounds: list[DualPoint]) -> list[DualPoint]:
+        """The same points with their parts on the edges."""
+        return [
+            DualPoint(bound.scale * self._edge_multipliers(g), bound.labels, bound.value, bound.scale)
+            if program.beta > 0
+            else bound
+            for g, (program, bound) in enumerate(zip(self.programs, bounds, strict=True))
+        ]
+
+    def _label_multipliers(self) -> Floats:
+        c = self.Y.shape[1] // len(self.groups)
+        return np.repeat(self.p2[:, None] * (1 - self.f2), c, axis=1) * self.N2
+
+    def _edge_multipliers(self, g: int) -> Floats:
+        if self.edges is None:
+            return np.zeros((0, self.groups[g].stop - self.groups[g].start))
+        return self.edges.multipliers(g)
+
+    def adapt(self, edge_norms: Floats, label_norms: Floats) -> None:
+        """Set penalties anew; Q = f N and the multipliers p (1 - f) N stay."""
+        q1, q2 = self._penalties(edge_norms, label_norms)
+        c = self.Y.shape[1] // len(self.groups)
+        ratio = self.f2 + (1 - self.f2) * (self.p2 / q2)[:, None]
+        self.N2 *= np.repeat(ratio, c, axis=1).astype(self.dtype)
+        if self.edges is not None:
+            self.edges.rescale(self.p1 / q1)
+        self.p1, self.p2 = q1, q2
+        self._shrink()
+        self._factorize()
+
+    def _penalties(self, edge_norms: Floats, label_norms: Floats) -> tuple[Floats, Floats]:
+        """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
+        length = float(max(row_norms(self.Y[:, group]).max() for group in self.groups)) or 1.0
+        heaviest = float(self.programs[0].graph.weights.data.max(initial=0.0))
+
+        def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:
+            typical = np.median(norms, axis=0) if norms.size else np.full(norms.shape[1], unit)
+            short = np.clip(typical, SHORTEST * unit, SHORT * unit)
+            return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
+
+        return curvature(self.gamma, edge_norms, heaviest * length), curvature(self.alpha, label_norms, length)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
+from siis.kernels import product, tall_product, tall_transposed
 from siis.linear import LinearSolver, positive_solver
 
 
@@ -46,17 +49,24 @@ class SmoothBasis:
     completeness: str
 
     @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Precision of the vectors."""
+        return self.vectors.dtype.type
+
+    @property
     def shape(self) -> tuple[int, int]:
         """(n, m)."""
         return self.vectors.shape[0], self.vectors.shape[1]
 
     def synthesize(self, A: Floats) -> Floats:
-        """F = U A, shape (n, c)."""
-        return self.vectors @ A
+        """F = U A, shape (n, c), in the precision of U."""
+        F: Floats = tall_product(self.vectors, A.astype(self.dtype, copy=False))
+        return F
 
     def analyze(self, F: Floats) -> Floats:
-        """U' F, shape (m, c)."""
-        return self.vectors.T @ F
+        """U' F, shape (m, c), in double precision."""
+        R: Floats = tall_transposed(self.vectors, F.astype(self.dtype, copy=False)).astype(np.float64, copy=False)
+        return R
 
     def energy(self, A: Floats) -> float:
         """tr(A' Sigma A)."""
@@ -73,8 +83,17 @@ class SmoothBasis:
 
     def compress(self, S: Sparse) -> Floats:
         """U' S U, shape (m, m), by a sparse product: no array larger than U."""
-        compressed: Floats = self.vectors.T @ (S @ self.vectors)
-        return compressed
+        compressed: Floats = tall_transposed(self.vectors, product(S.astype(self.dtype), self.vectors))
+        return compressed.astype(np.float64, copy=False)
+
+    def compress_laplacian(self, weights: Sparse, diagonal: Floats) -> Floats:
+        """U' (D - W + diag(diagonal)) U, D the row sums of W: shape (m, m)."""
+        U = self.vectors
+        degrees = np.asarray(weights.sum(axis=1)).ravel() + diagonal
+        images = degrees.astype(self.dtype)[:, None] * U
+        images -= product(weights.astype(self.dtype), U)
+        compressed: Floats = tall_transposed(U, images)
+        return compressed.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +110,11 @@ class IdentityBasis:
 
     laplacian_matrix: Sparse
     component: Ints
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Precision of the coefficients."""
+        return np.float64
 
     @property
     def n_null(self) -> int:
@@ -137,6 +161,11 @@ class IdentityBasis:
     def compress(self, S: Sparse) -> Sparse:
         """S itself."""
         return S
+
+    def compress_laplacian(self, weights: Sparse, diagonal: Floats) -> Sparse:
+        """D - W + diag(diagonal), D the row sums of W: shape (n, n)."""
+        degrees = np.asarray(weights.sum(axis=1)).ravel() + diagonal
+        return sp.csr_array(sp.diags_array(degrees) - weights)
 
 
 Basis = SmoothBasis | IdentityBasis

@@ -1,5 +1,7 @@
 """Graph -> SmoothBasis: complete, with checked residuals, by the method that suits the graph."""
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
@@ -7,14 +9,18 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from siis._types import BlockProduct, Floats, Sparse
 from siis.graph import Graph
+from siis.kernels import product
 from siis.linear import THIN, envelope_share, factorize
 from siis.spectral.basis import IdentityBasis, SmoothBasis
 from siis.spectral.factor import count_below
-from siis.spectral.subspace import Filter, RitzPairs, lowest_eigenpairs, rayleigh_ritz
+from siis.spectral.spectrum import look
+from siis.spectral.subspace import RitzPairs, lowest_eigenpairs, orthonormalize, rayleigh_ritz, sweep_once
 
-RESIDUAL = 1e-8  # times the upper bound of the spectrum
+RESIDUAL = 1e-6  # times the upper bound of the spectrum
+ROUNDINGS = 50  # of the precision: the least residual that can be asked for
 PROBES = 8  # fresh random vectors in the completeness check without a factorisation
 PROBE_SWEEPS = 4
+PROBE_AMPLIFICATION = 1e4  # of one sweep
 FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound, in shift-invert
 LANCZOS_RESTARTS = 50
@@ -44,6 +50,8 @@ def smooth_basis(
     random_state: int = 0,
     method: str = "auto",
     residual: float = RESIDUAL,
+    start: Floats | None = None,
+    dtype: type[np.floating[Any]] = np.float64,
 ) -> SmoothBasis:
     """Compute the smoothest eigenvectors of a graph's Laplacian, missing none.
 
@@ -62,7 +70,11 @@ def smooth_basis(
         "auto": dense where the block would be half of the matrix anyway, shift-invert where a factor stays thin,
         otherwise Chebyshev (no factorisation).
     residual : float
-        Largest residual of a vector, over the upper bound of the spectrum.
+        Largest residual of a vector, over the upper bound of the spectrum; at least 50 roundings of the precision.
+    start : ndarray of shape (n, k), optional
+        Vectors to begin with: of a smaller basis, or of a similar graph's.
+    dtype : {np.float64, np.float32}
+        Precision of the work and of the vectors.
 
     Returns
     -------
@@ -73,43 +85,57 @@ def smooth_basis(
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
     n = graph.n_vertices
+    if start is not None and (start.ndim != 2 or len(start) != n):
+        raise ValueError(f"start must have a row for each of {n} vertices; found shape {start.shape}")
     m = min(n_components, n)
     scale = _vertex_scale(graph, laplacian)
-    S = sp.csr_array(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale))
-    null = _null_vectors(graph, scale)
+    S = _compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), dtype)
+    null = _compact(_null_vectors(graph, scale), dtype)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
     block = min(n - null.shape[1], n_rest + max(8, n_rest // 5))
     high = _upper_bound(graph, laplacian)
+    tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
 
     if n_rest == 0:
         found, check, method = None, "components", "components"
     else:
         if method == "auto":
             method = _choose(S, block)
-        start = np.random.default_rng(random_state).standard_normal((n, block))
-        tol = residual * high
+        X = np.random.default_rng(random_state).standard_normal((n, block)).astype(dtype)
+        warm = start is not None and start.shape[1] > 0
+        if start is not None:
+            k = min(start.shape[1], block)
+            X[:, :k] = (start[:, :k] / scale[:, None]).astype(dtype)
         if method == "dense":
             found, check = _dense(S, null, n_rest), "dense"
         elif method == "shift-invert":
-            found, check = _shift_invert(S, null, start, n_rest, high, tol)
+            found, check = _shift_invert(S, null, X, n_rest, high, tol)
         else:
-            found, check = _chebyshev(S, null, start, n_rest, high, tol)
+            found, check = _chebyshev(S, null, X, n_rest, high, tol, warm)
 
     V = null[:, :n_null].toarray()
-    values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0)
+    values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0).astype(np.float64)
     if found is not None:
         if found.residuals[:n_rest].max() > tol:
             raise RuntimeError(
                 _incomplete(f"residuals reach {found.residuals[:n_rest].max():.1e}, {tol:.1e} was asked")
             )
-        V = np.hstack([V, _fix_signs(found.vectors[:, :n_rest])])
+        V = np.hstack([V, _fix_signs(found.vectors[:, :n_rest]).astype(dtype, copy=False)])
         # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
         values = np.concatenate([values, np.maximum(found.values[:n_rest], FLOOR * high)])
         residuals = np.concatenate([residuals, found.residuals[:n_rest]])
     mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
-    U = V * (scale * mean)[:, None]
-    return SmoothBasis(U, values, laplacian, n_null, residuals, method, check)
+    V *= (scale * mean).astype(dtype)[:, None]
+    return SmoothBasis(V, values, laplacian, n_null, residuals, method, check)
+
+
+def _compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
+    """The matrix in one precision, with short indices where they suffice: one compiled loop serves all."""
+    M = sp.csr_array(M, dtype=dtype)
+    if max(*M.shape, M.nnz) < np.iinfo(np.int32).max:
+        M.indices, M.indptr = M.indices.astype(np.int32, copy=False), M.indptr.astype(np.int32, copy=False)
+    return M
 
 
 def _vertex_scale(graph: Graph, laplacian: str) -> Floats:
@@ -147,31 +173,33 @@ def _choose(S: Sparse, block: int) -> str:
     return "shift-invert" if envelope_share(S) <= THIN else "chebyshev"
 
 
-def _lift_null(S: Sparse, null: Sparse, high: float) -> BlockProduct:
-    """S with its null space moved to the top of the spectrum, where the filter leaves it alone."""
+def _outside(null: Sparse, known: Floats) -> BlockProduct:
+    """Projection to the complement of the null vectors and of others."""
     transposed = sp.csr_array(null.T)
 
-    def multiply(X: Floats) -> Floats:
-        Y: Floats = S @ X
-        Y += null @ (high * (transposed @ X))
-        return Y
+    def project(X: Floats) -> Floats:
+        X = X - null @ (transposed @ X)
+        return X - known @ (known.T @ X)
 
-    return multiply
+    return project
+
+
+def _ritz(S: Sparse, null: Sparse, X: Floats) -> RitzPairs:
+    return rayleigh_ritz(lambda Z: product(S, Z), orthonormalize(X, _outside(null, X[:, :0])))
 
 
 def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
     k = null.shape[1]
-    values, vectors = sl.eigh(S.toarray(), subset_by_index=[0, min(k + n_wanted, S.shape[0]) - 1])
-    vectors = vectors[:, k:] - null @ (null.T @ vectors[:, k:])  # near 0 the two mix; Rayleigh-Ritz sorts them out
-    return rayleigh_ritz(_lift_null(S, null, float(max(values[-1], 1.0))), vectors, 0)
+    _, vectors = sl.eigh(S.toarray(), subset_by_index=[0, min(k + n_wanted, S.shape[0]) - 1])
+    return _ritz(S, null, vectors[:, k:])  # near 0 the two mix; Rayleigh-Ritz sorts them out
 
 
 def _chebyshev(
-    S: Sparse, null: Sparse, start: Floats, n_wanted: int, high: float, tol: float
+    S: Sparse, null: Sparse, X: Floats, n_wanted: int, high: float, tol: float, warm: bool
 ) -> tuple[RitzPairs, str]:
-    plain = Filter(_lift_null(S, null, high), 0.0, high)
-    pairs = lowest_eigenpairs(plain, start, n_wanted, tol)
-    _probe(plain, null, pairs, n_wanted, tol)
+    spectrum = look(S, null, high, X.shape[1])
+    pairs = lowest_eigenpairs(S, null, X, n_wanted, tol, spectrum, warm)
+    _probe(S, null, pairs, n_wanted, spectrum.high, tol)
     return pairs, "probe"
 
 
@@ -180,26 +208,27 @@ def _shift_invert(
 ) -> tuple[RitzPairs, str]:
     """Lanczos on (S + shift I)^-1, again and again outside what is known, until the inertia says that none is left.
 
+    The factor and the vectors are in double precision.
     Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck.
     """
-    multiply = _lift_null(S, null, high)
+    S, null, start = S.astype(np.float64), null.astype(np.float64), start.astype(np.float64)
     factor = factorize(S, SHIFT * high)
     known, missing = start[:, :0], start.shape[1]
     for round_ in range(ROUNDS):
         fresh = _lanczos(factor, null, known, start[:, round_ % start.shape[1]], missing)
-        pairs = rayleigh_ritz(multiply, np.hstack([known, fresh]), round_)
+        pairs = _ritz(S, null, np.hstack([known, fresh]))
         known = pairs.vectors[:, : start.shape[1]]
         if known.shape[1] < n_wanted:
             missing = n_wanted - known.shape[1]
             continue
         below = np.concatenate([[0.0], pairs.values[:n_wanted]])
-        gaps = np.flatnonzero(np.diff(below) > 100 * tol)
+        gaps = np.flatnonzero(np.diff(below) > 100 * max(float(pairs.residuals[:n_wanted].max()), FLOOR * high))
         count = None
         if gaps.size:  # count in the last clear gap: how many eigenvalues lie below it is known
             last = int(gaps[-1])
             count = count_below(S, (below[last] + below[last + 1]) / 2)
         if count is None:
-            _probe(Filter(multiply, 0.0, high), null, pairs, n_wanted, tol)
+            _probe(S, null, pairs, n_wanted, high, tol)
             return pairs, "probe"
         missing = count - null.shape[1] - last
         if missing == 0:
@@ -209,11 +238,7 @@ def _shift_invert(
 
 def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted: int) -> Floats:
     """Give eigenvectors for the largest eigenvalues of the inverse, outside ``null`` and ``known``."""
-
-    def outside(x: Floats) -> Floats:
-        x = x - null @ (null.T @ x)
-        return x - known @ (known.T @ x)
-
+    outside = _outside(null, known)
     n = v0.size
     inverse = LinearOperator((n, n), matvec=lambda x: outside(factor.solve(outside(x.ravel()))), dtype=np.float64)
     n_wanted = min(n_wanted, n - null.shape[1] - known.shape[1])
@@ -226,21 +251,17 @@ def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted:
     return outside(np.asarray(vectors, dtype=np.float64))
 
 
-def _probe(filter_: Filter, null: Sparse, pairs: RitzPairs, n_wanted: int, tol: float) -> None:
+def _probe(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, high: float, tol: float) -> None:
     """Look for an eigenvalue below the last found one in fresh random vectors outside the basis."""
-    known, last = pairs.vectors[:, :n_wanted], pairs.values[n_wanted - 1]
-    n_probes = min(PROBES, known.shape[0] - null.shape[1] - n_wanted)
+    known, last = pairs.vectors[:, :n_wanted], float(pairs.values[n_wanted - 1])
+    n_probes = min(PROBES, S.shape[0] - null.shape[1] - n_wanted)
     if n_probes < 1:
         return
-
-    def outside(X: Floats) -> Floats:
-        X = X - null @ (null.T @ X)
-        return X - known @ (known.T @ X)
-
-    probes = outside(np.random.default_rng(pairs.sweeps).standard_normal((known.shape[0], n_probes)))
-    for sweep in range(PROBE_SWEEPS):
-        probes = outside(filter_.sweep(probes, 0.99 * last, last))
-        found = rayleigh_ritz(filter_.multiply, probes, sweep)
+    outside = _outside(null, known)
+    probes = np.random.default_rng(n_wanted).standard_normal((S.shape[0], n_probes)).astype(S.dtype)
+    for _ in range(PROBE_SWEEPS):
+        probes = orthonormalize(sweep_once(S, outside(probes), 0.99 * last, last, high, PROBE_AMPLIFICATION), outside)
+        found = rayleigh_ritz(lambda Z: product(S, Z), probes)
         probes = found.vectors
     if found.values[0] < last - 100 * tol:
         raise RuntimeError(_incomplete(f"one at or below {found.values[0]:.6g}, the last found is {last:.6g}"))

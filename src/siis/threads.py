@@ -1,0 +1,113 @@
+"""Independent pieces of work on all processor cores, for code that releases the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Interrupted(BaseException):
+    """Ends a worker whose result nobody waits for."""
+
+
+class _Local(threading.local):
+    cancelled: threading.Event | None = None
+
+
+_local = _Local()
+_pool: ThreadPoolExecutor | None = None
+_lock = threading.Lock()
+
+
+def n_threads() -> int:
+    """Number of processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Do ``work`` for every item, in as many threads as there are cores; results in the order of the items.
+
+    Work that is itself done in a thread runs its own pieces one after the other. Where the caller is interrupted or a
+    piece fails, pieces that have not begun are dropped and running ones end at their next ``pause_point``.
+
+    Parameters
+    ----------
+    work : callable
+        Item -> result.
+    items : sequence
+
+    Returns
+    -------
+    list
+    """
+    if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
+        return [work(item) for item in items]
+    cancelled = threading.Event()
+
+    def piece(item: Item) -> Result:
+        _local.cancelled = cancelled
+        try:
+            pause_point()
+            return work(item)
+        finally:
+            _local.cancelled = None
+
+    futures: list[Future[Result]] = [_workers().submit(piece, item) for item in items]
+    try:
+        return [future.result() for future in futures]
+    except BaseException:
+        cancelled.set()
+        for future in futures:
+            future.cancel()
+        raise
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep linear algebra in the calling thread: pieces of work in threads are parallel already.
+
+    Threads of the linear algebra library spin for a while after each call, and take the cores from other work.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _libraries() -> Any:
+    return ThreadpoolController()
+
+
+def pause_point() -> None:
+    """End the present piece of work if nobody waits for it any more."""
+    if _local.cancelled is not None and _local.cancelled.is_set():
+        raise Interrupted
+
+
+def _workers() -> ThreadPoolExecutor:
+    global _pool  # noqa: PLW0603  (one pool for the process: threads are started once)
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(n_threads(), thread_name_prefix="siis")
+        return _pool
+
+
+def _forget() -> None:
+    """In a forked child the threads of the parent do not exist."""
+    global _pool, _lock  # noqa: PLW0603
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
