@@ -160,7 +160,7 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
         placed = Embedded(Graph(X), np.arange(n), None, float("nan"))
         pairs = gather(np.flatnonzero(labels.used), labels.Y, labels.weights)
         given = pairs.merged()
-        selection = search_graph(placed.graph.weights, given, seed, progress)
+        selection = search_graph(placed.graph.weights, given, wishes, seed, progress)
         scores, model, deviation, marks = None, None, 1.0, np.zeros(0, dtype=np.int64)
     else:
         if wishes.metric == "cosine":

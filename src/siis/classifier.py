@@ -9,12 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Features, Floats, Ints
 from siis.automatic import gather_evidence, judge, warn_about
-from siis.evidence import as_distributions, read
-from siis.labels import GivenLabels, coded
+from siis.labels import GivenLabels
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress
-from siis.selection import Wishes
+from siis.selection import Wishes, final_basis, final_program, final_readings
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import smooth_basis
@@ -32,10 +31,6 @@ from siis.trust import issue_table, query_table
 from siis.trust.issues import witnesses
 from siis.trust.queries import entropy, ranked_vertices
 
-TRUST_IN_EVIDENCE = 1.0  # alpha of the evidence rows, over the mean degree
-SMOOTHNESS = 3.0  # beta, over the mean degree
-EASY = 0.1  # of the value at A = 0: where the evidence is all but smooth, the objective is no scale for its error
-ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
 UNREACHED = "the distribution rests on the kernel model alone"
 JUDGED = (
     "_unreached",
@@ -73,12 +68,13 @@ class SIISClassifier(TransductiveClassifier):
     Parameters
     ----------
     alpha : float or "auto"
-        Trust in the rows of Y. "auto": the mean degree of the graph (plain method: 100).
+        Trust in the rows of Y. "auto": 0.3, 1 or 3 times the mean degree of the graph (plain method: 100).
     beta : float or "auto"
-        Weight of the energy: larger is smoother. "auto": three times the mean degree (plain method: 10).
+        Weight of the energy: larger is smoother. "auto": 3 or 30 times the mean degree, or with the
+        unnormalised Laplacian 30 or 300 (plain method: 10).
     n_components : int or "auto"
         m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
-        number of classes (plain method: 30).
+        number of classes, or 0.4 of that (plain method: 30).
     n_neighbors : int or "auto"
         K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
     bandwidth : float or "median"
@@ -91,8 +87,8 @@ class SIISClassifier(TransductiveClassifier):
         Which edges: one end names the other, or both do (others then keep 1 % of their weight). Plain
         method: "union".
     laplacian : {"auto", "unnormalized", "normalized"}
-        L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": "normalized" (plain
-        method: "unnormalized").
+        L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
+        "unnormalized").
     selection : {"auto"} or None
         Choose by cross-validation on the given labels, or use the plain method.
     schedule : {"certified", "paper"}
@@ -321,21 +317,13 @@ class SIISClassifier(TransductiveClassifier):
             return super()._classify(X, labels, progress)
         evidence = gather_evidence(X, labels, self._wishes(), seed_of(self.random_state), progress)
         graph, c = evidence.placed.graph, labels.classes.size
+        chosen, wishes = evidence.selection.chosen, self._wishes()
         with progress.stage("basis"):
-            m = _or_default(self.n_components, max(150, 3 * c))
-            m = min(max(m, graph.n_components), graph.n_vertices)
-            laplacian = _or_default(self.laplacian, "normalized")
-            basis = smooth_basis(graph, m, laplacian, seed_of(self.random_state), residual=ROUGH_BASIS)
-        degree = float(graph.degrees.mean()) or 1.0
-        alpha = _or_default(self.alpha, TRUST_IN_EVIDENCE * degree)
-        beta = _or_default(self.beta, SMOOTHNESS * degree)
-        rows = np.arange(graph.n_vertices)
-        Y = coded(evidence.distributions)
-        program = Program(graph, basis, rows, Y, np.full(rows.size, alpha), beta, floor=EASY)
+            basis = final_basis(graph, chosen, seed_of(self.random_state))
+        program = final_program(graph, basis, evidence.distributions, chosen, wishes)
         with progress.stage("solve"):
             solution = self._solve(program, progress)
-        F = as_distributions(basis.synthesize(solution.coefficients), c)
-        readings = read(F, evidence.selection.chosen.reading)
+        readings = final_readings(program, solution.coefficients, c, chosen.reading)
         judged = judge(evidence, labels, readings)
         self._given_codes, self._suggested = judged.codes, judged.suggested
         self._evidence = evidence
@@ -366,7 +354,8 @@ class SIISClassifier(TransductiveClassifier):
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
 
     def _wishes(self) -> Wishes:
-        return Wishes(self.n_neighbors, self.graph, self.metric, self.bandwidth)
+        names = "n_neighbors", "graph", "metric", "bandwidth", "n_components", "alpha", "beta", "laplacian"
+        return Wishes(**{name: getattr(self, name) for name in names})
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         given, progress = task.given, task.progress

@@ -6,17 +6,19 @@ that the same input gives the same bytes anywhere.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import njit
 
 from siis._types import Floats, Sparse
 from siis.threads import in_threads, pause_point
 
-compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
+compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 WIDEST, NARROWEST = 64, 16  # columns of a block that are multiplied together
 PIECES = 4  # of a pass over rows or edges
-WORTH_THREADS = 200_000  # multiplications, below which one thread is faster
+WORTH_THREADS = 5_000_000  # multiplications, below which one thread is faster
 
 
 @compiled
@@ -65,9 +67,7 @@ def product(S: Sparse, X: Floats) -> Floats:
     X = np.ascontiguousarray(X)
     out = np.empty((S.shape[0], X.shape[1]), X.dtype)
     pieces = _row_pieces(S.shape[0]) if S.nnz * X.shape[1] > WORTH_THREADS else [slice(0, S.shape[0])]
-    in_threads(
-        lambda rows: _product_rows(S.indptr, S.indices, S.data, X, out, rows.start, rows.stop), pieces
-    )
+    in_threads(lambda rows: _product_rows(S.indptr, S.indices, S.data, X, out, rows.start, rows.stop), pieces)
     return out
 
 
@@ -90,7 +90,7 @@ def tall_transposed(U: Floats, F: Floats) -> Floats:
 
 def _row_pieces(n: int) -> list[slice]:
     ends = np.linspace(0, n, PIECES + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
 def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
@@ -197,3 +197,39 @@ def edge_norms(first, tails, weight, F, out, heads_from, heads_to):  # type: ign
                     difference = F[i, k] - F[j, k]
                     square += difference * difference
                 out[e, g] = weight[e] * np.sqrt(square)
+
+
+@compiled
+def keep_nearest(scores, first, indices, values):  # type: ignore[no-untyped-def]
+    """Keep the smallest scores of each row, ascending, with the columns in which they stand."""
+    n_rows, n = scores.shape
+    k = indices.shape[1]
+    for i in range(n_rows):
+        r = first + i
+        found = 0
+        for j in range(n):
+            score = scores[i, j]
+            if found == k and score >= values[r, k - 1]:
+                continue
+            place = found if found < k else k - 1
+            while place > 0 and values[r, place - 1] > score:
+                values[r, place] = values[r, place - 1]
+                indices[r, place] = indices[r, place - 1]
+                place -= 1
+            values[r, place] = score
+            indices[r, place] = j
+            found = min(found + 1, k)
+
+
+@compiled
+def pair_distances(queries, points, indices, out, first, last):  # type: ignore[no-untyped-def]
+    """Euclidean distances of queries to some points each, from coordinate differences, in double precision."""
+    d = points.shape[1]
+    for i in range(first, last):
+        for k in range(indices.shape[1]):
+            j = indices[i, k]
+            square = 0.0
+            for a in range(d):
+                difference = np.float64(points[j, a]) - np.float64(queries[i, a])
+                square += difference * difference
+            out[i, k] = np.sqrt(square)

@@ -138,6 +138,11 @@ class Program:
         return sp.csr_array(self.J.T)
 
     @cached_property
+    def labels_every_vertex(self) -> bool:
+        """Whether J is the identity."""
+        return np.array_equal(self.rows, np.arange(self.graph.n_vertices))
+
+    @cached_property
     def value_at_zero(self) -> float:
         """The value of (M1) at A = 0: the scale of the problem."""
         return float(self.alpha @ row_norms(self.Y))
@@ -198,12 +203,12 @@ class Program:
         return DualPoint(s * V1, s * V2, value, s)
 
     def bound(self, pull: Floats, V2: Floats) -> DualPoint:
-        """Value multipliers whose part on the edges, of rows within their balls, is known by its pull alone; beta > 0.
+        """Value multipliers whose part on the edges, of rows within their balls, is known by its pull alone.
 
         Parameters
         ----------
         pull : ndarray of shape (n, c)
-            P' V1.
+            P' V1; beta must be positive.
         V2 : ndarray of shape (l, c)
 
         Returns
@@ -218,7 +223,10 @@ class Program:
         excess = np.stack([np.bincount(component, v, n_groups) for v in V2.T], axis=1)
         weight = np.bincount(component, self.alpha, n_groups)
         V2 = V2 - self.alpha[:, None] * (excess / weight[:, None])[component]
-        quadratic = self.basis.energy_conjugate(self.basis.analyze(pull + self.JT @ V2)) / self.beta
+        quadratic = (
+            self.basis.energy_conjugate(self.basis.analyze(pull + (V2 if self.labels_every_vertex else self.JT @ V2)))
+            / self.beta
+        )
         s, value = self._scaled(V2, quadratic, _room(V2, self.alpha))
         return DualPoint(np.zeros((0, V2.shape[1])), s * V2, value, s)
 

@@ -29,6 +29,7 @@ _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
 
 
+@cache
 def n_threads() -> int:
     """Number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -105,7 +106,7 @@ def _workers() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """In a forked child the threads of the parent do not exist."""
-    global _pool, _lock  # noqa: PLW0603
+    global _pool, _lock
     _pool, _lock = None, threading.Lock()
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_blobs
 from siis import SIISClassifier
 from siis.graph import distinct_rows, embed
 from siis.labels import Supervision, gather, one_hot
-from siis.selection import Candidate, Wishes, deal_folds
+from siis.selection import Candidate, Wishes, deal_folds, final_program
 from siis.selection.candidate import compare
 
 search_module = sys.modules["siis.selection.search"]
@@ -55,8 +55,8 @@ def test_a_useless_feature_of_large_scale_is_scaled_down():
     assert model.chosen_.space == "unit variance"
     assert np.mean(model.transduction_ == truth) > 0.95
     table = model.selection_
-    assert set(table["stage"]) == {"space", "graph", "reading"}
-    assert sum(table["chosen"]) == 3
+    assert set(table["stage"]) == {"space", "graph", "reading", "program"}
+    assert sum(table["chosen"]) == 4
     best = {row["stage"]: row for row in table.rows() if row["chosen"]}
     assert best["space"]["space"] == "unit variance"
     assert best["reading"]["n_held_out"] == 60
@@ -77,7 +77,7 @@ def test_a_label_does_not_vouch_for_itself(monkeypatch):
     flipped.Y[i] = np.roll(given.Y[i], 1)
 
     def readings(labels):
-        graph_of = lambda train: search_module.fold_graph(place, chosen, train, Wishes())  # noqa: E731
+        graph_of = search_module.fold_graphs(place, chosen, Wishes())
         return search_module._finish(chosen, labels, folds, (1e-4,), graph_of)[2]
 
     monkeypatch.setattr(search_module, "READINGS", ("standardized",))
@@ -122,7 +122,7 @@ def test_a_ready_made_graph_is_smoothed_by_choice():
     placed = embed(X, 10, kind="mutual")
     graph = placed.graph.weights[placed.vertex][:, placed.vertex]
     model = SIISClassifier(metric="precomputed").fit(graph, y)
-    assert set(model.selection_["stage"]) == {"smoothing", "reading"}
+    assert set(model.selection_["stage"]) == {"smoothing", "reading", "program"}
     assert np.mean(model.transduction_ == truth) > 0.85
     np.testing.assert_array_equal(model.predict(graph), model.transduction_)
 
@@ -144,3 +144,37 @@ def test_progress_names_the_stages(capfd):
     SIISClassifier(verbose=1).fit(X, y)
     err = capfd.readouterr().err
     assert all(word in err for word in ("spaces:", "graphs and smoothings:", "reading:", "evidence:", "solve:"))
+
+
+def test_the_program_is_chosen_and_what_the_user_sets_is_kept():
+    X, y, _ = noisy_digits(500)
+    model = SIISClassifier().fit(X, y)
+    tried = [row for row in model.selection_.rows() if row["stage"] == "program"]
+    assert {row["laplacian"] for row in tried} == {"normalized", "unnormalized"}
+    assert {row["n_components"] for row in tried} == {150, 60}
+    assert len({row["beta"] for row in tried}) == 3
+    winner = next(row for row in tried if row["chosen"])
+    chosen = model.chosen_
+    assert (chosen.n_components, chosen.beta, chosen.alpha) == tuple(
+        winner[k] for k in ("n_components", "beta", "alpha")
+    )
+    assert model.basis_.shape[1] == chosen.n_components
+    assert model.basis_.laplacian == chosen.laplacian
+    fixed = SIISClassifier(alpha=7.0, beta=2.0, n_components=40, laplacian="unnormalized").fit(X, y)
+    assert fixed.basis_.shape[1] == 40
+    assert fixed.basis_.laplacian == "unnormalized"
+    assert (fixed.chosen_.alpha, fixed.chosen_.beta) == (None, None)
+    program = final_program(fixed.graph_, fixed.basis_, fixed._evidence.distributions, fixed.chosen_, fixed._wishes())
+    assert set(program.alpha) == {7.0}
+    assert program.beta == 2.0
+    assert program.value(fixed.solution_.coefficients) == pytest.approx(fixed.objective_)
+    assert "program" not in set(fixed.selection_["stage"]), "nothing was left to choose"
+
+
+def test_names_of_classes_do_not_matter():
+    X, y, _ = noisy_digits(400)
+    other = np.where(y >= 0, 9 - y, -1)
+    one, two = SIISClassifier().fit(X, y), SIISClassifier().fit(X, other)
+    assert one.chosen_ == two.chosen_
+    np.testing.assert_array_equal(one.transduction_, 9 - two.transduction_)
+    np.testing.assert_allclose(one.label_quality_, two.label_quality_, atol=1e-6)

@@ -3,7 +3,7 @@
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.embed import Embedded, embed
 from siis.graph.graph import Graph, join
-from siis.graph.neighbors import Neighbors, neighbors_between, neighbors_within, prepare
+from siis.graph.neighbors import Neighbors, candidates, neighbors_between, neighbors_within, prepare
 from siis.graph.weights import gaussian_weights, median_bandwidth
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Embedded",
     "Graph",
     "Neighbors",
+    "candidates",
     "distinct_rows",
     "embed",
     "fingerprints",

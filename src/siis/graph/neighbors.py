@@ -8,12 +8,13 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
-from siis._types import Bools, Features, Floats, Ints
+from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.kernels import PIECES, keep_nearest, pair_distances
+from siis.threads import in_threads, one_blas_thread, pause_point
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
 SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
-DIFFERENCE_BLOCK = 2**22  # numbers in one block of coordinate differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,30 +106,93 @@ def neighbors_within(points: Features, n_neighbors: int) -> Neighbors:
 
 def _ranked(queries: Features, points: Features, n_wanted: int) -> Neighbors:
     """The nearest points and a few more, by exact distance, then by index."""
-    if sp.issparse(points):
-        left, right = queries, points
-    else:  # the fast search expands ||a - b||^2, which loses digits far from the origin
-        center = points.mean(axis=0, dtype=np.float64)
-        left, right = queries - center, points - center
     n_fetched = min(n_wanted + SPARE, points.shape[0])
-    with config_context(working_memory=SEARCH_MEMORY_MIB), np.errstate(over="ignore", invalid="ignore"):
-        search = NearestNeighbors(n_neighbors=n_fetched).fit(right)
-        indices = search.kneighbors(left, return_distance=False).astype(np.int64)
+    if sp.issparse(points):
+        indices = _sparse_search(queries, points, n_fetched)
         distances = _distances(queries, points, indices)
-        lost = _precision_lost(left, right, distances)
-    if not np.isfinite(distances).all():
-        raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
-    if lost.any():
-        if sp.issparse(points):
+        _check_finite(distances)
+        lost = _precision_lost(queries, points, distances)
+        if lost.any():
             raise ValueError(
                 f"{np.count_nonzero(lost)} examples lie so far from the origin that their neighbours drown in "
                 "rounding; centre and scale X (as a dense array), or use metric='cosine'"
             )
-        tree = NearestNeighbors(n_neighbors=n_fetched, algorithm="kd_tree").fit(right)  # takes differences first
-        indices[lost] = tree.kneighbors(left[lost], return_distance=False)
-        distances[lost] = _distances(queries[lost], points, indices[lost])
+    else:
+        indices, distances = _dense_search(queries, points, n_wanted, n_fetched)
     order = np.lexsort((indices, _ties(distances)))
     return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1))
+
+
+def _sparse_search(queries: Sparse, points: Sparse, n_fetched: int) -> Ints:
+    with config_context(working_memory=SEARCH_MEMORY_MIB), np.errstate(over="ignore", invalid="ignore"):
+        search = NearestNeighbors(n_neighbors=n_fetched).fit(points)
+        return np.asarray(search.kneighbors(queries, return_distance=False), dtype=np.int64)
+
+
+def _dense_search(queries: Floats, points: Floats, n_wanted: int, n_fetched: int) -> tuple[Ints, Floats]:
+    """Candidates in single precision, their distances in double; where candidates may be missing, a tree.
+
+    ||a - b||^2 is expanded to ||a||^2 - 2 a'b + ||b||^2, whose rounding is bounded. A point that is not among the
+    candidates is farther, by that bound, than the last of them; so all neighbours are among them where the last one
+    wanted lies nearer than that.
+    """
+    center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    right = points - center
+    left = right if queries is points else queries - center
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = float(max(np.abs(left).max(), np.abs(right).max())) or 1.0
+        _check_finite(np.square([largest]) * points.shape[1])
+        b = (right / largest).astype(np.float32)
+        a = b if left is right else (left / largest).astype(np.float32)
+        indices, scores = candidates(a, b, n_fetched)
+        distances = _distances(queries, points, indices)
+    _check_finite(distances)
+    if n_fetched == points.shape[0]:
+        return indices, distances
+    own, others = (np.einsum("ij,ij->i", Z, Z, dtype=np.float64) for Z in (a, b))
+    error = np.finfo(np.float32).eps * (8 + np.sqrt(points.shape[1])) * (own + others.max())
+    beyond = np.maximum(scores[:, -1].astype(np.float64) + own - error, 0)
+    lost = np.partition(distances, n_wanted - 1, axis=1)[:, n_wanted - 1] > largest * np.sqrt(beyond)
+    if lost.any():  # a tree takes differences first
+        tree = NearestNeighbors(n_neighbors=n_fetched, algorithm="kd_tree").fit(right)
+        indices[lost] = tree.kneighbors(left[lost], return_distance=False)
+        distances[lost] = _distances(queries[lost], points, indices[lost])
+    return indices, distances
+
+
+def candidates(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Floats]:
+    """Find the points of smallest ||b||^2 - 2 a'b for each query a, by blocks of matrix products.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (n_queries, d), single precision
+    points : ndarray of shape (n, d), single precision
+    n_wanted : int
+
+    Returns
+    -------
+    indices : ndarray of shape (n_queries, n_wanted)
+    scores : ndarray of shape (n_queries, n_wanted), ascending
+    """
+    squares = np.einsum("ij,ij->i", points, points)
+    indices = np.empty((len(queries), n_wanted), dtype=np.int64)
+    scores = np.empty((len(queries), n_wanted), dtype=np.float32)
+    rows = max(16, SEARCH_MEMORY_MIB * 2**20 // (4 * 4 * len(points)))
+
+    def block(first: int) -> None:
+        pause_point()
+        products = (-2 * queries[first : first + rows]) @ points.T
+        products += squares
+        keep_nearest(products, first, indices, scores)
+
+    with one_blas_thread():
+        in_threads(block, list(range(0, len(queries), rows)))
+    return indices, scores
+
+
+def _check_finite(distances: Floats) -> None:
+    if not np.isfinite(distances).all():
+        raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
 
 
 def _ties(distances: Floats) -> Floats:
@@ -156,9 +220,9 @@ def _distances(queries: Features, points: Features, indices: Ints) -> Floats:
                 difference = (queries - points[indices[:, k]]).astype(np.float64)
                 distances[:, k] = np.sqrt(difference.multiply(difference).sum(axis=1))
             return distances
-        step = max(1, DIFFERENCE_BLOCK // (indices.shape[1] * points.shape[1]))
-        for a in range(0, indices.shape[0], step):
-            block = points[indices[a : a + step]].astype(np.float64)
-            block -= queries[a : a + step, None, :]
-            distances[a : a + step] = np.sqrt(np.einsum("ikd,ikd->ik", block, block))
+        queries, points = np.ascontiguousarray(queries), np.ascontiguousarray(points)
+        ends = np.linspace(0, len(queries), PIECES + 1).astype(int)
+        in_threads(
+            lambda q: pair_distances(queries, points, indices, distances, ends[q], ends[q + 1]), list(range(PIECES))
+        )
     return distances

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,12 @@ class Candidate:
     pull : float
         Trust in the scores at every vertex.
     reading : {"standardized", "plain"}
+    n_components : int
+        Size of the final program's basis.
+    beta, alpha : float or None
+        Weights of the final program, over the mean degree of the graph (beta with the unnormalised Laplacian: as it
+        is); None where the user has set them.
+    laplacian : {"normalized", "unnormalized"}
     """
 
     space: str
@@ -38,11 +45,20 @@ class Candidate:
     fidelity: float
     pull: float
     reading: str
+    n_components: int = 150
+    beta: float | None = 3.0
+    alpha: float | None = 1.0
+    laplacian: str = "normalized"
 
     @property
     def complexity(self) -> tuple[float, ...]:
         """Simpler and smoother candidates come first."""
         return (self.score_weight, self.pull, self.fidelity, self.n_neighbors)
+
+    @property
+    def program_complexity(self) -> tuple[float, ...]:
+        """Of candidates that differ in the final program alone: smaller bases, then smoother programs come first."""
+        return (self.n_components, -(self.beta or 0.0), self.alpha or 0.0, float(self.laplacian != "normalized"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +89,12 @@ class Comparison:
         return min(level, key=lambda k: (complexity[k], -self.accuracy[k], k))
 
 
-def compare(hits: Floats, weights: Floats) -> Comparison:
+def compare(met: Floats, weights: Floats) -> Comparison:
     """Compare candidates on held-out labels.
 
     Parameters
     ----------
-    hits : ndarray of shape (k, l)
+    met : ndarray of shape (k, l)
         The share of each label's mass that lies on the predicted class.
     weights : ndarray of shape (l,)
 
@@ -87,12 +103,12 @@ def compare(hits: Floats, weights: Floats) -> Comparison:
     Comparison
     """
     share = weights / weights.sum()
-    accuracy = hits @ share
+    accuracy = met @ share
     behind = accuracy.max() - accuracy
-    difference = hits[np.argmax(accuracy)] - hits
+    difference = met[np.argmax(accuracy)] - met
     return Comparison(
         accuracy,
-        _standard_error(hits - accuracy[:, None], share),
+        _standard_error(met - accuracy[:, None], share),
         behind,
         np.hypot(_standard_error(difference - behind[:, None], share), np.sqrt(CHANCE) * share.max()),
     )
@@ -100,6 +116,57 @@ def compare(hits: Floats, weights: Floats) -> Comparison:
 
 def _standard_error(deviations: Floats, share: Floats) -> Floats:
     return np.asarray(np.sqrt(deviations**2 @ share**2))
+
+
+def hits(readings: Floats, Y: Floats) -> Floats:
+    """The mass of each label, shape (l, c), on the class that is read, shape (l,)."""
+    return np.asarray(Y[np.arange(len(Y)), np.argmax(readings, axis=1)])
+
+
+def judge(
+    stage: str,
+    candidates: list[Candidate],
+    met: Floats,
+    weights: Floats,
+    order: list[tuple[float, ...]],
+    margin: float = TELL_APART,
+) -> tuple[list[dict[str, Any]], int]:
+    """Rank the candidates of a stage of the search.
+
+    Parameters
+    ----------
+    stage : str
+    candidates : list of k Candidate
+    met : ndarray of shape (k, l)
+        Hits on held-out labels.
+    weights : ndarray of shape (l,)
+    order : list of k tuples
+        Complexity; the least of those that cannot be told from the best wins.
+    margin : float
+        Standard errors within which they cannot.
+
+    Returns
+    -------
+    rows : list of k dict
+        For the table of what was tried, best first.
+    best : int
+    """
+    judged = compare(met, weights)
+    best = judged.winner(order, margin)
+    rows: list[dict[str, Any]] = [
+        {
+            "stage": stage,
+            **asdict(candidates[k]),
+            "accuracy": float(judged.accuracy[k]),
+            "error": float(judged.error[k]),
+            "behind": float(judged.behind[k]),
+            "behind_error": float(judged.behind_error[k]),
+            "n_held_out": met.shape[1],
+            "chosen": bool(k == best),
+        }
+        for k in np.argsort(-judged.accuracy, kind="stable")
+    ]
+    return rows, best
 
 
 def held_out(folds: Ints) -> Ints:

@@ -1,8 +1,11 @@
 """Folds that keep every class in every training set."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.labels import Supervision
 
 N_FOLDS = 5
 
@@ -11,7 +14,8 @@ def deal_folds(Y: Floats, seed: int) -> Ints:
     """Deal labels to folds, class by class.
 
     The labels of a class go round the folds, so that two of them are never held out together while there are folds
-    left: with two labels of a class, one always stays. The only label of a class is never held out.
+    left: with two labels of a class, one always stays. The only label of a class is never held out. Classes come in
+    the order of their first labels, so that their names do not matter.
 
     Parameters
     ----------
@@ -27,9 +31,17 @@ def deal_folds(Y: Floats, seed: int) -> Ints:
     codes = np.argmax(Y, axis=1)
     folds = np.full(codes.size, -1)
     turn = 0
-    for k in np.unique(codes):
+    for k in codes[np.sort(np.unique(codes, return_index=True)[1])]:
         members = rng.permutation(np.flatnonzero(codes == k))
         if members.size > 1:
             folds[members] = (turn + np.arange(members.size)) % N_FOLDS
             turn += members.size
     return folds
+
+
+def splits(given: Supervision, folds: Ints) -> Iterator[tuple[Supervision, Ints]]:
+    """Hold out one fold after the other: the labels that stay, and the indices of those that do not."""
+    for fold in range(N_FOLDS):
+        held = np.flatnonzero(folds == fold)
+        if held.size:
+            yield given.picked(folds != fold), held

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from siis._types import Features, Floats, Sparse
-from siis.evidence import Space, choose_kernel, kernel_scores
+from siis.evidence import Space, choose_kernel, kernel_scores, smooth_labels
 from siis.evidence.kernel import Kernel
-from siis.graph import Neighbors, gaussian_weights, join, median_bandwidth
+from siis.graph import Neighbors, candidates, gaussian_weights, join, median_bandwidth
 from siis.labels import Supervision
 from siis.selection.candidate import Candidate
+
+GraphOf: TypeAlias = Callable[[Supervision], tuple[Sparse, Floats | None]]
 
 GRAPHS = ((5, "mutual"), (10, "mutual"), (20, "mutual"), (50, "mutual"), (10, "union"), (20, "union"))
 UNION_ONLY = (5, 10, 20, 50)
@@ -30,12 +33,19 @@ class Wishes:
     graph : {"auto", "union", "mutual"}
     metric : {"auto", "euclidean", "cosine"}
     bandwidth : float or "median"
+    n_components : int or "auto"
+    alpha, beta : float or "auto"
+    laplacian : {"auto", "normalized", "unnormalized"}
     """
 
     n_neighbors: int | str = "auto"
     graph: str = "auto"
     metric: str = "auto"
     bandwidth: float | str = "median"
+    n_components: int | str = "auto"
+    alpha: float | str = "auto"
+    beta: float | str = "auto"
+    laplacian: str = "auto"
 
     @property
     def family(self) -> str:
@@ -117,9 +127,13 @@ def nearest(points: Floats, n_neighbors: int) -> Neighbors:
     centered = points - points.mean(axis=0)
     largest = float(np.abs(centered).max()) or 1.0  # any units of X fit into single precision
     compact = np.ascontiguousarray(centered / largest, dtype=np.float32)
-    algorithm = "brute" if len(points) >= WORTH_THREADS else "auto"
-    distances, indices = NearestNeighbors(n_neighbors=n_neighbors, algorithm=algorithm).fit(compact).kneighbors()
-    return Neighbors(indices.astype(np.int64), largest * distances.astype(np.float64))
+    indices, scores = candidates(compact, compact, min(n_neighbors + 1, len(points)))
+    own = np.einsum("ij,ij->i", compact, compact)[:, None]
+    others = indices != np.arange(len(points))[:, None]
+    others[others.all(axis=1), -1] = False  # crowded out by equal points: drop the farthest
+    shape = (len(points), indices.shape[1] - 1)
+    squares = np.maximum((scores + own)[others], 0).reshape(shape).astype(np.float64)
+    return Neighbors(indices[others].reshape(shape), largest * np.sqrt(squares))
 
 
 def settle(space: Space, X: Features, given: Supervision) -> Place:
@@ -128,8 +142,41 @@ def settle(space: Space, X: Features, given: Supervision) -> Place:
     return Place(space, points, unit_distance(points), choose_kernel(points, given))
 
 
-def fold_graph(place: Place, chosen: Candidate, train: Supervision, wishes: Wishes) -> tuple[Sparse, Floats]:
-    """Build a candidate's graph from some of the labels; its weights, and the scores."""
-    scores, _ = kernel_scores(place.points, train, place.kernel)
-    points = place.joined(scores, chosen.score_weight)
-    return graph_weights(points, chosen.n_neighbors, chosen.graph, wishes.bandwidth), scores
+def fold_graphs(place: Place, chosen: Candidate, wishes: Wishes) -> GraphOf:
+    """Prepare to build a candidate's graph from some of the labels: its weights, and the scores.
+
+    Without scores among the coordinates all labels have one graph.
+    """
+    shared = None
+    if chosen.score_weight == 0:
+        shared = graph_weights(place.points, chosen.n_neighbors, chosen.graph, wishes.bandwidth)
+
+    def build(train: Supervision) -> tuple[Sparse, Floats]:
+        scores, _ = kernel_scores(place.points, train, place.kernel)
+        if shared is not None:
+            return shared, scores
+        points = place.joined(scores, chosen.score_weight)
+        return graph_weights(points, chosen.n_neighbors, chosen.graph, wishes.bandwidth), scores
+
+    return build
+
+
+def smoothed(
+    W: Sparse, given: Supervision, fidelity: float, pull: float, scores: Floats | None, tol: float = 1e-3
+) -> Floats:
+    """Evidence: the labels' frequencies plus the smoothed labels, with a pull towards the scores' own excess.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+    given : Supervision
+    fidelity, pull : float
+    scores : ndarray of shape (n, c), or None
+    tol : float
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+    """
+    excess = None if scores is None else scores - given.prior
+    return given.prior + smooth_labels(W, given, fidelity, pull, excess, tol)

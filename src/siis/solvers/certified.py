@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -138,16 +139,18 @@ def _solve(
 class _State:
     """Coefficients and rows of all programs of a batch, side by side in columns.
 
-    N1 (E x k c) with factors f1 (E x k) and N2 (l x k c) with f2 (l x k) hold Q, B and the multipliers; p1, p2 are the
-    penalties of the rows, and ``pull`` is what the rows ask of F: P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y).
+    N1 (E x k c) with factors f1 (E x k) and N2 (l x k c) with f2 (l x k) hold Q, B and the multipliers; p1, p2 are
+    the penalties of the rows, and ``pull`` is what they ask of F: P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y).
     """
 
     def __init__(self, programs: Sequence[Program], start: Sequence[Solution] | None = None) -> None:
         one = programs[0]
-        self.programs, self.basis, self.gamma, self.J, self.JT = programs, one.basis, one.gamma, one.J, one.JT
+        self.programs, self.basis, self.gamma = programs, one.basis, one.gamma
         c, k = one.Y.shape[1], len(programs)
+        self.rows: Any = slice(None) if one.labels_every_vertex else one.rows
         self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
         self.dtype = self.basis.dtype
+        self.JT = None if one.labels_every_vertex else one.JT.astype(self.dtype)
         self.Y = np.hstack([program.Y for program in programs]).astype(self.dtype)
         self.alpha = np.column_stack([program.alpha for program in programs])
         self.edges = EdgeRows(one.graph, k, c, self.dtype) if one.gamma > 0 and one.graph.n_edges else None
@@ -176,7 +179,7 @@ class _State:
         self.F = self.basis.synthesize(self.A)
         self.p1, self.p2 = self._penalties(*self.norms())
         V2 = np.hstack([solution.dual.labels for solution in start])
-        self.N2 = (self.J @ self.F - self.Y + V2 / self.p2[:, None]).astype(self.dtype)
+        self.N2 = (self.F[self.rows] - self.Y + V2 / self.p2[:, None]).astype(self.dtype)
         if self.edges is not None:
             V1 = np.hstack([solution.dual.edges for solution in start])
             self.edges.N = (program.P @ self.F + V1 / self.p1[:, None]).astype(self.dtype)
@@ -190,19 +193,25 @@ class _State:
             self.pull += self.edges.pull(2.0, -1.0)
 
     def _shrink_labels(self) -> None:
-        norms = np.column_stack([row_norms(self.N2[:, group]) for group in self.groups])
+        grouped = self.N2.reshape(len(self.N2), len(self.groups), -1)
+        norms = np.sqrt(np.einsum("lgk,lgk->lg", grouped, grouped))
         self.f2 = shrink_factors(norms, self.alpha / self.p2[:, None])
 
     def _label_pull(self) -> Floats:
-        c = self.Y.shape[1] // len(self.groups)
-        rows = np.repeat(2 * self.f2 - 1, c, axis=1).astype(self.dtype) * self.N2 + self.Y
-        pull: Floats = self.JT.astype(self.dtype) @ (self.p2[:, None].astype(self.dtype) * rows)
-        return pull
+        pull = self._times(2 * self.f2 - 1, self.N2)
+        pull += self.Y
+        pull *= self.p2[:, None].astype(self.dtype)
+        return pull if self.JT is None else self.JT @ pull
+
+    def _times(self, factors: Floats, rows: Floats) -> Floats:
+        """Multiply the rows of each group, shape (l, k c), with their factors, shape (l, k)."""
+        grouped = rows.reshape(*factors.shape, -1) * factors.astype(self.dtype)[:, :, None]
+        return np.asarray(grouped.reshape(rows.shape))
 
     def _factorize(self) -> None:
         """Factorise 2 beta Sigma + U'P' diag(p1) P U + U'J' diag(p2) J U, for each beta."""
         graph, n = self.programs[0].graph, self.programs[0].graph.n_vertices
-        at_vertices = np.bincount(self.programs[0].rows, self.p2, n)
+        at_vertices = np.bincount(self.programs[0].rows, self.p2, n).astype(np.float64)
         if self.edges is None:
             weights: Sparse = sp.csr_array((n, n))
         else:
@@ -219,9 +228,8 @@ class _State:
         pairs = zip(self.solvers, self.groups, strict=True)
         self.A = np.hstack([solve(right[:, group], self.A[:, group]) for solve, group in pairs])
         self.F = self.basis.synthesize(self.A)
-        c = self.Y.shape[1] // len(self.groups)
-        self.N2 *= np.repeat(1 - RELAXATION * self.f2, c, axis=1).astype(self.dtype)
-        self.N2 += self.dtype(RELAXATION) * (self.F[self.programs[0].rows] - self.Y)
+        self.N2 = self._times(1 - RELAXATION * self.f2, self.N2)
+        self.N2 += self.dtype(RELAXATION) * (self.F[self.rows] - self.Y)
         self._shrink_labels()
         self.pull = self._label_pull()
         if self.edges is not None:
@@ -229,7 +237,7 @@ class _State:
 
     def norms(self) -> tuple[Floats, Floats]:
         """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k)."""
-        residual = self.F[self.programs[0].rows] - self.Y
+        residual = self.F[self.rows] - self.Y
         labels = np.column_stack([row_norms(residual[:, group]) for group in self.groups]).astype(np.float64)
         edges = np.zeros((0, len(self.groups))) if self.edges is None else self.edges.norms(self.F)
         return edges, labels
@@ -237,10 +245,7 @@ class _State:
     def bounds(self) -> list[DualPoint]:
         """A dual point of each program, without its part on the edges (only where beta = 0 is that needed)."""
         V2 = self._label_multipliers()
-        if self.edges is None:
-            asked = np.zeros_like(self.pull)
-        else:
-            asked = self.edges.pull(-1.0, 1.0)
+        asked = np.zeros_like(self.pull) if self.edges is None else self.edges.pull(-1.0, 1.0)
         return [
             program.bound(asked[:, group].astype(np.float64), V2[:, group])
             if program.beta > 0
@@ -258,8 +263,7 @@ class _State:
         ]
 
     def _label_multipliers(self) -> Floats:
-        c = self.Y.shape[1] // len(self.groups)
-        return np.repeat(self.p2[:, None] * (1 - self.f2), c, axis=1) * self.N2
+        return self._times(self.p2[:, None] * (1 - self.f2), self.N2).astype(np.float64)
 
     def _edge_multipliers(self, g: int) -> Floats:
         if self.edges is None:
@@ -269,9 +273,7 @@ class _State:
     def adapt(self, edge_norms: Floats, label_norms: Floats) -> None:
         """Set penalties anew; Q = f N and the multipliers p (1 - f) N stay."""
         q1, q2 = self._penalties(edge_norms, label_norms)
-        c = self.Y.shape[1] // len(self.groups)
-        ratio = self.f2 + (1 - self.f2) * (self.p2 / q2)[:, None]
-        self.N2 *= np.repeat(ratio, c, axis=1).astype(self.dtype)
+        self.N2 = self._times(self.f2 + (1 - self.f2) * (self.p2 / q2)[:, None], self.N2)
         if self.edges is not None:
             self.edges.rescale(self.p1 / q1)
         self.p1, self.p2 = q1, q2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from siis.graph import Graph
 from siis.kernels import PIECES, edge_norms, edge_pull, edge_step
 from siis.threads import in_threads
 
-WORTH_PIECES = 50_000  # numbers in N, below which one piece is faster
+WORTH_PIECES = 500_000  # numbers in N, below which one piece is faster
 
 
 class EdgeRows:
@@ -39,7 +40,7 @@ class EdgeRows:
         shares = np.linspace(0, graph.n_edges, n_pieces + 1)
         heads = np.searchsorted(edges.first, shares, side="left")
         heads[0], heads[-1] = 0, self.n
-        self.pieces = [(int(a), int(b)) for a, b in zip(heads[:-1], heads[1:], strict=True) if a < b]
+        self.pieces = [(int(a), int(b)) for a, b in pairwise(heads) if a < b]
 
     def set_penalties(self, p: Floats, gamma: float) -> None:
         """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
@@ -89,10 +90,10 @@ class EdgeRows:
             self.N[:, g * c : (g + 1) * c] *= factor.astype(self.dtype)[:, None]
 
     def multipliers(self, g: int) -> Floats:
-        """p (1 - f) N of one group, shape (E, c)."""
+        """P (1 - f) N of one group, shape (E, c)."""
         c = self.N.shape[1] // self.f.shape[1]
         factor = self.p * (1 - self.f[:, g])
-        return (factor[:, None] * self.N[:, g * c : (g + 1) * c]).astype(np.float64)
+        return np.asarray(factor[:, None] * self.N[:, g * c : (g + 1) * c], dtype=np.float64)
 
     def _gathered(self, work: Callable[[Floats, int, int], None]) -> Floats:
         """Sum what the pieces add to the vertices; edges of heads a, a + 1, ... have no end before a."""

@@ -46,7 +46,8 @@ def solve_paper(
     gram = basis.compress(program.PT @ P + program.JT @ J)  # U'P'PU + U'J'JU
     energy = 2 * program.beta * basis.energy_matrix()
     m, c = basis.shape[1], Y.shape[1]
-    A, L1, L2, mu = np.zeros((m, c)), np.ones((P.shape[0], c)), np.ones(Y.shape), MU
+    A: Floats = np.zeros((m, c))
+    L1, L2, mu = np.ones((P.shape[0], c)), np.ones(Y.shape), MU
     PF, JF = np.zeros(L1.shape), np.zeros(Y.shape)
     recorder, best = Recorder(), NO_BOUND
     for iteration in range(1, max_iter + 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +57,14 @@ class SmoothBasis:
     def shape(self) -> tuple[int, int]:
         """(n, m)."""
         return self.vectors.shape[0], self.vectors.shape[1]
+
+    def first(self, m: int) -> SmoothBasis:
+        """The m smoothest of the vectors (at least the null space, at most all)."""
+        k = min(max(m, self.n_null), self.values.size)
+        if k == self.values.size:
+            return self
+        vectors = np.ascontiguousarray(self.vectors[:, :k])
+        return replace(self, vectors=vectors, values=self.values[:k], residuals=self.residuals[:k])
 
     def synthesize(self, A: Floats) -> Floats:
         """F = U A, shape (n, c), in the precision of U."""

@@ -1,0 +1,107 @@
+"""Spaces compared by a probe; then a race of graphs and smoothings, fold after fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from siis._types import Floats, Ints, Sparse
+from siis.evidence import READINGS, kernel_scores, read, smooth_labels
+from siis.graph import Neighbors
+from siis.labels import Supervision
+from siis.progress import Progress
+from siis.selection.candidate import Candidate, compare, held_out, hits, judge
+from siis.selection.folds import splits
+from siis.selection.place import WORTH_THREADS, Place, Wishes, graph_weights, nearest
+from siis.threads import in_threads
+
+SCORE_WEIGHTS = (0.0, 1.0, 3.0)
+FIDELITIES = (1.0, 0.1, 0.01)  # from rough to smooth: each starts from the one before
+PULLS = (1e-4, 0.1)
+PROBES = ((10, "mutual"), (20, "union"))  # graphs by which spaces are compared
+ROUGH = 3e-2  # tolerance of smoothing in the search
+RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
+
+
+def smoothing_path(W: Sparse, train: Supervision, fidelities: tuple[float, ...]) -> Iterator[Floats]:
+    """Smooth from rough to fine, each from the one before."""
+    F = None
+    for fidelity in fidelities:
+        F = smooth_labels(W, train, fidelity, PULLS[0], tol=ROUGH, start=F)
+        yield F
+
+
+def probe(place: Place, given: Supervision, folds: Ints, wishes: Wishes) -> Floats:
+    """Hits of a space: the mean of its kernel model's and of some graphs'."""
+    n = len(place.points)
+    graphs = wishes.graphs(n) if wishes.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
+    near = nearest(place.joined(None, 0.0), max(K for K, _ in graphs))
+    built = [graph_weights(near, K, kind, wishes.bandwidth) for K, kind in graphs]
+    found = np.zeros(given.rows.size)
+    for train, held in splits(given, folds):
+        soft = [kernel_scores(place.points, train, place.kernel)[0]]
+        for W in built:
+            soft.extend(smoothing_path(W, train, FIDELITIES[:2]))
+        met = [hits(read(F, READINGS[0])[given.rows[held]], given.Y[held]) for F in soft]
+        found[held] = np.mean(met, axis=0)
+    return found[held_out(folds)]
+
+
+def race(
+    place: Place, graphs: list[tuple[int, str]], given: Supervision, folds: Ints, wishes: Wishes, progress: Progress
+) -> tuple[list[dict[str, Any]], Candidate]:
+    """Try all score weights, graphs and fidelities, fold after fold; drop those that fall far behind."""
+    name = place.space.name
+    combined = list(product(SCORE_WEIGHTS, graphs))
+    candidates = [
+        Candidate(name, weight, K, kind, fidelity, PULLS[0], READINGS[0])
+        for weight, (K, kind) in combined
+        for fidelity in FIDELITIES
+    ]
+    met = np.zeros((len(candidates), given.rows.size))
+    alive, seen = np.ones(len(candidates), dtype=bool), np.zeros(given.rows.size, dtype=bool)
+    most = max(K for K, _ in graphs)
+    bandwidth = wishes.bandwidth
+    for fold, (train, held) in enumerate(splits(given, folds)):
+        scores, _ = kernel_scores(place.points, train, place.kernel)
+        for weight in SCORE_WEIGHTS:
+            mine = [g for g, (w, _) in enumerate(combined) if w == weight and alive[_block(g)].any()]
+            if not mine:
+                continue
+            near = nearest(place.joined(scores, weight), most)
+
+            def attempt(g: int, near: Neighbors = near, train: Supervision = train, held: Ints = held) -> Floats:
+                K, kind = combined[g][1]
+                W = graph_weights(near, K, kind, bandwidth)
+                rows = given.rows[held]
+                last = int(np.flatnonzero(alive[_block(g)])[-1]) + 1
+                found = [
+                    hits(read(F, READINGS[0])[rows], given.Y[held])
+                    for F in smoothing_path(W, train, FIDELITIES[:last])
+                ]
+                return np.array(found + [np.zeros(held.size)] * (len(FIDELITIES) - last))
+
+            worth = len(place.points) >= WORTH_THREADS
+            for g, found in zip(mine, in_threads(attempt, mine) if worth else map(attempt, mine), strict=True):
+                met[_block(g), held] = found
+        seen[held] = True
+        so_far = compare(met[np.ix_(alive, seen)], given.weights[seen])
+        alive[alive] = so_far.level(RACE_MARGIN)
+        progress.say(2, f"fold {fold + 1}: {np.count_nonzero(alive)} of {len(candidates)} candidates left")
+    left = np.flatnonzero(alive)
+    out = held_out(folds)
+    rows, best = judge(
+        "graph",
+        [candidates[k] for k in left],
+        met[np.ix_(left, out)],
+        given.weights[out],
+        [candidates[k].complexity for k in left],
+    )
+    return rows, candidates[left[best]]
+
+
+def _block(g: int) -> slice:
+    return slice(g * len(FIDELITIES), (g + 1) * len(FIDELITIES))
