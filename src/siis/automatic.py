@@ -17,14 +17,15 @@ from siis.graph import (
     Graph,
     distinct_rows,
     fingerprints,
-    gaussian_weights,
     median_bandwidth,
     neighbors_between,
     neighbors_within,
+    placed,
     prepare,
+    ready_made,
 )
 from siis.labels import GivenLabels, Supervision, gather
-from siis.progress import Progress
+from siis.progress import Progress, Report
 from siis.selection import (
     MOST_VERTICES,
     Selection,
@@ -157,10 +158,10 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
     """
     n = X.shape[0]
     if wishes.metric == "precomputed":
-        placed = Embedded(Graph(X), np.arange(n), None, float("nan"))
+        place = ready_made(X)
         pairs = gather(np.flatnonzero(labels.used), labels.Y, labels.weights)
         given = pairs.merged()
-        selection = search_graph(placed.graph.weights, given, wishes, seed, progress)
+        selection = search_graph(place.graph.weights, given, wishes, seed, progress)
         scores, model, deviation, marks = None, None, 1.0, np.zeros(0, dtype=np.int64)
     else:
         if wishes.metric == "cosine":
@@ -174,29 +175,34 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
         selection = search(distinct.X, given, wishes, seed, progress)
         assert selection.space is not None
         assert selection.kernel is not None
-        with progress.stage("graph"):
+        with progress.stage("graph") as report:
             Z = selection.space(distinct.X)
             scores, model = kernel_scores(Z, given, selection.kernel)
             deviation, marks = total_deviation(scores), fingerprints(distinct.X)
             points = join_scores(Z, scores, selection.chosen.score_weight * selection.unit, deviation)
-            placed = _placed(points, vertex, selection, wishes)
+            place = _placed(points, vertex, selection, wishes, seed, report)
+            if place.order is not None:  # vertices have new numbers
+                number = np.argsort(place.order)
+                pairs, scores, marks = pairs.moved(number), scores[place.order], marks[place.order]
+                given = pairs.merged()
     chosen = selection.chosen
     with progress.stage("evidence"):
-        F = smoothed(placed.graph.weights, given, chosen.fidelity, chosen.pull, scores, 1e-4)
+        F = smoothed(place.graph.weights, given, chosen.fidelity, chosen.pull, scores, 1e-4)
         rows, readings = selection.rows, selection.readings
-        if placed.graph.n_vertices > MOST_VERTICES and rows.size:
-            rows, readings = cross_readings(placed.graph.weights, given, chosen, scores, seed)
+        if place.graph.n_vertices > MOST_VERTICES and rows.size:
+            rows, readings = cross_readings(place.graph.weights, given, chosen, scores, seed)
     soft = softmax(read(F, chosen.reading))
-    return Evidence(placed, pairs, given, selection, soft, rows, readings, model, deviation, marks, sp.issparse(X))
+    return Evidence(place, pairs, given, selection, soft, rows, readings, model, deviation, marks, sp.issparse(X))
 
 
-def _placed(points: Floats, vertex: Ints, selection: Selection, wishes: Wishes) -> Embedded:
+def _placed(
+    points: Floats, vertex: Ints, selection: Selection, wishes: Wishes, seed: int, report: Report
+) -> Embedded:
     if len(points) == 1:
         return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
-    near = neighbors_within(points, selection.chosen.n_neighbors)
+    near = neighbors_within(points, selection.chosen.n_neighbors, wishes.neighbors, seed, report)
     width = median_bandwidth(near) if wishes.bandwidth == "median" else float(wishes.bandwidth)
-    graph = Graph.from_neighbors(near, gaussian_weights(near, width), selection.chosen.graph)
-    return Embedded(graph, vertex, points, width)
+    return placed(near, width, selection.chosen.graph, vertex, points)
 
 
 def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from siis.automatic import gather_evidence, judge, warn_about
 from siis.labels import GivenLabels
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
-from siis.progress import Progress
+from siis.progress import Progress, Report
 from siis.selection import Wishes, final_basis, final_program, final_readings
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
@@ -89,6 +90,10 @@ class SIISClassifier(TransductiveClassifier):
     laplacian : {"auto", "unnormalized", "normalized"}
         L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
         "unnormalized").
+    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object
+        How neighbours are found. "auto": exactly, up to 60,000 distinct examples and for sparse X; beyond, by
+        approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
+        ``fit`` and ``kneighbors``; a copy of it is fitted.
     selection : {"auto"} or None
         Choose by cross-validation on the given labels, or use the plain method.
     schedule : {"certified", "paper"}
@@ -125,6 +130,10 @@ class SIISClassifier(TransductiveClassifier):
         On the distinct examples.
     vertex_ : ndarray of shape (n,)
         The vertex of each example; -1 for labelled examples with weight 0, which are not in the graph.
+    neighbor_search_ : str
+        How neighbours were found: "exact", "faiss", "pynndescent", the name of the object's class, or "ready-made".
+    neighbor_recall_ : float
+        The share of nearest neighbours that was found, measured on a sample; NaN for a ready-made graph.
     basis_ : SmoothBasis
         On the vertices that a label reaches.
     solution_ : Solution
@@ -199,6 +208,7 @@ class SIISClassifier(TransductiveClassifier):
         metric: str = "auto",
         graph: str = "auto",
         laplacian: str = "auto",
+        neighbors: Any = "auto",
         selection: str | None = "auto",
         schedule: str = "certified",
         tol: float = 1e-4,
@@ -214,6 +224,7 @@ class SIISClassifier(TransductiveClassifier):
         self.metric = metric
         self.graph = graph
         self.laplacian = laplacian
+        self.neighbors = neighbors
         self.selection = selection
         self.schedule = schedule
         self.tol = tol
@@ -318,11 +329,11 @@ class SIISClassifier(TransductiveClassifier):
         evidence = gather_evidence(X, labels, self._wishes(), seed_of(self.random_state), progress)
         graph, c = evidence.placed.graph, labels.classes.size
         chosen, wishes = evidence.selection.chosen, self._wishes()
-        with progress.stage("basis"):
-            basis = final_basis(graph, chosen, seed_of(self.random_state))
+        with progress.stage("basis") as report:
+            basis = final_basis(graph, chosen, seed_of(self.random_state), _precision(X), report)
         program = final_program(graph, basis, evidence.distributions, chosen, wishes)
-        with progress.stage("solve"):
-            solution = self._solve(program, progress)
+        with progress.stage("solve") as report:
+            solution = self._solve(program, progress, report)
         readings = final_readings(program, solution.coefficients, c, chosen.reading)
         judged = judge(evidence, labels, readings)
         self._given_codes, self._suggested = judged.codes, judged.suggested
@@ -354,25 +365,30 @@ class SIISClassifier(TransductiveClassifier):
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
 
     def _wishes(self) -> Wishes:
-        names = "n_neighbors", "graph", "metric", "bandwidth", "n_components", "alpha", "beta", "laplacian"
-        return Wishes(**{name: getattr(self, name) for name in names})
+        return Wishes(**{field.name: getattr(self, field.name) for field in fields(Wishes)})
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         given, progress = task.given, task.progress
-        with progress.stage("basis"):
+        with progress.stage("basis") as report:
             n_components = enough_components(task.graph, _or_default(self.n_components, 30))
             laplacian = _or_default(self.laplacian, "unnormalized")
-            basis = smooth_basis(task.graph, n_components, laplacian, seed_of(self.random_state))
+            seed, dtype = seed_of(self.random_state), _precision(task.points)
+            basis = smooth_basis(task.graph, n_components, laplacian, seed, dtype=dtype, report=report)
         alpha, beta = _or_default(self.alpha, 100.0), _or_default(self.beta, 10.0)
         program = Program(task.graph, basis, given.rows, given.coded, alpha * given.weights, beta)
-        with progress.stage("solve"):
-            solution = self._solve(program, progress)
+        with progress.stage("solve") as report:
+            solution = self._solve(program, progress, report)
         return basis.synthesize(solution.coefficients), {"basis_": basis, **shown(solution)}
 
-    def _solve(self, program: Program, progress: Progress) -> Solution:
+    def _solve(self, program: Program, progress: Progress, report: Report) -> Solution:
         if self.schedule == "paper":
             return narrated(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
-        return certified_or_warned(program, self.tol, self.max_iter, progress)
+        return certified_or_warned(program, self.tol, self.max_iter, progress, report)
+
+
+def _precision(X: Any) -> type[np.floating[Any]]:
+    """Single precision where the features are."""
+    return np.float32 if X is not None and X.dtype == np.float32 else np.float64
 
 
 def _or_default(value: Any, default: Any) -> Any:

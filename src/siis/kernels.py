@@ -22,11 +22,11 @@ WORTH_THREADS = 5_000_000  # multiplications, below which one thread is faster
 
 
 @compiled
-def _three_terms(indptr, indices, data, now, before, a, b, d):  # type: ignore[no-untyped-def]
-    """Overwrite ``before`` by a S now + b now + d before."""
-    n, width = now.shape
+def _three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # type: ignore[no-untyped-def]
+    """Overwrite rows first..last of ``before`` by those of a S now + b now + d before."""
+    width = now.shape[1]
     row = np.empty(width, now.dtype)
-    for i in range(n):
+    for i in range(first, last):
         for k in range(width):
             row[k] = b * now[i, k] + d * before[i, k]
         for e in range(indptr[i], indptr[i + 1]):
@@ -74,7 +74,7 @@ def product(S: Sparse, X: Floats) -> Floats:
 def tall_product(U: Floats, A: Floats) -> Floats:
     """U A for a tall U, shape (n, m), and a narrow A, shape (m, c), by pieces of rows."""
     if U.size * A.shape[1] < WORTH_THREADS:
-        return U @ A
+        return np.asarray(U @ A)
     out = np.empty((U.shape[0], A.shape[1]), np.result_type(U, A))
     in_threads(lambda rows: np.matmul(U[rows], A, out=out[rows]), _row_pieces(U.shape[0]))
     return out
@@ -83,7 +83,7 @@ def tall_product(U: Floats, A: Floats) -> Floats:
 def tall_transposed(U: Floats, F: Floats) -> Floats:
     """U' F for a tall U, shape (n, m), and F, shape (n, c), by pieces of rows."""
     if U.size * F.shape[1] < WORTH_THREADS:
-        return U.T @ F
+        return np.asarray(U.T @ F)
     total: Floats = sum(in_threads(lambda rows: U[rows].T @ F[rows], _row_pieces(U.shape[0])))  # type: ignore[assignment]
     return total
 
@@ -97,8 +97,8 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
 
     p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high], by
-    the three-term recurrence scaled against overflow. Columns are independent; some are done together, so that the
-    recurrence stays in the processor's cache.
+    the three-term recurrence scaled against overflow. Columns are independent, and wide blocks are cut into some that
+    are done together, so that the recurrence stays in the processor's cache; narrow ones are cut by rows.
 
     Parameters
     ----------
@@ -116,19 +116,30 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     n_columns, kind = X.shape[1], X.dtype.type
     width = int(np.clip(-(-n_columns // PIECES), NARROWEST, WIDEST))
     filtered = np.empty_like(X)
+    by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_THREADS
+    if by_rows:
+        width = n_columns
+    pieces = _row_pieces(len(X)) if by_rows else [slice(0, len(X))]
 
     def columns(first: int) -> None:
         sigma = e / (low - c)
         ratio = 2 / sigma
         before = np.array(X[:, first : first + width], order="C")
         now = np.zeros_like(before)
-        step = S.indptr, S.indices, S.data
-        _three_terms(*step, before, now, kind(sigma / e), kind(-c * sigma / e), kind(0))
+
+        def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
+            factors = kind(a), kind(b), kind(d)
+            in_threads(
+                lambda rows: _three_terms(S.indptr, S.indices, S.data, now, before, *factors, rows.start, rows.stop),
+                pieces,
+            )
+
+        step(before, now, sigma / e, -c * sigma / e, 0.0)
         for _ in range(degree - 1):
             pause_point()
             following = 1 / (ratio - sigma)
             a = 2 * following / e
-            _three_terms(*step, now, before, kind(a), kind(-a * c), kind(-sigma * following))
+            step(now, before, a, -a * c, -sigma * following)
             before, now, sigma = now, before, following
         filtered[:, first : first + width] = now
 

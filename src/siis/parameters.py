@@ -48,6 +48,10 @@ SEED = Rule(lambda value: value is None or (_is_number(value, Integral) and valu
     lambda value: isinstance(value, np.random.RandomState | np.random.Generator), "a NumPy random generator"
 )
 
+SEARCH = Rule(
+    lambda value: not isinstance(value, str | type) and hasattr(value, "fit") and hasattr(value, "kneighbors"),
+    "an object with fit and kneighbors",
+)
 AUTO = one_of("auto")
 NOTHING = Rule(lambda value: value is None, "None")
 

@@ -2,8 +2,17 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
+
+Report: TypeAlias = Callable[[float], None]
+
+EVERY = 2.0  # seconds between two reports of a stage
+
+
+def unheard(share: float) -> None:
+    """Report to nobody."""
 
 
 class Progress:
@@ -12,17 +21,27 @@ class Progress:
     Parameters
     ----------
     verbose : int
-        0: silent; 1: one line for each stage; 2: also the solver's measurements.
+        0: silent; 1: one line for each stage, and how much of a long one is done and about how long it will yet take;
+        2: also the solver's measurements.
     """
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Report a stage when it ends, with its time."""
-        started = time.perf_counter()
-        yield
+    def stage(self, name: str) -> Iterator[Report]:
+        """Report a stage when it ends, with its time; yields a function that takes the share that is done."""
+        started = said = time.perf_counter()
+
+        def report(share: float) -> None:
+            nonlocal said
+            now = time.perf_counter()
+            if now - said >= EVERY and 0 < share < 1:
+                said = now
+                left = (now - started) * (1 / share - 1)
+                self.say(1, f"{name}: {share:.0%}, about {left:.0f} s left")
+
+        yield report
         self.say(1, f"{name}: {time.perf_counter() - started:.2f} s")
 
     def say(self, level: int, text: str) -> None:

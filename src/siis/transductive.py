@@ -18,9 +18,9 @@ from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.graph import Embedded, Graph, embed, neighbors_between, prepare
 from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
-from siis.parameters import COUNT, LEVEL, POSITIVE, Rule, check_parameters, one_of
+from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
-from siis.progress import Progress
+from siis.progress import Progress, Report, unheard
 from siis.solvers import Solution, solve_certified
 
 
@@ -76,12 +76,14 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         "bandwidth": POSITIVE | one_of("median"),
         "metric": one_of("euclidean", "cosine", "precomputed"),
         "graph": one_of("union", "mutual"),
+        "neighbors": one_of("auto", "exact", "faiss", "pynndescent") | SEARCH,
         "verbose": LEVEL,
     }
     n_neighbors: int | str
     bandwidth: float | str
     metric: str
     graph: str
+    neighbors: Any = "auto"
     verbose: int
     _unreached = "the distribution is that of the given labels"
 
@@ -135,6 +137,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.classes_ = labels.classes
         self.graph_, self.vertex_ = placed.graph, placed.vertex
         self.bandwidth_ = placed.bandwidth
+        self.neighbor_search_, self.neighbor_recall_ = placed.search, placed.recall
         self._points, self._answers, self._reached = placed.points, answer.distributions, answer.reached
         self._prior, self._n_neighbors = answer.prior, answer.n_neighbors
         for name, value in answer.attributes.items():
@@ -149,8 +152,9 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
         """Place the examples on a graph, and solve where a label is connected."""
         n_neighbors, metric, kind = self._graph_setting()
-        with progress.stage("graph"):
-            placed = embed(X, n_neighbors, self.bandwidth, metric, kind, labels.absent)
+        with progress.stage("graph") as report:
+            seed = seed_of(getattr(self, "random_state", None))
+            placed = embed(X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report)
         given = gather(placed.vertex[labels.used], labels.Y, labels.weights)
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
@@ -295,7 +299,9 @@ def enough_components(graph: Graph, n_components: int) -> int:
     return max(n_components, graph.n_components)
 
 
-def certified_or_warned(program: Program, tol: float, max_iter: int, progress: Progress) -> Solution:
+def certified_or_warned(
+    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = unheard
+) -> Solution:
     """Solve to a duality gap of ``tol``, and warn where it was not reached.
 
     Parameters
@@ -304,12 +310,14 @@ def certified_or_warned(program: Program, tol: float, max_iter: int, progress: P
     tol : float
     max_iter : int
     progress : Progress
+    report : callable
+        Takes the share of the work that is done.
 
     Returns
     -------
     Solution
     """
-    solution = narrated(solve_certified(program, tol, max_iter), progress)
+    solution = narrated(solve_certified(program, tol, max_iter, report=report), progress)
     if solution.status != "certified":
         warnings.warn(
             f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "

@@ -8,6 +8,7 @@ from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_with
 from siis.linear import envelope_share
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import smooth as smooth_module
+from siis.spectral import subspace as subspace_module
 from siis.spectral.factor import count_below
 
 
@@ -121,19 +122,70 @@ def test_inertia_counts(rng):
         assert count_below(graph.laplacian, middle) == k
 
 
-def test_a_missing_vector_is_noticed(rng, monkeypatch):
-    """Hide one eigenvector from the block method: the probe must find it."""
-    graph = knn(rng.standard_normal((400, 20)), 10)
-    honest = smooth_module.lowest_eigenpairs
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_missing_vector_is_found_by_fresh_ones(rng, monkeypatch, looks):
+    """Hide one eigenvector from the start: filters cannot bring it back, fresh vectors must."""
+    graph = knn(rng.standard_normal((900, 20)), 10)
+    values, vectors = np.linalg.eigh(graph.laplacian.toarray())
+    hidden = vectors[:, 5:6]
+    honest, look, looked = subspace_module.orthonormalize, subspace_module._missing, []
 
-    def forgetful(S, null, X, n_wanted, *rest):
-        pairs = honest(S, null, X, n_wanted + 1, *rest)
-        keep = np.delete(np.arange(pairs.values.size), 3)
-        return type(pairs)(pairs.values[keep], pairs.vectors[:, keep], pairs.residuals[keep])
+    def forgetful(X, outside):
+        return honest(X, outside) if looked else honest(X - hidden @ (hidden.T @ X), outside)
 
-    monkeypatch.setattr(smooth_module, "lowest_eigenpairs", forgetful)
-    with pytest.raises(RuntimeError, match="misses eigenvalues"):
-        smooth_basis(graph, 20, method="chebyshev")
+    def look_again(*args):
+        looked.append(True)
+        return look(*args) if looks else None
+
+    monkeypatch.setattr(subspace_module, "orthonormalize", forgetful)
+    monkeypatch.setattr(subspace_module, "_missing", look_again)
+    found = smooth_basis(graph, 12, method="chebyshev").values
+    expected = values if looks else np.delete(values, 5)
+    np.testing.assert_allclose(found, expected[:12], atol=1e-6)
+
+
+def test_more_copies_than_a_block_has_columns(rng):
+    one = knn(rng.standard_normal((40, 3))).weights
+    check(Graph(sp.csr_array(sp.block_diag([one] * 40))), 75, "unnormalized", "chebyshev")
+
+
+@BOTH
+def test_single_precision(rng, laplacian):
+    graph = knn(rng.standard_normal((1500, 15)), 10)
+    basis = smooth_basis(graph, 20, laplacian, method="chebyshev", dtype=np.float32)
+    assert basis.vectors.dtype == np.float32
+    np.testing.assert_allclose(basis.values, dense_values(graph, laplacian, 20), atol=2e-5 * graph.degrees.max())
+
+
+def test_warm_start_from_a_smaller_basis_and_from_a_similar_graph(rng, monkeypatch):
+    X = rng.standard_normal((2000, 20))
+    graph = knn(X, 10)
+    small, counts = smooth_basis(graph, 20, method="chebyshev"), []
+    honest = subspace_module.chebyshev_filter
+    monkeypatch.setattr(
+        subspace_module,
+        "chebyshev_filter",
+        lambda S, Z, *rest: counts.append(Z.shape[1] * rest[0]) or honest(S, Z, *rest),
+    )
+
+    def columns(*args, **options):
+        counts.clear()
+        return smooth_basis(*args, method="chebyshev", **options), sum(counts)
+
+    cold, n_cold = columns(graph, 40)
+    warm, n_warm = columns(graph, 40, start=small.vectors)
+    again, n_again = columns(graph, 20, start=small.vectors)
+    assert n_again < n_warm < n_cold
+    np.testing.assert_allclose(warm.values, cold.values, atol=1e-8)
+    np.testing.assert_allclose(again.values, small.values, atol=1e-8)
+    moved = knn(X + 1e-3 * rng.standard_normal(X.shape), 10)
+    np.testing.assert_allclose(
+        smooth_basis(moved, 20, method="chebyshev", start=small.vectors).values,
+        dense_values(moved, "unnormalized", 20),
+        atol=1e-6,
+    )
+    with pytest.raises(ValueError, match="a row for each of 2000 vertices"):
+        smooth_basis(graph, 20, start=small.vectors[1:])
 
 
 def test_what_lanczos_forgets_is_found_again(rng, monkeypatch):

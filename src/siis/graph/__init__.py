@@ -1,7 +1,7 @@
 """Examples -> neighbours -> Graph."""
 
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
-from siis.graph.embed import Embedded, embed
+from siis.graph.embed import Embedded, embed, placed, ready_made
 from siis.graph.graph import Graph, join
 from siis.graph.neighbors import Neighbors, candidates, neighbors_between, neighbors_within, prepare
 from siis.graph.weights import gaussian_weights, median_bandwidth
@@ -20,5 +20,7 @@ __all__ = [
     "median_bandwidth",
     "neighbors_between",
     "neighbors_within",
+    "placed",
     "prepare",
+    "ready_made",
 ]

@@ -1,5 +1,6 @@
 """Equal examples are one vertex: find the distinct rows of X, in an order that X's order does not touch."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
@@ -7,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Features, Ints
+from siis._types import Bools, Features, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +43,39 @@ def distinct_rows(X: Features) -> DistinctRows:
     -------
     DistinctRows
     """
-    keys = _sparse_keys(X) if sp.issparse(X) else _dense_keys(X)
+    order, starts = _sparse_order(X) if sp.issparse(X) else _dense_order(X)
+    vertex = np.empty(X.shape[0], dtype=np.int64)
+    vertex[order] = np.cumsum(starts) - 1
+    return DistinctRows(X[order[starts]], vertex)
+
+
+def _sparse_order(X: Features) -> tuple[Ints, Bools]:
+    """Rows sorted by content, and whether each differs from the one before."""
+    keys = _sparse_keys(X)
     order = sorted(range(len(keys)), key=keys.__getitem__)
     starts = [True] + [keys[a] != keys[b] for a, b in pairwise(order)]
-    vertex = np.empty(len(keys), dtype=np.int64)
-    vertex[order] = np.cumsum(starts) - 1
-    return DistinctRows(X[np.asarray(order)[starts]], vertex)
+    return np.asarray(order), np.asarray(starts)
+
+
+def _dense_order(X: Floats) -> tuple[Ints, Bools]:
+    """The same, column after column; only rows that are equal so far are looked at again."""
+    n = X.shape[0]
+    order, starts = np.arange(n), np.zeros(n, dtype=bool)
+    starts[0] = True
+    for column in X.T:
+        open_ = ~starts
+        open_[:-1] |= ~starts[1:]  # in a run of two rows or more
+        places = np.flatnonzero(open_)
+        if not places.size:
+            break
+        values = column[order[places]]
+        if (values == values[0]).all():
+            continue
+        run = np.cumsum(starts)[places]
+        ranked = np.lexsort((values, run))
+        order[places], values = order[places][ranked], values[ranked]
+        starts[places[1:]] |= (values[1:] != values[:-1]) & (run[1:] == run[:-1])
+    return order, starts
 
 
 def fingerprints(X: Features) -> Ints:
@@ -61,14 +89,14 @@ def fingerprints(X: Features) -> Ints:
     -------
     ndarray of shape (n,)
     """
-    keys = _sparse_keys(X) if sp.issparse(X) else _dense_keys(X)
+    keys: Iterable[bytes] = _sparse_keys(X) if sp.issparse(X) else _dense_keys(X)
     digests = b"".join(blake2b(key, digest_size=8).digest() for key in keys)
     return np.frombuffer(digests, dtype=np.int64)
 
 
-def _dense_keys(X: Features) -> list[bytes]:
-    """Bytes of each row, most significant first: positive factors keep their order."""
-    return [(row + 0.0).astype(">f8").tobytes() for row in X]  # + 0.0: -0.0 equals 0.0
+def _dense_keys(X: Features) -> Iterable[bytes]:
+    """Bytes of each row."""
+    return ((row + 0.0).astype(">f8").tobytes() for row in X)  # + 0.0: -0.0 equals 0.0
 
 
 def _sparse_keys(X: Features) -> list[bytes]:

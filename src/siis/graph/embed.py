@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from siis._types import Bools, Features, Ints
 from siis.graph.distinct import distinct_rows
-from siis.graph.graph import Graph
-from siis.graph.neighbors import neighbors_within, prepare
+from siis.graph.graph import Graph, join
+from siis.graph.neighbors import Neighbors, neighbors_within, prepare
 from siis.graph.weights import gaussian_weights, median_bandwidth
+from siis.progress import Report, unheard
+
+RENUMBER_FROM = 20_000  # vertices
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +31,21 @@ class Embedded:
     points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
         The vertices, in the space where the metric is the Euclidean distance.
     bandwidth : float
+    search : str
+        How neighbours were found: "exact", the name of a library, or "ready-made".
+    recall : float
+        The share of nearest neighbours that was found, measured on a sample; NaN for a ready-made graph.
+    order : ndarray of shape (n_vertices,), or None
+        Where the vertices were renumbered, the former number of each.
     """
 
     graph: Graph
     vertex: Ints
     points: Features | None
     bandwidth: float
+    search: str = "exact"
+    recall: float = 1.0
+    order: Ints | None = None
 
 
 def embed(
@@ -41,6 +55,9 @@ def embed(
     metric: str = "euclidean",
     kind: str = "union",
     absent: Bools | None = None,
+    search: Any = "exact",
+    seed: int = 0,
+    report: Report = unheard,
 ) -> Embedded:
     """Merge equal examples and join each to its nearest neighbours.
 
@@ -54,6 +71,8 @@ def embed(
     kind : {"union", "mutual"}
     absent : ndarray of bool, shape (n,), optional
         Examples that stay off the graph (a ready-made graph keeps all).
+    search, seed, report
+        As in ``neighbors_within``.
 
     Returns
     -------
@@ -61,7 +80,7 @@ def embed(
     """
     n = X.shape[0]
     if metric == "precomputed":
-        return Embedded(Graph(X), np.arange(n), None, float("nan"))
+        return ready_made(X)
     present = np.ones(n, dtype=bool) if absent is None else ~absent
     distinct = distinct_rows(prepare(X, metric)[present])
     vertex = np.full(n, -1, dtype=np.int64)
@@ -78,10 +97,50 @@ def embed(
         )
     if k == 0:
         return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
-    neighbors = neighbors_within(points, k)
+    neighbors = neighbors_within(points, k, search, seed, report)
     if (neighbors.distances == 0).any():
         raise ValueError(
             "distances between different examples underflow to 0; rescale X (for instance to unit variance)"
         )
     width = median_bandwidth(neighbors) if bandwidth == "median" else float(bandwidth)
-    return Embedded(Graph.from_neighbors(neighbors, gaussian_weights(neighbors, width), kind), vertex, points, width)
+    return placed(neighbors, width, kind, vertex, points)
+
+
+def ready_made(W: Features) -> Embedded:
+    """Examples on a graph of the user's.
+
+    Parameters
+    ----------
+    W : array or csr_array of shape (n, n)
+
+    Returns
+    -------
+    Embedded
+    """
+    return Embedded(Graph(W), np.arange(W.shape[0]), None, float("nan"), "ready-made", float("nan"))
+
+
+def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features) -> Embedded:
+    """Join points to their neighbours; large graphs are renumbered so that neighbours are near in memory.
+
+    Parameters
+    ----------
+    neighbors : Neighbors
+    bandwidth : float
+    kind : {"union", "mutual"}
+    vertex : ndarray of shape (n,)
+    points : array or csr_array of shape (n_vertices, d)
+
+    Returns
+    -------
+    Embedded
+    """
+    W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind)
+    if W.shape[0] <= RENUMBER_FROM:
+        return Embedded(Graph(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
+    order = reverse_cuthill_mckee(W, symmetric_mode=True).astype(np.int64)
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    vertex = np.where(vertex >= 0, number[vertex], -1)
+    graph = Graph(W[order][:, order])
+    return Embedded(graph, vertex, points[order], bandwidth, neighbors.method, neighbors.recall, order)

@@ -1,6 +1,8 @@
-"""Exact nearest neighbours, found by index: a point's own place in the list is never assumed."""
+"""Nearest neighbours, found by index: a point's own place in the list is never assumed."""
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,11 +11,16 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.graph.approximate import INSTALL, available, complete, recall, with_faiss, with_own, with_pynndescent
 from siis.kernels import PIECES, keep_nearest, pair_distances
+from siis.progress import Report, unheard
 from siis.threads import in_threads, one_blas_thread, pause_point
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
 SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
+MOST_EXACT = 60_000  # points, up to which "auto" is exact
+SAMPLE = 500  # points on which recall is measured
+POOR_RECALL = 0.8  # below, a warning
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
 
 
@@ -26,10 +33,16 @@ class Neighbors:
     indices : ndarray of shape (n_queries, K)
     distances : ndarray of shape (n_queries, K)
         Euclidean distances, each from its own coordinate difference: equal points are at exactly 0.
+    method : str
+        "exact", or the library that searched.
+    recall : float
+        The share of the nearest neighbours that was found, measured on a sample.
     """
 
     indices: Ints
     distances: Floats
+    method: str = "exact"
+    recall: float = 1.0
 
 
 def prepare(X: Features, metric: str) -> Features:
@@ -82,29 +95,88 @@ def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> 
     return Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
 
 
-def neighbors_within(points: Features, n_neighbors: int) -> Neighbors:
-    """Find the nearest other points of each point, exactly.
+def neighbors_within(
+    points: Features, n_neighbors: int, search: Any = "exact", seed: int = 0, report: Report = unheard
+) -> Neighbors:
+    """Find the nearest other points of each point.
 
     Parameters
     ----------
     points : array or csr_array of shape (n, d)
     n_neighbors : int
         K, at most n - 1.
+    search : {"exact", "auto", "faiss", "pynndescent"} or object with fit and kneighbors
+        "auto": exact up to 60,000 points and for sparse ones, then through faiss or pynndescent, whichever is
+        installed.
+    seed : int
+        Of an approximate search, and of the sample on which its recall is measured.
+    report : callable
+        Takes the share of the work that is done.
 
     Returns
     -------
     Neighbors
     """
     n = points.shape[0]
-    found = _ranked(points, points, n_neighbors + 1)
+    method = _method(search, points)
+    if method == "exact":
+        found = _ranked(points, points, n_neighbors + 1, report)
+    else:
+        found = _approximate(search, method, points, n_neighbors + 1, seed, report)
     is_self = found.indices == np.arange(n)[:, None]
     is_self[~is_self.any(axis=1), -1] = True  # crowded out by points at rounding distance: drop the farthest
     shape = (n, found.indices.shape[1] - 1)
     indices, distances = found.indices[~is_self].reshape(shape), found.distances[~is_self].reshape(shape)
-    return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors])
+    return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors], found.method, found.recall)
 
 
-def _ranked(queries: Features, points: Features, n_wanted: int) -> Neighbors:
+def _method(search: Any, points: Features) -> str:
+    if not isinstance(search, str):
+        return type(search).__name__
+    if search != "auto":
+        if search != "exact" and sp.issparse(points):
+            raise ValueError(f"neighbors={search!r} needs a dense X; this one is sparse. Use neighbors='exact'.")
+        return search
+    if sp.issparse(points) or points.shape[0] <= MOST_EXACT:
+        return "exact"
+    library = available()
+    if library is None:
+        warnings.warn(
+            f"exact neighbours of {points.shape[0]} examples take long, and no library for approximate ones is "
+            f"installed. {INSTALL}",
+            UserWarning,
+            stacklevel=2,
+        )
+    return library or "exact"
+
+
+def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
+    """Candidates by an approximate search; distances from coordinate differences; recall on a sample."""
+    n = points.shape[0]
+    sample = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
+    exact = neighbors_between(points[sample], points, n_wanted).indices
+    if method == "faiss":
+        indices = with_faiss(points, n_wanted, sample, exact, seed, report)
+    elif method == "pynndescent":
+        indices = with_pynndescent(points, n_wanted, seed)
+    else:
+        indices = with_own(search, points, n_wanted)
+    indices = complete(indices, n)
+    share = recall(indices[sample], exact)
+    if share < POOR_RECALL:
+        warnings.warn(
+            f"the neighbour search ({method}) found only {share:.0%} of the nearest neighbours (measured on "
+            f"{sample.size} examples). Use another search, or neighbors='exact'.",
+            UserWarning,
+            stacklevel=3,
+        )
+    distances = _distances(points, points, indices)
+    _check_finite(distances)
+    order = np.lexsort((indices, distances))
+    return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1), method, share)
+
+
+def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = unheard) -> Neighbors:
     """The nearest points and a few more, by exact distance, then by index."""
     n_fetched = min(n_wanted + SPARE, points.shape[0])
     if sp.issparse(points):
@@ -118,7 +190,7 @@ def _ranked(queries: Features, points: Features, n_wanted: int) -> Neighbors:
                 "rounding; centre and scale X (as a dense array), or use metric='cosine'"
             )
     else:
-        indices, distances = _dense_search(queries, points, n_wanted, n_fetched)
+        indices, distances = _dense_search(queries, points, n_wanted, n_fetched, report)
     order = np.lexsort((indices, _ties(distances)))
     return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1))
 
@@ -129,7 +201,9 @@ def _sparse_search(queries: Sparse, points: Sparse, n_fetched: int) -> Ints:
         return np.asarray(search.kneighbors(queries, return_distance=False), dtype=np.int64)
 
 
-def _dense_search(queries: Floats, points: Floats, n_wanted: int, n_fetched: int) -> tuple[Ints, Floats]:
+def _dense_search(
+    queries: Floats, points: Floats, n_wanted: int, n_fetched: int, report: Report
+) -> tuple[Ints, Floats]:
     """Candidates in single precision, their distances in double; where candidates may be missing, a tree.
 
     ||a - b||^2 is expanded to ||a||^2 - 2 a'b + ||b||^2, whose rounding is bounded. A point that is not among the
@@ -144,7 +218,7 @@ def _dense_search(queries: Floats, points: Floats, n_wanted: int, n_fetched: int
         _check_finite(np.square([largest]) * points.shape[1])
         b = (right / largest).astype(np.float32)
         a = b if left is right else (left / largest).astype(np.float32)
-        indices, scores = candidates(a, b, n_fetched)
+        indices, scores = candidates(a, b, n_fetched, report)
         distances = _distances(queries, points, indices)
     _check_finite(distances)
     if n_fetched == points.shape[0]:
@@ -160,7 +234,7 @@ def _dense_search(queries: Floats, points: Floats, n_wanted: int, n_fetched: int
     return indices, distances
 
 
-def candidates(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Floats]:
+def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = unheard) -> tuple[Ints, Floats]:
     """Find the points of smallest ||b||^2 - 2 a'b for each query a, by blocks of matrix products.
 
     Parameters
@@ -168,6 +242,8 @@ def candidates(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Fl
     queries : ndarray of shape (n_queries, d), single precision
     points : ndarray of shape (n, d), single precision
     n_wanted : int
+    report : callable
+        Takes the share of the work that is done.
 
     Returns
     -------
@@ -184,6 +260,7 @@ def candidates(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Fl
         products = (-2 * queries[first : first + rows]) @ points.T
         products += squares
         keep_nearest(products, first, indices, scores)
+        report(first / len(queries))
 
     with one_blas_thread():
         in_threads(block, list(range(0, len(queries), rows)))

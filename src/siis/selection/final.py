@@ -13,6 +13,7 @@ from siis.evidence import as_distributions, read, softmax
 from siis.graph import Graph
 from siis.labels import Supervision, coded
 from siis.program import Program
+from siis.progress import Report, unheard
 from siis.selection.candidate import Candidate, held_out, hits, judge
 from siis.selection.folds import splits
 from siis.selection.place import Wishes
@@ -64,7 +65,9 @@ def program_candidates(chosen: Candidate, wishes: Wishes, n_classes: int) -> lis
     return list(dict.fromkeys(found))
 
 
-def final_basis(graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64) -> SmoothBasis:
+def final_basis(
+    graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64, report: Report = unheard
+) -> SmoothBasis:
     """The basis of a final program; at least one vector for each connected component.
 
     Parameters
@@ -73,13 +76,14 @@ def final_basis(graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.floa
     chosen : Candidate
     seed : int
     dtype : type
+    report : callable
 
     Returns
     -------
     SmoothBasis
     """
     m = min(max(chosen.n_components, graph.n_components), graph.n_vertices)
-    return smooth_basis(graph, m, chosen.laplacian, seed, residual=ROUGH_BASIS, dtype=dtype)
+    return smooth_basis(graph, m, chosen.laplacian, seed, residual=ROUGH_BASIS, dtype=dtype, report=report)
 
 
 def final_program(graph: Graph, basis: SmoothBasis, evidence: Floats, chosen: Candidate, wishes: Wishes) -> Program:

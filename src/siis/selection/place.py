@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Wishes:
     n_components : int or "auto"
     alpha, beta : float or "auto"
     laplacian : {"auto", "normalized", "unnormalized"}
+    neighbors : str or object
+        How neighbours of the final graph are sought.
     """
 
     n_neighbors: int | str = "auto"
@@ -46,6 +48,7 @@ class Wishes:
     alpha: float | str = "auto"
     beta: float | str = "auto"
     laplacian: str = "auto"
+    neighbors: Any = "auto"
 
     @property
     def family(self) -> str:

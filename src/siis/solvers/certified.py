@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.linear import LinearSolver, positive_solver
 from siis.program import DualPoint, Program
+from siis.progress import Report, unheard
 from siis.rows import row_norms, shrink_factors
 from siis.solvers.edges import EdgeRows
 from siis.solvers.solution import Recorder, Solution, relative_change
@@ -19,6 +20,7 @@ from siis.threads import one_blas_thread
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
 SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
 SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a short row
+ROUNDINGS = 3e4  # of the precision: a row is no shorter, since multipliers carry the rounding of F over its length
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 CHECK_EVERY = 5
 
@@ -30,6 +32,7 @@ def solve_certified(
     check_every: int = CHECK_EVERY,
     start: Solution | None = None,
     callback: Callable[[int, Floats], None] | None = None,
+    report: Report = unheard,
 ) -> Solution:
     """Minimise (M1) until the relative duality gap (M7) is at most ``tol``.
 
@@ -52,12 +55,14 @@ def solve_certified(
         Warm start: a solution of a program with the same shapes.
     callback : callable, optional
         Called with (iteration, A) after each iteration.
+    report : callable
+        Takes the share of the work that is done, by the logarithm of the gap.
 
     Returns
     -------
     Solution
     """
-    return solve_batch([program], tol, max_iter, check_every, None if start is None else [start], callback)[0]
+    return solve_batch([program], tol, max_iter, check_every, None if start is None else [start], callback, report)[0]
 
 
 def solve_batch(
@@ -67,6 +72,7 @@ def solve_batch(
     check_every: int = CHECK_EVERY,
     start: Sequence[Solution] | None = None,
     callback: Callable[[int, Floats], None] | None = None,
+    report: Report = unheard,
 ) -> list[Solution]:
     """Solve programs that differ in Y, alpha and beta together, as ``solve_certified`` solves one.
 
@@ -82,20 +88,27 @@ def solve_batch(
     start : sequence of k Solution, optional
     callback : callable, optional
         Called with (iteration, A), A of shape (m, k c).
+    report : callable
+        As in ``solve_certified``.
 
     Returns
     -------
     list of k Solution
     """
     with one_blas_thread():
-        return _solve(_State(programs, start), tol, max_iter, check_every, callback)
+        return _solve(_State(programs, start), tol, max_iter, check_every, callback, report)
 
 
 def _solve(
-    state: _State, tol: float, max_iter: int, check_every: int, callback: Callable[[int, Floats], None] | None
+    state: _State,
+    tol: float,
+    max_iter: int,
+    check_every: int,
+    callback: Callable[[int, Floats], None] | None,
+    report: Report,
 ) -> list[Solution]:
     programs = state.programs
-    recorders, done = [Recorder() for _ in programs], False
+    recorders = [Recorder() for _ in programs]
     best: list[tuple[Floats, float]] = [(state.A[:, group], np.inf) for group in state.groups]
     next_adaptation = FIRST_ADAPTATION
     for iteration in range(1, max_iter + 1):
@@ -104,7 +117,7 @@ def _solve(
         if callback is not None:
             callback(iteration, state.A)
         if iteration % check_every == 0 or iteration == max_iter:
-            done = True
+            worst = 0.0
             edge_norms, label_norms = state.norms()
             bounds = state.bounds()
             for g, (program, recorder) in enumerate(zip(programs, recorders, strict=True)):
@@ -115,9 +128,10 @@ def _solve(
                 gap = program.relative_gap(best[g][1], bounds[g].value)
                 change = relative_change(A, before[:, state.groups[g]])
                 recorder.add(iteration, best[g][1], bounds[g].value, gap, change)
-                done = done and gap <= tol
-            if done:
+                worst = max(worst, gap)
+            if worst <= tol:
                 break
+            report(float(np.log(min(worst, 1.0)) / np.log(min(tol, 0.5))))
         if iteration >= next_adaptation:
             next_adaptation = iteration + max(FIRST_ADAPTATION, iteration // 2)
             state.adapt(*state.norms())
@@ -287,7 +301,8 @@ class _State:
 
         def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:
             typical = np.median(norms, axis=0) if norms.size else np.full(norms.shape[1], unit)
-            short = np.clip(typical, SHORTEST * unit, SHORT * unit)
+            shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
+            short = np.clip(typical, shortest * unit, max(SHORT, shortest) * unit)
             return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
 
         return curvature(self.gamma, edge_norms, heaviest * length), curvature(self.alpha, label_norms, length)

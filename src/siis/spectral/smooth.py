@@ -11,16 +11,24 @@ from siis._types import BlockProduct, Floats, Sparse
 from siis.graph import Graph
 from siis.kernels import product
 from siis.linear import THIN, envelope_share, factorize
+from siis.progress import Report, unheard
 from siis.spectral.basis import IdentityBasis, SmoothBasis
 from siis.spectral.factor import count_below
 from siis.spectral.spectrum import look
-from siis.spectral.subspace import RitzPairs, lowest_eigenpairs, orthonormalize, rayleigh_ritz, sweep_once
+from siis.spectral.subspace import (
+    ROOM,
+    RitzPairs,
+    block_width,
+    lowest_eigenpairs,
+    orthonormalize,
+    rayleigh_ritz,
+    sweep,
+)
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 ROUNDINGS = 50  # of the precision: the least residual that can be asked for
 PROBES = 8  # fresh random vectors in the completeness check without a factorisation
 PROBE_SWEEPS = 4
-PROBE_AMPLIFICATION = 1e4  # of one sweep
 FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound, in shift-invert
 LANCZOS_RESTARTS = 50
@@ -52,6 +60,7 @@ def smooth_basis(
     residual: float = RESIDUAL,
     start: Floats | None = None,
     dtype: type[np.floating[Any]] = np.float64,
+    report: Report = unheard,
 ) -> SmoothBasis:
     """Compute the smoothest eigenvectors of a graph's Laplacian, missing none.
 
@@ -75,25 +84,22 @@ def smooth_basis(
         Vectors to begin with: of a smaller basis, or of a similar graph's.
     dtype : {np.float64, np.float32}
         Precision of the work and of the vectors.
+    report : callable
+        Takes the share of the work that is done: of the vectors, those that are found.
 
     Returns
     -------
     SmoothBasis
     """
-    if n_components < 1:
-        raise ValueError(f"n_components must be at least 1; found {n_components}")
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}; found {method!r}")
     n = graph.n_vertices
-    if start is not None and (start.ndim != 2 or len(start) != n):
-        raise ValueError(f"start must have a row for each of {n} vertices; found shape {start.shape}")
+    _check(n, n_components, method, start)
     m = min(n_components, n)
     scale = _vertex_scale(graph, laplacian)
     S = _compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), dtype)
     null = _compact(_null_vectors(graph, scale), dtype)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
-    block = min(n - null.shape[1], n_rest + max(8, n_rest // 5))
+    block = min(n - null.shape[1], n_rest + max(8, n_rest // 5))  # vectors of a dense or sparse factorisation
     high = _upper_bound(graph, laplacian)
     tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
 
@@ -102,17 +108,17 @@ def smooth_basis(
     else:
         if method == "auto":
             method = _choose(S, block)
-        X = np.random.default_rng(random_state).standard_normal((n, block)).astype(dtype)
         warm = start is not None and start.shape[1] > 0
-        if start is not None:
-            k = min(start.shape[1], block)
-            X[:, :k] = (start[:, :k] / scale[:, None]).astype(dtype)
+        if start is not None and warm:
+            X = (start[:, :block] / scale[:, None]).astype(dtype)
+        else:
+            X = np.random.default_rng(random_state).standard_normal((n, block)).astype(dtype)
         if method == "dense":
             found, check = _dense(S, null, n_rest), "dense"
         elif method == "shift-invert":
             found, check = _shift_invert(S, null, X, n_rest, high, tol)
         else:
-            found, check = _chebyshev(S, null, X, n_rest, high, tol, warm)
+            found, check = _chebyshev(S, null, X, n_rest, high, tol, warm, report)
 
     V = null[:, :n_null].toarray()
     values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0).astype(np.float64)
@@ -128,6 +134,15 @@ def smooth_basis(
     mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
     V *= (scale * mean).astype(dtype)[:, None]
     return SmoothBasis(V, values, laplacian, n_null, residuals, method, check)
+
+
+def _check(n: int, n_components: int, method: str, start: Floats | None) -> None:
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1; found {n_components}")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}; found {method!r}")
+    if start is not None and (start.ndim != 2 or len(start) != n):
+        raise ValueError(f"start must have a row for each of {n} vertices; found shape {start.shape}")
 
 
 def _compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
@@ -168,7 +183,7 @@ def _upper_bound(graph: Graph, laplacian: str) -> float:
 
 
 def _choose(S: Sparse, block: int) -> str:
-    if S.shape[0] <= 2 * (block + 1):
+    if S.shape[0] <= 2 * (block + ROOM * block_width(block)):
         return "dense"
     return "shift-invert" if envelope_share(S) <= THIN else "chebyshev"
 
@@ -195,12 +210,11 @@ def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
 
 
 def _chebyshev(
-    S: Sparse, null: Sparse, X: Floats, n_wanted: int, high: float, tol: float, warm: bool
+    S: Sparse, null: Sparse, X: Floats, n_wanted: int, high: float, tol: float, warm: bool, report: Report
 ) -> tuple[RitzPairs, str]:
     spectrum = look(S, null, high, X.shape[1])
-    pairs = lowest_eigenpairs(S, null, X, n_wanted, tol, spectrum, warm)
-    _probe(S, null, pairs, n_wanted, spectrum.high, tol)
-    return pairs, "probe"
+    start = X if warm else X[:, : block_width(n_wanted)]
+    return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], warm, report), "probe"
 
 
 def _shift_invert(
@@ -260,7 +274,7 @@ def _probe(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, high: float
     outside = _outside(null, known)
     probes = np.random.default_rng(n_wanted).standard_normal((S.shape[0], n_probes)).astype(S.dtype)
     for _ in range(PROBE_SWEEPS):
-        probes = orthonormalize(sweep_once(S, outside(probes), 0.99 * last, last, high, PROBE_AMPLIFICATION), outside)
+        probes = orthonormalize(sweep(S, outside(probes), 0.99 * last, last, high), outside)
         found = rayleigh_ritz(lambda Z: product(S, Z), probes)
         probes = found.vectors
     if found.values[0] < last - 100 * tol:

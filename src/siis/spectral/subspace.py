@@ -1,9 +1,10 @@
-"""Lowest eigenpairs by Chebyshev-filtered subspace iteration.
+"""Lowest eigenpairs by a block Davidson method with Chebyshev filters.
 
-A block wider than the wanted number of vectors is filtered, orthonormalised and rotated (Rayleigh-Ritz); pairs that
-are found are locked, and the block goes on without them. The block holds every copy of a repeated eigenvalue from the
-start, so none can be skipped: a Krylov method that grows from one vector sees only one copy. It needs products of the
-matrix with a block and small dense algebra, nothing else.
+A subspace grows by blocks: the lowest Ritz vectors that are not yet good enough are filtered and appended, and
+Rayleigh-Ritz finds the best pairs in all of it. Pairs that are found are locked. A Krylov method that grows from one
+vector sees one copy of a repeated eigenvalue; a block sees as many as it has columns, and fresh random vectors at the
+end look for what is still missing, until nothing is. It needs products of the matrix with a block and small dense
+algebra, nothing else.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import BlockProduct, Floats, Sparse
-from siis.kernels import chebyshev_filter, product
+from siis.kernels import chebyshev_filter, product, tall_product, tall_transposed
+from siis.progress import Report, unheard
 from siis.spectral.spectrum import Spectrum
 
-AMPLIFICATION = 1e4  # of wanted over unwanted vectors, in one sweep
-SAFETY = 10.0  # times the amplification that the residuals still ask for
+NARROWEST, WIDEST = 16, 64  # columns of a block; else a quarter of the wanted ones
+ROOM = 4  # blocks in the subspace beyond the wanted pairs
+AMPLIFICATION = 1e3  # of the block's eigenvectors over the damped ones, in one filter
 NOISE = 1e-3  # how much of a filtered vector may be rounding that grew along the smoothest ones
-MAX_DEGREE = 200
-LEAST_SEPARATION = 1e-3  # of the spectrum, between the wanted eigenvalues and the damped ones
+MAX_DEGREE = 100
+LEAST_SEPARATION = 1e-3  # of the spectrum, between the eigenvalues of the block and the damped ones
 ILL_CONDITIONED = 0.03  # times the root of the precision: smallest pivot with which Cholesky orthonormalises
-MAX_SWEEPS = 200
-PATIENCE = 6  # sweeps without a found pair, then the block is widened: its edge may lie inside a cluster
+MAX_STEPS = 1000
+PROBES = 4  # fresh random vectors that look for missing pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,11 @@ class RitzPairs:
     residuals: Floats
 
 
+def block_width(n_wanted: int) -> int:
+    """Columns that are filtered together when so many pairs are wanted."""
+    return int(np.clip(n_wanted // 4, NARROWEST, WIDEST))
+
+
 def rayleigh_ritz(multiply: BlockProduct, Q: Floats) -> RitzPairs:
     """Find the best approximate eigenpairs in the span of orthonormal columns.
 
@@ -58,12 +66,16 @@ def rayleigh_ritz(multiply: BlockProduct, Q: Floats) -> RitzPairs:
     RitzPairs
     """
     SQ = multiply(Q)
-    H = (Q.T @ SQ).astype(np.float64)
-    values, V = sl.eigh((H + H.T) / 2, check_finite=False)
-    V = V.astype(Q.dtype)
-    vectors, images = Q @ V, SQ @ V
+    values, V = _small_eigh(tall_transposed(Q, SQ))
+    vectors, images = Q @ V.astype(Q.dtype), SQ @ V.astype(Q.dtype)
     images -= vectors * values.astype(Q.dtype)
     return RitzPairs(values, vectors, np.linalg.norm(images, axis=0).astype(np.float64))
+
+
+def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
+    H = H.astype(np.float64)
+    values, vectors = sl.eigh((H + H.T) / 2, check_finite=False)
+    return values, vectors
 
 
 def orthonormalize(X: Floats, outside: BlockProduct) -> Floats:
@@ -87,82 +99,17 @@ def orthonormalize(X: Floats, outside: BlockProduct) -> Floats:
         X = outside(X)
         X = X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(X.dtype).tiny)
         try:
-            R = sl.cholesky((X.T @ X).astype(np.float64), check_finite=False)
+            R = sl.cholesky(tall_transposed(X, X).astype(np.float64), check_finite=False)
         except sl.LinAlgError:
             R = np.zeros((1, 1))
         if np.diagonal(R).min() > least:
-            X = X @ sl.solve_triangular(R, np.eye(len(R)), check_finite=False).astype(X.dtype)
+            X = tall_product(X, sl.solve_triangular(R, np.eye(len(R)), check_finite=False).astype(X.dtype))
         else:
             X = np.linalg.qr(X)[0]
     return X
 
 
-def lowest_eigenpairs(
-    S: Sparse, null: Sparse, X: Floats, n_wanted: int, tol: float, spectrum: Spectrum, warm: bool = False
-) -> RitzPairs:
-    """Find the ``n_wanted`` lowest eigenpairs of a symmetric positive semidefinite matrix outside its null space.
-
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-    null : csr_array of shape (n, k)
-        Orthonormal null vectors.
-    X : ndarray of shape (n, p), p >= n_wanted, of the precision of S
-        Start; random, or a guess.
-    n_wanted : int
-    tol : float
-        Residual at which a pair counts as found.
-    spectrum : Spectrum
-    warm : bool
-        Whether X is a guess, whose Ritz values mean something.
-
-    Returns
-    -------
-    RitzPairs
-        ``n_wanted`` pairs, of residuals of at most ``tol``.
-    """
-    n, k = null.shape
-    transposed = null.T.tocsr()
-    found = RitzPairs(np.zeros(0), X[:, :0], np.zeros(0))
-    wanted, cut, amplification = spectrum.level(n_wanted), spectrum.level(X.shape[1]), AMPLIFICATION
-    idle = 0
-
-    def outside(Z: Floats) -> Floats:
-        Z = Z - null @ (transposed @ Z)
-        Z -= found.vectors @ (found.vectors.T @ Z)
-        return Z
-
-    def multiply(Z: Floats) -> Floats:
-        return product(S, Z)
-
-    for sweep in range(MAX_SWEEPS):
-        if sweep > 0 or not warm:
-            X = sweep_once(S, X, wanted, cut, spectrum.high, amplification)
-        pairs = rayleigh_ritz(multiply, orthonormalize(X, outside))
-        missing = n_wanted - found.values.size
-        good = pairs.residuals[:missing] <= tol
-        n_good = missing if good.all() else int(np.argmin(good))
-        idle = 0 if n_good else idle + 1
-        found = RitzPairs(
-            np.concatenate([found.values, pairs.values[:n_good]]),
-            np.hstack([found.vectors, pairs.vectors[:, :n_good]]),
-            np.concatenate([found.residuals, pairs.residuals[:n_good]]),
-        )
-        if n_good == missing:
-            order = np.argsort(found.values, kind="stable")
-            return RitzPairs(found.values[order], found.vectors[:, order], found.residuals[order])
-        X = np.ascontiguousarray(pairs.vectors[:, n_good:])
-        wanted, cut = _levels(pairs.values, missing)
-        amplification = min(AMPLIFICATION, SAFETY * float(pairs.residuals[n_good:missing].max()) / tol)
-        if idle == PATIENCE:
-            idle, X = 0, _widen(X, n - k - found.values.size)
-    raise RuntimeError(
-        f"the {n_wanted} smoothest eigenvectors were not found in {MAX_SWEEPS} sweeps: largest residual "
-        f"{pairs.residuals[:missing].max():.1e}, asked for {tol:.1e}. Use fewer components."
-    )
-
-
-def sweep_once(S: Sparse, X: Floats, wanted: float, cut: float, high: float, amplification: float) -> Floats:
+def sweep(S: Sparse, X: Floats, wanted: float, cut: float, high: float) -> Floats:
     """Filter a block: lift eigenvectors with eigenvalues up to ``wanted`` over those above ``cut``.
 
     The degree is bounded so that rounding, which the filter lifts most along the smoothest vectors, stays small.
@@ -172,7 +119,6 @@ def sweep_once(S: Sparse, X: Floats, wanted: float, cut: float, high: float, amp
     S : csr_array of shape (n, n)
     X : ndarray of shape (n, p)
     wanted, cut, high : float
-    amplification : float
 
     Returns
     -------
@@ -183,18 +129,196 @@ def sweep_once(S: Sparse, X: Floats, wanted: float, cut: float, high: float, amp
     c, e = (high + cut) / 2, (high - cut) / 2
     rate, growth = np.arccosh((c - wanted) / e), np.arccosh(c / e)
     room = np.log(NOISE / np.finfo(X.dtype).eps) / max(growth - rate, 1e-12)
-    degree = int(np.clip(min(np.log(2 * amplification) / rate, room), 2, MAX_DEGREE))
+    degree = int(np.clip(min(np.log(2 * AMPLIFICATION) / rate, room), 4, MAX_DEGREE))
     return chebyshev_filter(S, X, degree, 0.0, cut, high)
 
 
-def _levels(values: Floats, n_wanted: int) -> tuple[float, float]:
-    """The last wanted eigenvalue, and the one up to which the block should reach: as dense as those before it."""
-    spare = values.size - n_wanted
-    wanted = float(values[n_wanted - 1])
-    return wanted, min(float(values[-1]), 2 * wanted - float(values[max(n_wanted - 1 - spare, 0)]))
+def lowest_eigenpairs(
+    S: Sparse,
+    null: Sparse,
+    start: Floats,
+    n_wanted: int,
+    tol: float,
+    spectrum: Spectrum,
+    seed: int,
+    warm: bool = False,
+    report: Report = unheard,
+) -> RitzPairs:
+    """Find the ``n_wanted`` lowest eigenpairs of a symmetric positive semidefinite matrix outside its null space.
+
+    Parameters
+    ----------
+    S : csr_array of shape (n, n)
+    null : csr_array of shape (n, k)
+        Orthonormal null vectors.
+    start : ndarray of shape (n, p), of the precision of S
+        The first block.
+    n_wanted : int
+    tol : float
+        Residual at which a pair counts as found.
+    spectrum : Spectrum
+    seed : int
+        Of fresh vectors.
+    warm : bool
+        Whether the start is a guess, which is not filtered.
+    report : callable
+        Takes the share of the pairs that are found.
+
+    Returns
+    -------
+    RitzPairs
+        ``n_wanted`` pairs, of residuals of at most ``tol``.
+    """
+    n, k = null.shape
+    rng, width = np.random.default_rng(seed), block_width(n_wanted)
+    largest = n_wanted + ROOM * width
+    found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), _Subspace(S)
+    transposed = null.T.tocsr()
+
+    def outside(X: Floats) -> Floats:
+        X = X - null @ (transposed @ X)
+        X -= tall_product(found.vectors, tall_transposed(found.vectors, X))
+        return X
+
+    wanted, cut = spectrum.level(n_wanted), spectrum.level(2 * n_wanted)
+    fresh = rng.standard_normal((n, width)).astype(S.dtype) if warm else start
+    block = sweep(S, fresh, wanted, cut, spectrum.high)
+    if warm:
+        block = np.hstack([start, block])
+    for _ in range(MAX_STEPS):
+        subspace.append(block[:, : n - k - found.values.size - subspace.width], outside)
+        missing = n_wanted - found.values.size
+        pairs = subspace.lowest(min(width, missing))
+        good = pairs.residuals <= tol
+        n_good = good.size if good.all() else int(np.argmin(good))
+        found = _joined(found, pairs, n_good)
+        report(min(found.values.size / n_wanted, 1.0))
+        if found.values.size >= n_wanted:
+            found = _sorted(found, n_wanted)
+            unseen = _missing(S, outside, found, n - k, tol, spectrum, rng)
+            if unseen is None:
+                return found
+            below = found.values < unseen.theta[0]  # what is found above the missing pair is looked for again
+            block = np.hstack([unseen.V, found.vectors[:, ~below]])
+            found = RitzPairs(found.values[below], found.vectors[:, below], found.residuals[below])
+            subspace = _Subspace(S)
+            continue
+        most = largest - width if n_good else max(largest - 2 * width, missing + width)
+        if n_good or subspace.width + width > largest:
+            subspace.keep(n_good, most)
+        block, levels = subspace.next_block(width, n_wanted - found.values.size, rng)
+        block = sweep(S, block, *(levels or (wanted, cut)), spectrum.high)
+    raise RuntimeError(
+        f"the {n_wanted} smoothest eigenvectors were not found in {MAX_STEPS} steps: {found.values.size} have "
+        f"residuals of at most {tol:.1e}. Use fewer components."
+    )
 
 
-def _widen(X: Floats, most: int) -> Floats:
-    n, p = X.shape
-    more = min(most - p, max(8, p // 2))
-    return np.hstack([X, np.random.default_rng(p).standard_normal((n, more)).astype(X.dtype)])
+def _joined(found: RitzPairs, pairs: RitzPairs, n_good: int) -> RitzPairs:
+    return RitzPairs(
+        np.concatenate([found.values, pairs.values[:n_good]]),
+        np.hstack([found.vectors, pairs.vectors[:, :n_good]]),
+        np.concatenate([found.residuals, pairs.residuals[:n_good]]),
+    )
+
+
+def _sorted(found: RitzPairs, n_wanted: int) -> RitzPairs:
+    order = np.argsort(found.values, kind="stable")[:n_wanted]
+    return RitzPairs(found.values[order], found.vectors[:, order], found.residuals[order])
+
+
+def _missing(
+    S: Sparse,
+    outside: BlockProduct,
+    found: RitzPairs,
+    most: int,
+    tol: float,
+    spectrum: Spectrum,
+    rng: np.random.Generator,
+) -> _Subspace | None:
+    """Look for an eigenvalue below the last found one, in a subspace that grows from fresh vectors outside of them.
+
+    A Ritz value below it proves that there is one; a Ritz pair that is nearly found, and lies above, that there is
+    none, up to the chance that fresh vectors have no part in it.
+    """
+    last, subspace = float(found.values[-1]), _Subspace(S)
+    n_probes = min(PROBES, most - found.values.size)
+    if n_probes < 1:
+        return None
+    block = rng.standard_normal((S.shape[0], n_probes)).astype(S.dtype)
+    wanted, cut = last, spectrum.level(2 * found.values.size)
+    for _ in range(MAX_STEPS):
+        block = sweep(S, outside(block), wanted, cut, spectrum.high)
+        subspace.append(block[:, : most - found.values.size - subspace.width], outside)
+        lowest = subspace.lowest(1)
+        if lowest.values[0] < last - 100 * tol:
+            return subspace
+        if lowest.residuals[0] <= max(10 * tol, (lowest.values[0] - last) / 2):
+            return None
+        if subspace.width > ROOM * n_probes:
+            subspace.keep(0, 2 * n_probes)
+        block, levels = subspace.next_block(n_probes, 1, rng)
+        wanted, cut = levels or (wanted, cut)
+    raise RuntimeError(f"whether eigenvectors are missing could not be told in {MAX_STEPS} steps")
+
+
+class _Subspace:
+    """Orthonormal V with S V, and the Ritz values of S in its span."""
+
+    def __init__(self, S: Sparse) -> None:
+        self.S = S
+        self.V, self.SV, self.H = (
+            np.zeros((S.shape[0], 0), S.dtype),
+            np.zeros((S.shape[0], 0), S.dtype),
+            np.zeros((0, 0)),
+        )
+        self.theta, self.Y = np.zeros(0), np.zeros((0, 0))
+
+    @property
+    def width(self) -> int:
+        """Number of columns of V."""
+        return int(self.V.shape[1])
+
+    def append(self, X: Floats, outside: BlockProduct) -> None:
+        """Add columns, outside of what is known and of V, and find the Ritz values."""
+        if not X.shape[1]:
+            return
+
+        def beyond(Z: Floats) -> Floats:
+            Z = outside(Z)
+            Z -= tall_product(self.V, tall_transposed(self.V, Z))
+            return Z
+
+        X = orthonormalize(X, beyond)
+        SX = product(self.S, X)
+        beside, corner = (tall_transposed(Z, SX).astype(np.float64) for Z in (self.V, X))
+        self.H = np.block([[self.H, beside], [beside.T, corner]])
+        self.V, self.SV = np.hstack([self.V, X]), np.hstack([self.SV, SX])
+        self.theta, self.Y = _small_eigh(self.H)
+
+    def lowest(self, k: int) -> RitzPairs:
+        """The k lowest Ritz pairs (or all)."""
+        Y, theta = self.Y[:, :k].astype(self.V.dtype), self.theta[:k]
+        vectors, images = tall_product(self.V, Y), tall_product(self.SV, Y)
+        images -= vectors * theta.astype(Y.dtype)
+        return RitzPairs(theta, vectors, np.linalg.norm(images, axis=0).astype(np.float64))
+
+    def keep(self, first: int, most: int) -> None:
+        """Keep the Ritz vectors from the first on, so many at most."""
+        Y = self.Y[:, first : first + most].astype(self.V.dtype)
+        self.V, self.SV = tall_product(self.V, Y), tall_product(self.SV, Y)
+        self.theta = self.theta[first : first + most]
+        self.H, self.Y = np.diag(self.theta), np.eye(self.theta.size)
+
+    def next_block(
+        self, width: int, missing: int, rng: np.random.Generator
+    ) -> tuple[Floats, tuple[float, float] | None]:
+        """The block to filter; the last eigenvalue that it should hold, and the one above which to damp, if known."""
+        block = tall_product(self.V, self.Y[:, :width].astype(self.V.dtype))
+        if block.shape[1] < width:
+            fresh = rng.standard_normal((len(block), width - block.shape[1])).astype(self.V.dtype)
+            block = np.hstack([block, fresh])
+        if not self.theta.size:
+            return block, None
+        wanted = float(self.theta[min(width, missing, self.theta.size) - 1])
+        return block, (wanted, float(self.theta[min(missing + width, self.theta.size) - 1]))

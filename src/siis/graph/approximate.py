@@ -1,0 +1,160 @@
+"""Approximate neighbours for many points, through libraries made for them; what they miss is measured."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from siis._types import Floats, Ints
+from siis.progress import Report
+
+LISTS = 4.0  # cells of the inverted file, over the root of the number of points
+POINTS_PER_LIST = 64  # on which cells are trained
+TRAINING_STEPS = 10
+GOOD_RECALL = 0.95  # of the nearest neighbours, at which no more cells are searched
+QUERIES = 20_000  # in one block
+INSTALL = "Install it with `pip install 'siis[ann]'`, or use neighbors='exact'."
+
+
+def available() -> str | None:
+    """The library for approximate search that is installed, the faster one first; None where there is none."""
+    return next((name for name in ("faiss", "pynndescent") if find_spec(name) is not None), None)
+
+
+def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: int, report: Report) -> Ints:
+    """Search an inverted file: points in cells around centres, of which the nearest few are looked through.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_wanted : int
+        Neighbours, the point itself among them.
+    sample : ndarray of shape (s,)
+        Points whose exact neighbours are known; cells are added until they are met.
+    exact : ndarray of shape (s, n_wanted)
+    seed : int
+    report : callable
+
+    Returns
+    -------
+    ndarray of shape (n, n_wanted)
+    """
+    _need("faiss")
+    import faiss  # noqa: PLC0415  (an extra)
+
+    n, d = points.shape
+    points = np.ascontiguousarray(points - points.mean(axis=0, dtype=np.float64), dtype=np.float32)
+    n_lists = max(1, int(LISTS * np.sqrt(n)))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
+    index.cp.seed, index.cp.niter, index.cp.max_points_per_centroid = seed % 2**31, TRAINING_STEPS, POINTS_PER_LIST
+    index.cp.min_points_per_centroid = 1
+    drawn = np.random.default_rng(seed).permutation(n)[: POINTS_PER_LIST * n_lists]
+    index.train(points[np.sort(drawn)])
+    index.add(points)
+    index.nprobe = min(4, n_lists)
+    while recall(index.search(points[sample], n_wanted)[1], exact) < GOOD_RECALL and index.nprobe < n_lists:
+        index.nprobe = min(2 * index.nprobe, n_lists)
+    found = np.empty((n, n_wanted), dtype=np.int64)
+    for first in range(0, n, QUERIES):
+        found[first : first + QUERIES] = index.search(points[first : first + QUERIES], n_wanted)[1]
+        report((first + QUERIES) / n)
+    return found
+
+
+def with_pynndescent(points: Floats, n_wanted: int, seed: int) -> Ints:
+    """Improve random neighbours by their neighbours' neighbours (nearest-neighbour descent).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_wanted : int
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_wanted)
+    """
+    _need("pynndescent")
+    import pynndescent  # noqa: PLC0415  (an extra)
+
+    index = pynndescent.NNDescent(points, n_neighbors=n_wanted, random_state=seed % 2**31)
+    return np.asarray(index.neighbor_graph[0], dtype=np.int64)
+
+
+def with_own(search: Any, points: Floats, n_wanted: int) -> Ints:
+    """Ask an index of the user's: a copy of it is fitted to the points.
+
+    Parameters
+    ----------
+    search : object with scikit-learn's fit and kneighbors
+    points : ndarray of shape (n, d)
+    n_wanted : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_wanted)
+    """
+    found = clone(search, safe=False).fit(points).kneighbors(points, n_neighbors=n_wanted, return_distance=False)
+    found = np.asarray(found)
+    if found.shape != (len(points), n_wanted) or not np.issubdtype(found.dtype, np.integer):
+        raise ValueError(
+            f"kneighbors must give an integer array of shape {(len(points), n_wanted)}; "
+            f"{type(search).__name__} gave {found.dtype} of shape {found.shape}"
+        )
+    return found.astype(np.int64)
+
+
+def complete(indices: Ints, n: int) -> Ints:
+    """Replace what a search left empty (-1, or out of range) or named twice by points that it did not name.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n_queries, k)
+    n : int
+        Number of points.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, k)
+    """
+    ordered = np.sort(indices, axis=1)
+    bad = np.flatnonzero(
+        (ordered[:, 0] < 0) | (ordered[:, -1] >= n) | (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    )
+    if bad.size:
+        warnings.warn(
+            f"the neighbour search left places empty at {bad.size} of {len(indices)} examples; they are filled with "
+            "arbitrary ones. Use neighbors='exact'.",
+            UserWarning,
+            stacklevel=2,
+        )
+    indices = indices.copy()
+    for i in bad:
+        named = dict.fromkeys(int(j) for j in indices[i] if 0 <= j < n)
+        fill = (j for j in range(n) if j not in named)
+        row = list(named)
+        indices[i] = row + [next(fill) for _ in range(indices.shape[1] - len(row))]
+    return indices
+
+
+def recall(found: Ints, exact: Ints) -> float:
+    """The share of the exact neighbours that were found.
+
+    Parameters
+    ----------
+    found, exact : ndarray of shape (s, k)
+
+    Returns
+    -------
+    float
+    """
+    return float(np.mean([np.isin(e, f).mean() for f, e in zip(found, exact, strict=True)]))
+
+
+def _need(library: str) -> None:
+    if find_spec(library) is None:
+        raise ValueError(f"neighbors={library!r} needs {library}, which is not installed. {INSTALL}")
