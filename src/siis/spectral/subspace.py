@@ -183,8 +183,10 @@ def lowest_eigenpairs(
     wanted, cut = spectrum.level(n_wanted), spectrum.level(2 * n_wanted)
     fresh = rng.standard_normal((n, width)).astype(S.dtype) if warm else start
     block = sweep(S, fresh, wanted, cut, spectrum.high)
-    if warm:
-        block = np.hstack([start, block])
+    if warm:  # without what lies in the null space
+        guess = outside(start)
+        guess = guess[:, np.linalg.norm(guess, axis=0) > 0.1 * np.linalg.norm(start, axis=0)]
+        block = np.hstack([guess, block])
     for _ in range(MAX_STEPS):
         subspace.append(block[:, : n - k - found.values.size - subspace.width], outside)
         missing = n_wanted - found.values.size
@@ -267,12 +269,11 @@ class _Subspace:
 
     def __init__(self, S: Sparse) -> None:
         self.S = S
-        self.V, self.SV, self.H = (
-            np.zeros((S.shape[0], 0), S.dtype),
-            np.zeros((S.shape[0], 0), S.dtype),
-            np.zeros((0, 0)),
-        )
-        self.theta, self.Y = np.zeros(0), np.zeros((0, 0))
+        self.V: Floats = np.zeros((S.shape[0], 0), S.dtype)
+        self.SV: Floats = self.V
+        self.H: Floats = np.zeros((0, 0))
+        self.theta: Floats = np.zeros(0)
+        self.Y: Floats = self.H
 
     @property
     def width(self) -> int:
