@@ -18,8 +18,11 @@ lint: $(STAMP)  ## format, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## ratios against a direct transcription of the paper, in one run
+bench: $(STAMP)  ## time and memory, stage by stage, beside rivals and a direct transcription of the paper
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,test]'
 	$(BIN)/python benchmarks/solve.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/race.py
 
 accuracy: $(STAMP)  ## the default beside its rivals: accuracy and wrong labels found (hours; goes on where it stopped)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -189,6 +189,8 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
     with progress.stage("evidence"):
         F = smoothed(place.graph.weights, given, chosen.fidelity, chosen.pull, scores, 1e-4)
         rows, readings = selection.rows, selection.readings
+        if place.order is not None:
+            rows = number[rows]
         if place.graph.n_vertices > MOST_VERTICES and rows.size:
             rows, readings = cross_readings(place.graph.weights, given, chosen, scores, seed)
     soft = softmax(read(F, chosen.reading))
