@@ -97,6 +97,22 @@ def table(rows):
     )
 
 
+def noise_table(rows):
+    """The estimated share of wrong labels beside the true one."""
+    values = {}
+    for row in rows:
+        key = row["data"], "real" if row["data"].startswith("labelme") else f"{float(row['noise']):.0%}"
+        values.setdefault(key, []).append((float(row["noise"]), float(row["estimate"])))
+    lines = ["| data | wrong | estimated, mean (range) | largest miss |", "|---|---|---|---|"]
+    for (data, noise), found in sorted(values.items()):
+        true, estimate = np.array(found).T
+        label = noise if noise != "real" else f"{true.mean():.0%} (real)"
+        miss = np.abs(true - estimate).max()
+        spread = f"{estimate.mean():.3f} ({estimate.min():.3f} to {estimate.max():.3f})"
+        lines.append(f"| {data} | {label} | {spread} | {miss:.3f} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="*", default=list(PER_CLASS), choices=list(PER_CLASS))
@@ -104,6 +120,7 @@ def main():
     options = parser.parse_args()
     rows = Rows(RESULTS / "label_errors.csv", COLUMNS, 4)
     noisy = [noise for noise in NOISES if noise > 0]
+    rates = Rows(RESULTS / "noise.csv", ("data", "noise", "run", "estimate", "low", "high"), 3)
     everything = [*labelme(options.runs), *tasks(options.data, noisy, options.runs)]
     for task in everything:
         wrong = task.given[task.labelled] != task.truth[task.labelled]
@@ -113,8 +130,13 @@ def main():
                 ap, auroc = average_precision_score(wrong, -quality), roc_auc_score(wrong, -quality)
                 rows.add(task.data, task.noise, task.run, name, f"{ap:.6f}", f"{auroc:.6f}")
                 print(f"{task.data} {task.noise:.0%} run {task.run} {name}: {ap:.3f}", flush=True)
+        if not rates.has(task.data, task.noise, task.run):
+            fit = default_fit(task)
+            interval = (f"{end:.6f}" for end in fit["noise_interval"])
+            rates.add(task.data, task.noise, task.run, f"{float(fit['noise_rate']):.6f}", *interval)
     text = table(rows.rows)
     (RESULTS / "label_errors.md").write_text(text)
+    (RESULTS / "noise.md").write_text(noise_table(rates.rows))
     print(text)
 
 

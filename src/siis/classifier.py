@@ -182,6 +182,7 @@ class SIISClassifier(TransductiveClassifier):
     True
     """
 
+    _optional: ClassVar[tuple[str, ...]] = JUDGED
     _rules: ClassVar[dict[str, Rule]] = {
         **TransductiveClassifier._rules,
         "alpha": POSITIVE | AUTO,
@@ -321,9 +322,6 @@ class SIISClassifier(TransductiveClassifier):
         return K, metric, kind
 
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
-        for name in JUDGED:
-            if name in vars(self):
-                delattr(self, name)  # of an earlier fit
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress)
         evidence = gather_evidence(X, labels, self._wishes(), seed_of(self.random_state), progress)
@@ -336,8 +334,6 @@ class SIISClassifier(TransductiveClassifier):
             solution = self._solve(program, progress, report)
         readings = final_readings(program, solution.coefficients, c, chosen.reading)
         judged = judge(evidence, labels, readings)
-        self._given_codes, self._suggested = judged.codes, judged.suggested
-        self._evidence = evidence
         warn_about(evidence, judged, labels.classes)
         attributes = {
             "basis_": basis,
@@ -352,12 +348,15 @@ class SIISClassifier(TransductiveClassifier):
             "noise_matrix_": judged.noise.matrix,
             "class_noise_rates_": judged.noise.class_rates,
             "graph_score_": judged.carriage.score,
+            "_evidence": evidence,
+            "_given_codes": judged.codes,
+            "_suggested": judged.suggested,
+            "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,
         }
         reached = graph.reached_from(evidence.given.rows)
         answers = judged.probabilities
         if evidence.model is None:  # a ready-made graph: nothing speaks where no label is connected
             answers[~reached] = evidence.given.prior
-        self._unreached = UNREACHED if evidence.model is not None else TransductiveClassifier._unreached
         K = max(evidence.selection.chosen.n_neighbors, 1)
         return Answer(evidence.placed, answers, reached, evidence.given.prior, K, attributes)
 

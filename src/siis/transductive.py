@@ -85,6 +85,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     graph: str
     neighbors: Any = "auto"
     verbose: int
+    _optional: ClassVar[tuple[str, ...]] = ()  # attributes that not every fit sets
     _unreached = "the distribution is that of the given labels"
 
     @abstractmethod
@@ -134,6 +135,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_consistent_length(X, labels.used)
         answer = self._classify(X, labels, progress)
         placed = answer.placed
+        for name in self._optional:
+            self.__dict__.pop(name, None)  # of an earlier fit
         self.classes_ = labels.classes
         self.graph_, self.vertex_ = placed.graph, placed.vertex
         self.bandwidth_ = placed.bandwidth

@@ -139,3 +139,26 @@ def test_progress_goes_to_standard_error_only_when_asked(digits, capfd):
 def test_bad_parameters(name, value):
     with pytest.raises(ValueError, match=f"{name} of SIISClassifier must be .*; found "):
         SIISClassifier(**{name: value}).fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("selection", ["auto", None])
+def test_an_interrupted_fit_changes_nothing(monkeypatch, selection):
+    X, truth = load_digits(return_X_y=True)
+    X, y = X[:300], np.where(np.arange(300) < 60, truth[:300], -1)
+    model = SIISClassifier(selection=selection).fit(X, y)
+    before = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
+    stages = ["siis.transductive.embed", "siis.classifier.smooth_basis"]
+    if selection:
+        stages = ["siis.automatic.search", "siis.classifier.final_basis", "siis.classifier.judge"]
+    for stage in (*stages, "siis.transductive.solve_certified"):
+        with monkeypatch.context() as patch:
+
+            def interrupted(*args, **options):
+                raise KeyboardInterrupt
+
+            patch.setattr(stage, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X[:200], y[:200])
+        after = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
+        assert after.keys() == before.keys()
+        assert all(after[name] is before[name] for name in before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -268,13 +269,14 @@ class _State:
         ]
 
     def duals(self, bounds: list[DualPoint]) -> list[DualPoint]:
-        """The same points with their parts on the edges."""
-        return [
-            DualPoint(bound.scale * self._edge_multipliers(g), bound.labels, bound.value, bound.scale)
-            if program.beta > 0
-            else bound
-            for g, (program, bound) in enumerate(zip(self.programs, bounds, strict=True))
-        ]
+        """The same points with their parts on the edges; ends the state, whose rows become these."""
+        found = []
+        for g, (program, bound) in enumerate(zip(self.programs, bounds, strict=True)):
+            if program.beta > 0:
+                edges = self._edge_multipliers(g) if self.edges is None else self.edges.taken(g, bound.scale)
+                bound = replace(bound, edges=edges)  # noqa: PLW2901
+            found.append(bound)
+        return found
 
     def _label_multipliers(self) -> Floats:
         return self._times(self.p2[:, None] * (1 - self.f2), self.N2).astype(np.float64)

@@ -95,6 +95,13 @@ class EdgeRows:
         factor = self.p * (1 - self.f[:, g])
         return np.asarray(factor[:, None] * self.N[:, g * c : (g + 1) * c], dtype=np.float64)
 
+    def taken(self, g: int, scale: float) -> Floats:
+        """The multipliers of one group times a factor, in the place of N, which is of no use afterwards."""
+        c = self.N.shape[1] // self.f.shape[1]
+        rows = self.N[:, g * c : (g + 1) * c]
+        rows *= (scale * self.p * (1 - self.f[:, g])).astype(self.dtype)[:, None]
+        return rows
+
     def _gathered(self, work: Callable[[Floats, int, int], None]) -> Floats:
         """Sum what the pieces add to the vertices; edges of heads a, a + 1, ... have no end before a."""
         width = self.N.shape[1]

@@ -1,0 +1,38 @@
+"""The model of peak memory that docs/scale.md states, stage by stage, at small sizes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from siis.graph import embed
+from siis.program import Program
+from siis.solvers import solve_certified
+from siis.spectral import smooth_basis
+from siis.spectral.subspace import ROOM, block_width
+
+
+def peak(function):
+    tracemalloc.start()
+    try:
+        result = function()
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "m", "c"), [(3000, 30, 10), (6000, 80, 4), (6000, 30, 30)])
+def test_the_model_bounds_the_peak(kind, n, m, c):
+    rng = np.random.default_rng(0)
+    place = embed(rng.standard_normal((n, 12)).astype(kind), 10)
+    graph, s = place.graph, np.dtype(kind).itemsize
+    E = graph.n_edges
+    basis, used = peak(lambda: smooth_basis(graph, m, dtype=kind, method="chebyshev"))
+    model = 7 * s * n * (m + ROOM * block_width(m)) + 100 * E
+    assert model / 4 < used < model
+    rows = np.arange(0, n, 20)
+    program = Program(graph, basis, rows, np.eye(c)[rows % c], 100.0, 10.0)
+    _, used = peak(lambda: solve_certified(program, 1e-3, 30))
+    model = s * (1.5 * E * c + 4 * n * m + 10 * n * c) + 200 * E
+    assert model / 4 < used < model
