@@ -58,8 +58,8 @@ def test_signs_of_eigenvectors(settings, monkeypatch):
     one = PlainSIIS(**settings).fit(X, y)
     honest = classifier_module.smooth_basis
 
-    def flipped(*args):
-        basis = honest(*args)
+    def flipped(*args, **options):
+        basis = honest(*args, **options)
         signs = np.where(np.arange(basis.shape[1]) % 2, -1.0, 1.0)
         return type(basis)(**{**vars(basis), "vectors": basis.vectors * signs})
 
