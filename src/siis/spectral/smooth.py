@@ -24,6 +24,7 @@ from siis.spectral.subspace import (
     rayleigh_ritz,
     sweep,
 )
+from siis.threads import one_blas_thread
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 ROUNDINGS = 50  # of the precision: the least residual that can be asked for
@@ -32,6 +33,7 @@ PROBE_SWEEPS = 4
 FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound, in shift-invert
 LANCZOS_RESTARTS = 50
+MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
 BLOCK_STEPS = 10
 ROUNDS = 30  # of Lanczos in shift-invert, each outside what the others found
 METHODS = ("auto", "dense", "shift-invert", "chebyshev")
@@ -185,7 +187,8 @@ def _upper_bound(graph: Graph, laplacian: str) -> float:
 def _choose(S: Sparse, block: int) -> str:
     if S.shape[0] <= 2 * (block + ROOM * block_width(block)):
         return "dense"
-    return "shift-invert" if envelope_share(S) <= THIN else "chebyshev"
+    share, n = envelope_share(S), S.shape[0]
+    return "shift-invert" if share <= THIN and share * n * n <= MOST_FILL else "chebyshev"
 
 
 def _outside(null: Sparse, known: Floats) -> BlockProduct:
@@ -214,7 +217,8 @@ def _chebyshev(
 ) -> tuple[RitzPairs, str]:
     spectrum = look(S, null, high, X.shape[1])
     start = X if warm else X[:, : block_width(n_wanted)]
-    return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], warm, report), "probe"
+    with one_blas_thread():
+        return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], warm, report), "probe"
 
 
 def _shift_invert(
