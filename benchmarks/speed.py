@@ -20,8 +20,8 @@ import numpy as np
 
 from protocol import RESULTS, Rows, load
 
-SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-LARGEST = {"transcription": 10_000, "LabelSpreading": 100_000, "graphlearning": 100_000}
+SIZES = (1_000, 3_000, 10_000, 50_000, 100_000, 300_000, 1_000_000)
+LARGEST = {"transcription": 10_000, "LabelSpreading": 50_000, "graphlearning": 50_000}
 COLUMNS = ("case", "n", "method", "repeat", "neighbours", "basis", "solve", "total", "peak_gb", "accuracy", "gap")
 REAL = {"isolet": (10, 300, 100.0, 1.0), "coil20": (10, 30, 100.0, 10.0)}  # K, m, alpha, beta
 
@@ -296,7 +296,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--repeats", type=int, default=3, help="up to 30,000 examples; larger cases are run once")
+    parser.add_argument("--repeats", type=int, default=3, help="up to 50,000 examples; larger cases are run once")
     parser.add_argument("--no-real", action="store_true", help="leave ISOLET and COIL-20 out")
     parser.add_argument("--tables", action="store_true", help="only write table and figure from the CSV file")
     parser.add_argument("--one", nargs=3, metavar=("CASE", "N", "METHOD"), help="measure one case in this process")
@@ -309,7 +309,7 @@ def main():
     cases = [("generated", n) for n in options.sizes]
     cases += [] if options.no_real else [(name, 0) for name in REAL if load(name) is not None]
     for case, n in () if options.tables else cases:
-        for repeat in range(options.repeats if n <= 30_000 else 1):
+        for repeat in range(options.repeats if n <= 50_000 else 1):
             for method in options.methods:
                 if left_out(case, n, method, repeat) or rows.has(case, n, method, repeat):
                     continue
