@@ -2,8 +2,8 @@
 
 Ours: ADMM with a penalty for every row, in one fused pass over the edges. The others, in NumPy and SciPy: reweighted
 least squares with shrinking smoothing; L-BFGS on the smoothed program, smoothing shrinking too; the primal-dual
-method of Chambolle and Pock. Each is stopped by the gap that its own multipliers prove, or after twenty seconds. Writes
-results/race.csv and race.md.
+method of Chambolle and Pock. Each is stopped by the gap that its own multipliers prove, or after twenty seconds.
+Writes results/race.csv and race.md.
 """
 
 import time

@@ -220,6 +220,8 @@ def measured(rows, case, n, method):
 
 def spread(values):
     values = np.asarray(values)
+    if np.isnan(values).all():
+        return "-"
     return f"{np.median(values):.3g}" + (f" ({values.min():.3g} to {values.max():.3g})" if values.size > 1 else "")
 
 
@@ -240,7 +242,7 @@ def table(rows):
     for case, n, method in keys:
         found = measured(rows, case, n, method)
         cells = [spread(column(found, name)) for name in COLUMNS[4:]]
-        lines.append(f"| {case} | {n} | {method} | " + " | ".join(cells).replace("nan", "-") + " |")
+        lines.append(f"| {case} | {n or 'all'} | {method} | " + " | ".join(cells) + " |")
     lines.append("")
     ratios = []
     for case, n, method in keys:
@@ -250,7 +252,8 @@ def table(rows):
             if method == "Clarabel":
                 names, mine = ("solve",), measured(rows, case, n, "siis, gap 1e-6")
             pairs = [b / a for a in column(mine, *names) for b in column(theirs, *names)]
-            ratios.append(f"- {case}, n = {n}: {method} takes {spread(pairs)} times our {' and '.join(names)}")
+            of = f"{case}, n = {n}" if n else case
+            ratios.append(f"- {of}: {method} takes {spread(pairs)} times our {' and '.join(names)}")
     lines += ["Ratios (median, and the range over all pairs of repeats):", "", *ratios, ""]
     sizes = sorted({n for case, n, method in keys if (case, method) == ("generated", "siis")})
     points = [(n, float(np.median(column(measured(rows, "generated", n, "siis"), "basis", "solve")))) for n in sizes]
