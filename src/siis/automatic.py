@@ -15,6 +15,7 @@ from siis.evidence.reading import SHARPNESS
 from siis.graph import (
     Embedded,
     Graph,
+    check_range,
     distinct_rows,
     fingerprints,
     median_bandwidth,
@@ -166,6 +167,7 @@ def gather_evidence(X: Features, labels: GivenLabels, wishes: Wishes, seed: int,
     else:
         if wishes.metric == "cosine":
             prepare(X, "cosine")  # refuses empty rows by their own index
+        check_range(X)
         present = ~labels.absent
         distinct = distinct_rows(X[present])
         vertex = np.full(n, -1, dtype=np.int64)

@@ -17,6 +17,7 @@ from siis.rows import project_rows, row_norms
 from siis.spectral import Basis
 
 ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far rounding may lift the bound over the value
+SINGLE_FLOOR = 1e-2  # the same in single precision
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 
 
@@ -240,6 +241,8 @@ class Program:
     def relative_gap(self, primal: float, dual: float) -> float:
         """Compute (primal - dual) / primal (M7), the optimum counting as at least ``floor`` of the value at A = 0.
 
+        In single precision it counts as at least a hundredth of that: below, the value itself is rounding.
+
         Parameters
         ----------
         primal, dual : float
@@ -249,7 +252,8 @@ class Program:
         float
             Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
-        scale = max(primal, self.floor * self.value_at_zero, 1e-300)
+        floor = self.floor if self.basis.dtype == np.float64 else max(self.floor, SINGLE_FLOOR)
+        scale = max(primal, floor * self.value_at_zero, 1e-300)
         if not dual <= primal + self._rounding * max(scale, self.value_at_zero):
             raise RuntimeError(
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "

@@ -148,3 +148,18 @@ def test_few_good_labels_bring_no_false_alarm(n_labels):
     X, y, truth = blobs(200, c=2, n_labels=n_labels, noise=0.2)
     model = SIISClassifier().fit(X, y)
     assert np.mean(model.transduction_ == truth) > 0.95
+
+
+def test_distances_that_overflow_are_refused():
+    X, truth = make_blobs(60, 4, centers=2, random_state=0)
+    y = np.where(np.arange(60) < 20, truth, -1)
+    with pytest.raises(ValueError, match="overflow; rescale X"):
+        SIISClassifier().fit(X * 1e160, y)
+
+
+def test_single_precision_where_the_optimum_is_nearly_nothing():
+    X, truth = make_blobs(120, 5, centers=3, random_state=0)
+    y = np.where(np.arange(120) < 15, truth, -1)
+    model = SIISClassifier(selection=None).fit(X.astype(np.float32), y)
+    assert np.mean(model.transduction_ == truth) == 1
+    assert model.dual_gap_ <= 1e-4

@@ -3,7 +3,7 @@
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.embed import Embedded, embed, placed, ready_made
 from siis.graph.graph import Graph, join
-from siis.graph.neighbors import Neighbors, candidates, neighbors_between, neighbors_within, prepare
+from siis.graph.neighbors import Neighbors, candidates, check_range, neighbors_between, neighbors_within, prepare
 from siis.graph.weights import gaussian_weights, median_bandwidth
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Graph",
     "Neighbors",
     "candidates",
+    "check_range",
     "distinct_rows",
     "embed",
     "fingerprints",

@@ -267,6 +267,18 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
     return indices, scores
 
 
+def check_range(X: Features) -> None:
+    """Refuse examples whose distances would overflow.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+    """
+    largest = np.float64(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0))
+    with np.errstate(over="ignore"):
+        _check_finite(8 * np.square([largest]) * X.shape[1])
+
+
 def _check_finite(distances: Floats) -> None:
     if not np.isfinite(distances).all():
         raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
