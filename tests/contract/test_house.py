@@ -88,6 +88,7 @@ def cloud():
 
 
 def peak(function):
+    function()  # compiles what is not compiled yet, which takes memory too
     tracemalloc.start()
     try:
         result = function()

@@ -13,6 +13,7 @@ from siis.spectral.subspace import ROOM, block_width
 
 
 def peak(function):
+    function()  # compiles what is not compiled yet, which takes memory too
     tracemalloc.start()
     try:
         result = function()
