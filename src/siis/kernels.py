@@ -1,4 +1,4 @@
-"""Compiled loops: sparse times block, and passes over edges and labels. No mathematics of their own.
+"""Compiled loops: sparse times block with the Chebyshev recurrence on it, passes over edges, nearest of a block.
 
 They release the interpreter lock and are run in threads over pieces whose number does not depend on the machine, so
 that the same input gives the same bytes anywhere.
@@ -66,7 +66,7 @@ def product(S: Sparse, X: Floats) -> Floats:
     """
     X = np.ascontiguousarray(X)
     out = np.empty((S.shape[0], X.shape[1]), X.dtype)
-    pieces = _row_pieces(S.shape[0]) if S.nnz * X.shape[1] > WORTH_THREADS else [slice(0, S.shape[0])]
+    pieces = row_pieces(S.shape[0]) if S.nnz * X.shape[1] > WORTH_THREADS else [slice(0, S.shape[0])]
     in_threads(lambda rows: _product_rows(S.indptr, S.indices, S.data, X, out, rows.start, rows.stop), pieces)
     return out
 
@@ -76,7 +76,7 @@ def tall_product(U: Floats, A: Floats) -> Floats:
     if U.size * A.shape[1] < WORTH_THREADS:
         return np.asarray(U @ A)
     out = np.empty((U.shape[0], A.shape[1]), np.result_type(U, A))
-    in_threads(lambda rows: np.matmul(U[rows], A, out=out[rows]), _row_pieces(U.shape[0]))
+    in_threads(lambda rows: np.matmul(U[rows], A, out=out[rows]), row_pieces(U.shape[0]))
     return out
 
 
@@ -84,11 +84,12 @@ def tall_transposed(U: Floats, F: Floats) -> Floats:
     """U' F for a tall U, shape (n, m), and F, shape (n, c), by pieces of rows."""
     if U.size * F.shape[1] < WORTH_THREADS:
         return np.asarray(U.T @ F)
-    total: Floats = sum(in_threads(lambda rows: U[rows].T @ F[rows], _row_pieces(U.shape[0])))  # type: ignore[assignment]
+    total: Floats = sum(in_threads(lambda rows: U[rows].T @ F[rows], row_pieces(U.shape[0])))  # type: ignore[assignment]
     return total
 
 
-def _row_pieces(n: int) -> list[slice]:
+def row_pieces(n: int) -> list[slice]:
+    """Cut n rows into pieces that threads can share."""
     ends = np.linspace(0, n, PIECES + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
@@ -119,7 +120,7 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_THREADS
     if by_rows:
         width = n_columns
-    pieces = _row_pieces(len(X)) if by_rows else [slice(0, len(X))]
+    pieces = row_pieces(len(X)) if by_rows else [slice(0, len(X))]
 
     def columns(first: int) -> None:
         sigma = e / (low - c)

@@ -11,6 +11,13 @@ def row_norms(N: Floats) -> Floats:
     return norms
 
 
+def group_norms(N: Floats, n_groups: int) -> Floats:
+    """Compute the norms of equal groups of columns of each row of N, shape (n, k c): shape (n, k)."""
+    grouped = N.reshape(len(N), n_groups, N.shape[1] // n_groups)
+    norms: Floats = np.sqrt(np.einsum("igj,igj->ig", grouped, grouped))
+    return norms
+
+
 def shrink_factors(norms: Floats, threshold: Floats | float) -> Floats:
     """Compute max(1 - t / ||N_i||, 0), and 0 where N_i = 0: row shrinkage is S_t(N)_i = factor_i N_i.
 

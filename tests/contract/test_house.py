@@ -3,13 +3,13 @@
 import ast
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import siis
+from memory import peak
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
@@ -85,16 +85,6 @@ def cloud():
     rng = np.random.default_rng(0)
     near = neighbors_within(rng.standard_normal((3000, 12)), 10)
     return Graph.from_neighbors(near, gaussian_weights(near, median_bandwidth(near)))
-
-
-def peak(function):
-    function()  # compiles what is not compiled yet, which takes memory too
-    tracemalloc.start()
-    try:
-        result = function()
-        return result, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def test_nothing_of_size_n_by_n_or_edges_by_m_is_formed(cloud):

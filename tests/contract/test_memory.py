@@ -1,25 +1,14 @@
 """The model of peak memory that docs/scale.md states, stage by stage, at small sizes."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
+from memory import peak
 from siis.graph import embed
 from siis.program import Program
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
 from siis.spectral.subspace import ROOM, block_width
-
-
-def peak(function):
-    function()  # compiles what is not compiled yet, which takes memory too
-    tracemalloc.start()
-    try:
-        result = function()
-        return result, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

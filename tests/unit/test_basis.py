@@ -128,7 +128,7 @@ def test_a_missing_vector_is_found_by_fresh_ones(rng, monkeypatch, looks):
     graph = knn(rng.standard_normal((900, 20)), 10)
     values, vectors = np.linalg.eigh(graph.laplacian.toarray())
     hidden = vectors[:, 5:6]
-    honest, look, looked = subspace_module.orthonormalize, subspace_module._missing, []
+    honest, look, looked = subspace_module.orthonormalize, subspace_module.missing_below, []
 
     def forgetful(X, outside):
         return honest(X, outside) if looked else honest(X - hidden @ (hidden.T @ X), outside)
@@ -138,7 +138,7 @@ def test_a_missing_vector_is_found_by_fresh_ones(rng, monkeypatch, looks):
         return look(*args) if looks else None
 
     monkeypatch.setattr(subspace_module, "orthonormalize", forgetful)
-    monkeypatch.setattr(subspace_module, "_missing", look_again)
+    monkeypatch.setattr(subspace_module, "missing_below", look_again)
     found = smooth_basis(graph, 12, method="chebyshev").values
     expected = values if looks else np.delete(values, 5)
     np.testing.assert_allclose(found, expected[:12], atol=1e-6)

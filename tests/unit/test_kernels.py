@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from programs import random_program
 from siis import kernels
-from siis.graph import Graph, candidates
+from siis.graph import Graph, candidates, embed
 from siis.kernels import (
     PIECES,
     chebyshev_filter,
@@ -151,8 +151,6 @@ def test_a_batch_solves_each_program(seed):
 def test_single_precision_keeps_its_promise(rng):
     """To 1e-4, which is far above rounding; the proof holds in double precision too."""
     X = rng.standard_normal((600, 4))
-    from siis.graph import embed  # noqa: PLC0415
-
     place = embed(X, 8)
     rows = np.arange(0, 600, 6)
     Y = one_hot((X[rows, 0] > 0).astype(int) + (X[rows, 1] > 0), 3)

@@ -3,7 +3,15 @@
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.embed import Embedded, embed, placed, ready_made
 from siis.graph.graph import Graph, join
-from siis.graph.neighbors import Neighbors, candidates, check_range, neighbors_between, neighbors_within, prepare
+from siis.graph.neighbors import (
+    Neighbors,
+    candidates,
+    check_range,
+    neighbors_between,
+    neighbors_within,
+    prepare,
+    without_self,
+)
 from siis.graph.weights import gaussian_weights, median_bandwidth
 
 __all__ = [
@@ -24,4 +32,5 @@ __all__ = [
     "placed",
     "prepare",
     "ready_made",
+    "without_self",
 ]

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.graph.approximate import INSTALL, available, complete, recall, with_faiss, with_own, with_pynndescent
-from siis.kernels import PIECES, keep_nearest, pair_distances
+from siis.kernels import keep_nearest, pair_distances, row_pieces
 from siis.progress import Report, unheard
 from siis.threads import in_threads, one_blas_thread, pause_point
 
@@ -117,17 +117,31 @@ def neighbors_within(
     -------
     Neighbors
     """
-    n = points.shape[0]
     method = _method(search, points)
     if method == "exact":
         found = _ranked(points, points, n_neighbors + 1, report)
     else:
         found = _approximate(search, method, points, n_neighbors + 1, seed, report)
-    is_self = found.indices == np.arange(n)[:, None]
-    is_self[~is_self.any(axis=1), -1] = True  # crowded out by points at rounding distance: drop the farthest
-    shape = (n, found.indices.shape[1] - 1)
-    indices, distances = found.indices[~is_self].reshape(shape), found.distances[~is_self].reshape(shape)
+    indices, distances = without_self(found.indices, found.distances)
     return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors], found.method, found.recall)
+
+
+def without_self(indices: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Drop each point from its own list; where equal points have crowded it out, the farthest.
+
+    Parameters
+    ----------
+    indices, values : ndarray of shape (n, k)
+        Neighbours of point i in row i, nearest first, and what belongs to them.
+
+    Returns
+    -------
+    indices, values : ndarray of shape (n, k - 1)
+    """
+    n, k = indices.shape
+    is_self = indices == np.arange(n)[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
+    return indices[~is_self].reshape(n, k - 1), values[~is_self].reshape(n, k - 1)
 
 
 def _method(search: Any, points: Features) -> str:
@@ -290,13 +304,10 @@ def _ties(distances: Floats) -> Floats:
     return np.rint(1e9 * distances / np.where(largest > 0, largest, 1.0))
 
 
-def _precision_lost(queries: Features, points: Features, distances: Floats) -> Bools:
+def _precision_lost(queries: Sparse, points: Sparse, distances: Floats) -> Bools:
     """Tell where the rounding error of ||a||^2 - 2 a'b + ||b||^2 is not small against the distances found."""
-
-    def squares(X: Features) -> Floats:
-        return np.asarray((X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)).sum(axis=1)).ravel()
-
-    error = 8 * np.finfo(np.float64).eps * (squares(queries) + squares(points).max())
+    own, others = (np.asarray(X.multiply(X).sum(axis=1)).ravel() for X in (queries, points))
+    error = 8 * np.finfo(np.float64).eps * (own + others.max())
     nearest_squared = np.median(distances, axis=1) ** 2
     return np.asarray(error > 1e-3 * nearest_squared) & (nearest_squared > 0)
 
@@ -310,8 +321,8 @@ def _distances(queries: Features, points: Features, indices: Ints) -> Floats:
                 distances[:, k] = np.sqrt(difference.multiply(difference).sum(axis=1))
             return distances
         queries, points = np.ascontiguousarray(queries), np.ascontiguousarray(points)
-        ends = np.linspace(0, len(queries), PIECES + 1).astype(int)
         in_threads(
-            lambda q: pair_distances(queries, points, indices, distances, ends[q], ends[q + 1]), list(range(PIECES))
+            lambda rows: pair_distances(queries, points, indices, distances, rows.start, rows.stop),
+            row_pieces(len(queries)),
         )
     return distances

@@ -11,7 +11,7 @@ import numpy as np
 from siis._types import Features, Floats, Sparse
 from siis.evidence import Space, choose_kernel, kernel_scores, smooth_labels
 from siis.evidence.kernel import Kernel
-from siis.graph import Neighbors, candidates, gaussian_weights, join, median_bandwidth
+from siis.graph import Neighbors, candidates, gaussian_weights, join, median_bandwidth, without_self
 from siis.labels import Supervision
 from siis.selection.candidate import Candidate
 
@@ -132,11 +132,8 @@ def nearest(points: Floats, n_neighbors: int) -> Neighbors:
     compact = np.ascontiguousarray(centered / largest, dtype=np.float32)
     indices, scores = candidates(compact, compact, min(n_neighbors + 1, len(points)))
     own = np.einsum("ij,ij->i", compact, compact)[:, None]
-    others = indices != np.arange(len(points))[:, None]
-    others[others.all(axis=1), -1] = False  # crowded out by equal points: drop the farthest
-    shape = (len(points), indices.shape[1] - 1)
-    squares = np.maximum((scores + own)[others], 0).reshape(shape).astype(np.float64)
-    return Neighbors(indices[others].reshape(shape), largest * np.sqrt(squares))
+    indices, squares = without_self(indices, np.maximum(scores + own, 0).astype(np.float64))
+    return Neighbors(indices, largest * np.sqrt(squares))
 
 
 def settle(space: Space, X: Features, given: Supervision) -> Place:

@@ -13,7 +13,7 @@ from siis._types import Floats, Sparse
 from siis.linear import LinearSolver, positive_solver
 from siis.program import DualPoint, Program
 from siis.progress import Report, unheard
-from siis.rows import row_norms, shrink_factors
+from siis.rows import group_norms, shrink_factors
 from siis.solvers.edges import EdgeRows
 from siis.solvers.solution import Recorder, Solution, relative_change
 from siis.threads import one_blas_thread
@@ -117,9 +117,12 @@ def _solve(
         state.step()
         if callback is not None:
             callback(iteration, state.A)
-        if iteration % check_every == 0 or iteration == max_iter:
-            worst = 0.0
+        checks = iteration % check_every == 0 or iteration == max_iter
+        adapts = iteration >= next_adaptation and iteration < max_iter
+        if checks or adapts:
             edge_norms, label_norms = state.norms()
+        if checks:
+            worst = 0.0
             bounds = state.bounds()
             for g, (program, recorder) in enumerate(zip(programs, recorders, strict=True)):
                 A = state.A[:, state.groups[g]]
@@ -133,9 +136,9 @@ def _solve(
             if worst <= tol:
                 break
             report(float(np.log(min(worst, 1.0)) / np.log(min(tol, 0.5))))
-        if iteration >= next_adaptation:
+        if adapts:
             next_adaptation = iteration + max(FIRST_ADAPTATION, iteration // 2)
-            state.adapt(*state.norms())
+            state.adapt(edge_norms, label_norms)
     duals = state.duals(bounds)
     return [
         Solution(
@@ -208,9 +211,7 @@ class _State:
             self.pull += self.edges.pull(2.0, -1.0)
 
     def _shrink_labels(self) -> None:
-        grouped = self.N2.reshape(len(self.N2), len(self.groups), -1)
-        norms = np.sqrt(np.einsum("lgk,lgk->lg", grouped, grouped))
-        self.f2 = shrink_factors(norms, self.alpha / self.p2[:, None])
+        self.f2 = shrink_factors(group_norms(self.N2, len(self.groups)), self.alpha / self.p2[:, None])
 
     def _label_pull(self) -> Floats:
         pull = self._times(2 * self.f2 - 1, self.N2)
@@ -252,8 +253,7 @@ class _State:
 
     def norms(self) -> tuple[Floats, Floats]:
         """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k)."""
-        residual = self.F[self.rows] - self.Y
-        labels = np.column_stack([row_norms(residual[:, group]) for group in self.groups]).astype(np.float64)
+        labels = group_norms(self.F[self.rows] - self.Y, len(self.groups)).astype(np.float64)
         edges = np.zeros((0, len(self.groups))) if self.edges is None else self.edges.norms(self.F)
         return edges, labels
 
@@ -298,7 +298,7 @@ class _State:
 
     def _penalties(self, edge_norms: Floats, label_norms: Floats) -> tuple[Floats, Floats]:
         """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
-        length = float(max(row_norms(self.Y[:, group]).max() for group in self.groups)) or 1.0
+        length = float(group_norms(self.Y, len(self.groups)).max()) or 1.0
         heaviest = float(self.programs[0].graph.weights.data.max(initial=0.0))
 
         def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from siis._types import Floats
 from siis.graph import Graph
 from siis.kernels import PIECES, edge_norms, edge_pull, edge_step
+from siis.rows import group_norms, shrink_factors
 from siis.threads import in_threads
 
 WORTH_PIECES = 500_000  # numbers in N, below which one piece is faster
@@ -45,13 +46,8 @@ class EdgeRows:
     def set_penalties(self, p: Floats, gamma: float) -> None:
         """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
         self.p = p.astype(self.dtype)
-        lengths = self.p[:, None] * self._own_norms()
-        with np.errstate(divide="ignore"):
-            self.f = np.where(lengths > 0, np.maximum(1 - gamma / lengths, 0), 0).astype(self.dtype)
-
-    def _own_norms(self) -> Floats:
-        grouped = self.N.reshape(len(self.N), self.f.shape[1], -1)
-        return np.asarray(np.sqrt(np.einsum("egk,egk->eg", grouped, grouped)))
+        norms = group_norms(self.N, self.f.shape[1])
+        self.f = shrink_factors(norms, gamma / self.p[:, None]).astype(self.dtype)
 
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
         """N = relaxation P F + (1 - relaxation f) N, shrink, and give P' p (2 f - 1) N, shape (n, k c)."""
@@ -90,7 +86,7 @@ class EdgeRows:
             self.N[:, g * c : (g + 1) * c] *= factor.astype(self.dtype)[:, None]
 
     def multipliers(self, g: int) -> Floats:
-        """P (1 - f) N of one group, shape (E, c)."""
+        """Give the multipliers p (1 - f) N of one group, shape (E, c)."""
         c = self.N.shape[1] // self.f.shape[1]
         factor = self.p * (1 - self.f[:, g])
         return np.asarray(factor[:, None] * self.N[:, g * c : (g + 1) * c], dtype=np.float64)

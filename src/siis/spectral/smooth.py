@@ -9,27 +9,16 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from siis._types import BlockProduct, Floats, Sparse
 from siis.graph import Graph
-from siis.kernels import product
 from siis.linear import THIN, envelope_share, factorize
 from siis.progress import Report, unheard
 from siis.spectral.basis import IdentityBasis, SmoothBasis
 from siis.spectral.factor import count_below
 from siis.spectral.spectrum import look
-from siis.spectral.subspace import (
-    ROOM,
-    RitzPairs,
-    block_width,
-    lowest_eigenpairs,
-    orthonormalize,
-    rayleigh_ritz,
-    sweep,
-)
+from siis.spectral.subspace import ROOM, RitzPairs, Subspace, block_width, lowest_eigenpairs, missing_below
 from siis.threads import one_blas_thread
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 ROUNDINGS = 50  # of the precision: the least residual that can be asked for
-PROBES = 8  # fresh random vectors in the completeness check without a factorisation
-PROBE_SWEEPS = 4
 FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound, in shift-invert
 LANCZOS_RESTARTS = 50
@@ -203,7 +192,10 @@ def _outside(null: Sparse, known: Floats) -> BlockProduct:
 
 
 def _ritz(S: Sparse, null: Sparse, X: Floats) -> RitzPairs:
-    return rayleigh_ritz(lambda Z: product(S, Z), orthonormalize(X, _outside(null, X[:, :0])))
+    """The Ritz pairs of S in the span of X, outside the null space."""
+    subspace = Subspace(S)
+    subspace.append(X, _outside(null, X[:, :0]))
+    return subspace.lowest(X.shape[1])
 
 
 def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
@@ -226,8 +218,7 @@ def _shift_invert(
 ) -> tuple[RitzPairs, str]:
     """Lanczos on (S + shift I)^-1, again and again outside what is known, until the inertia says that none is left.
 
-    The factor and the vectors are in double precision.
-    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck.
+    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision.
     """
     S, null, start = S.astype(np.float64), null.astype(np.float64), start.astype(np.float64)
     factor = factorize(S, SHIFT * high)
@@ -246,7 +237,7 @@ def _shift_invert(
             last = int(gaps[-1])
             count = count_below(S, (below[last] + below[last + 1]) / 2)
         if count is None:
-            _probe(S, null, pairs, n_wanted, high, tol)
+            _check_complete(S, null, pairs, n_wanted, high, tol)
             return pairs, "probe"
         missing = count - null.shape[1] - last
         if missing == 0:
@@ -269,20 +260,16 @@ def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted:
     return outside(np.asarray(vectors, dtype=np.float64))
 
 
-def _probe(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, high: float, tol: float) -> None:
-    """Look for an eigenvalue below the last found one in fresh random vectors outside the basis."""
-    known, last = pairs.vectors[:, :n_wanted], float(pairs.values[n_wanted - 1])
-    n_probes = min(PROBES, S.shape[0] - null.shape[1] - n_wanted)
-    if n_probes < 1:
-        return
-    outside = _outside(null, known)
-    probes = np.random.default_rng(n_wanted).standard_normal((S.shape[0], n_probes)).astype(S.dtype)
-    for _ in range(PROBE_SWEEPS):
-        probes = orthonormalize(sweep(S, outside(probes), 0.99 * last, last, high), outside)
-        found = rayleigh_ritz(lambda Z: product(S, Z), probes)
-        probes = found.vectors
-    if found.values[0] < last - 100 * tol:
-        raise RuntimeError(_incomplete(f"one at or below {found.values[0]:.6g}, the last found is {last:.6g}"))
+def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, high: float, tol: float) -> None:
+    """Where inertia cannot tell, let fresh vectors look for what is missing."""
+    found = RitzPairs(pairs.values[:n_wanted], pairs.vectors[:, :n_wanted], pairs.residuals[:n_wanted])
+    n, k = null.shape
+    rng = np.random.default_rng(n_wanted)
+    unseen = missing_below(S, _outside(null, found.vectors), found, n - k, tol, look(S, null, high, n_wanted), rng)
+    if unseen is not None:
+        raise RuntimeError(
+            _incomplete(f"one at or below {unseen.theta[0]:.6g}, the last found is {found.values[-1]:.6g}")
+        )
 
 
 def _incomplete(what: str) -> str:

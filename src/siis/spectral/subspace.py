@@ -52,26 +52,6 @@ def block_width(n_wanted: int) -> int:
     return int(np.clip(n_wanted // 4, NARROWEST, WIDEST))
 
 
-def rayleigh_ritz(multiply: BlockProduct, Q: Floats) -> RitzPairs:
-    """Find the best approximate eigenpairs in the span of orthonormal columns.
-
-    Parameters
-    ----------
-    multiply : callable
-        Block -> S block.
-    Q : ndarray of shape (n, p)
-
-    Returns
-    -------
-    RitzPairs
-    """
-    SQ = multiply(Q)
-    values, V = _small_eigh(tall_transposed(Q, SQ))
-    vectors, images = Q @ V.astype(Q.dtype), SQ @ V.astype(Q.dtype)
-    images -= vectors * values.astype(Q.dtype)
-    return RitzPairs(values, vectors, np.linalg.norm(images, axis=0).astype(np.float64))
-
-
 def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
     H = H.astype(np.float64)
     values, vectors = sl.eigh((H + H.T) / 2, check_finite=False)
@@ -172,7 +152,7 @@ def lowest_eigenpairs(
     n, k = null.shape
     rng, width = np.random.default_rng(seed), block_width(n_wanted)
     largest = n_wanted + ROOM * width
-    found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), _Subspace(S)
+    found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), Subspace(S)
     transposed = null.T.tocsr()
 
     def outside(X: Floats) -> Floats:
@@ -197,13 +177,13 @@ def lowest_eigenpairs(
         report(min(found.values.size / n_wanted, 1.0))
         if found.values.size >= n_wanted:
             found = _sorted(found, n_wanted)
-            unseen = _missing(S, outside, found, n - k, tol, spectrum, rng)
+            unseen = missing_below(S, outside, found, n - k, tol, spectrum, rng)
             if unseen is None:
                 return found
             below = found.values < unseen.theta[0]  # what is found above the missing pair is looked for again
             block = np.hstack([unseen.V, found.vectors[:, ~below]])
             found = RitzPairs(found.values[below], found.vectors[:, below], found.residuals[below])
-            subspace = _Subspace(S)
+            subspace = Subspace(S)
             continue
         most = largest - width if n_good else max(largest - 2 * width, missing + width)
         if n_good or subspace.width + width > largest:
@@ -229,7 +209,7 @@ def _sorted(found: RitzPairs, n_wanted: int) -> RitzPairs:
     return RitzPairs(found.values[order], found.vectors[:, order], found.residuals[order])
 
 
-def _missing(
+def missing_below(
     S: Sparse,
     outside: BlockProduct,
     found: RitzPairs,
@@ -237,13 +217,31 @@ def _missing(
     tol: float,
     spectrum: Spectrum,
     rng: np.random.Generator,
-) -> _Subspace | None:
+) -> Subspace | None:
     """Look for an eigenvalue below the last found one, in a subspace that grows from fresh vectors outside of them.
 
     A Ritz value below it proves that there is one. That there is none is shown by a Ritz pair that is nearly found
     and lies above, or by filters that would have lifted it out of the fresh vectors long ago.
+
+    Parameters
+    ----------
+    S : csr_array of shape (n, n)
+    outside : callable
+        Projects a block to the complement of the null space and of what is found.
+    found : RitzPairs
+    most : int
+        Dimensions outside the null space.
+    tol : float
+        Residual of the pairs.
+    spectrum : Spectrum
+    rng : Generator
+
+    Returns
+    -------
+    Subspace or None
+        The subspace in which it was seen; None where nothing is missing.
     """
-    last, subspace = float(found.values[-1]), _Subspace(S)
+    last, subspace = float(found.values[-1]), Subspace(S)
     n_probes = min(PROBES, most - found.values.size)
     if n_probes < 1:
         return None
@@ -264,7 +262,7 @@ def _missing(
     return None
 
 
-class _Subspace:
+class Subspace:
     """Orthonormal V with S V, and the Ritz values of S in its span."""
 
     def __init__(self, S: Sparse) -> None:
