@@ -16,32 +16,11 @@ from siis.graph import embed
 from siis.program import Program
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
+from transcription import transcription
 
 RESULTS = Path(__file__).parent / "results"
 TOL, RUNS, NOISE, PER_CLASS = 1e-6, 7, 0.4, 10
 ALPHA, BETA, M, K = 100.0, 10.0, 30, 10
-
-
-def transcription(program, n_iter=100):
-    """Algorithm 1 as printed: P U formed, a matrix inverted in each iteration; always ``n_iter`` iterations."""
-    U, Sigma, Y = program.basis.vectors, np.diag(program.basis.values), program.Y
-    PU, JU = program.graph.incidence @ U, U[program.rows]
-    A, L1, L2, mu = np.zeros((U.shape[1], Y.shape[1])), np.ones((PU.shape[0], Y.shape[1])), np.ones(Y.shape), 1.0
-
-    def shrink(N, t):
-        norms = np.sqrt((N**2).sum(axis=1, keepdims=True))
-        return np.where(norms > t, (norms - t) / np.maximum(norms, 1e-300) * N, 0.0)
-
-    for _ in range(n_iter):
-        Q = shrink(PU @ A - L1 / mu, 1 / mu)
-        B = shrink(JU @ A - Y - L2 / mu, ALPHA / mu)
-        A = np.linalg.inv(2 * BETA * Sigma + mu * PU.T @ PU + mu * JU.T @ JU) @ (
-            PU.T @ L1 + JU.T @ L2 + mu * PU.T @ Q + mu * JU.T @ (B + Y)
-        )
-        L1 = L1 + mu * (Q - PU @ A)
-        L2 = L2 + mu * (B - JU @ A + Y)
-        mu = min(1.2 * mu, 1e10)
-    return A
 
 
 def load():
@@ -74,7 +53,7 @@ def main():
     for run in range(RUNS):
         rows, Y = contaminated(y, run)
         program = Program(graph, basis, placed.vertex[rows], Y, np.full(rows.size, ALPHA), BETA)
-        A, direct = timed(lambda program=program: transcription(program))
+        (A, _, _), direct = timed(lambda program=program: transcription(program))
         solution, ours = timed(lambda program=program: solve_certified(program, TOL))
         excess = (program.value(A) - solution.dual.value) / solution.dual.value
         records.append(
