@@ -117,7 +117,6 @@ def test_large_graphs_are_renumbered_without_changing_the_answer(cloud, monkeypa
     plain = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
     chosen = SIISClassifier(n_neighbors=10).fit(cloud.astype(float), y)
     monkeypatch.setattr(embed_module, "RENUMBER_FROM", 1000)
-    monkeypatch.setattr(embed_module, "POINTS_PER_CELL", 200)
     other = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
     assert not np.array_equal(plain.vertex_, other.vertex_)
     np.testing.assert_allclose(plain.label_distributions_, other.label_distributions_, atol=2e-3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import MiniBatchKMeans
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from siis._types import Bools, Features, Ints
 from siis.graph.distinct import distinct_rows
@@ -17,8 +17,7 @@ from siis.graph.neighbors import Neighbors, neighbors_within, prepare
 from siis.graph.weights import gaussian_weights, median_bandwidth
 from siis.progress import Report, unheard
 
-RENUMBER_FROM = 200_000  # vertices: what is known of fewer fits into the processor's cache
-POINTS_PER_CELL, MOST_CELLS, DRAWN_PER_CELL = 8192, 256, 100
+RENUMBER_FROM = 20_000  # vertices: what is known of fewer fits into a core's own cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +122,9 @@ def ready_made(W: Features) -> Embedded:
 
 
 def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features) -> Embedded:
-    """Join points to their neighbours; vertices of large graphs are renumbered, those of one cell side by side.
+    """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
+
+    Products with the graph are bound by memory: reverse Cuthill-McKee brings what they gather into the cache.
 
     Parameters
     ----------
@@ -138,22 +139,11 @@ def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, poin
     Embedded
     """
     W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind)
-    if W.shape[0] <= RENUMBER_FROM or sp.issparse(points):
+    if W.shape[0] <= RENUMBER_FROM:
         return Embedded(Graph(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
-    order = _by_cells(points)
+    order = reverse_cuthill_mckee(sp.csr_matrix(W), symmetric_mode=True).astype(np.int64)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     vertex = np.where(vertex >= 0, number[vertex], -1)
     graph = Graph(W[order][:, order])
     return Embedded(graph, vertex, points[order], bandwidth, neighbors.method, neighbors.recall, order)
-
-
-def _by_cells(points: Features) -> Ints:
-    """Order points by cells around centres, and the centres along their first principal axis."""
-    n_cells = min(points.shape[0] // POINTS_PER_CELL, MOST_CELLS)
-    drawn = np.linspace(0, points.shape[0] - 1, DRAWN_PER_CELL * n_cells).astype(np.int64)
-    cells = MiniBatchKMeans(n_cells, n_init=1, max_iter=20, batch_size=4096, random_state=0).fit(points[drawn])
-    centers = cells.cluster_centers_ - cells.cluster_centers_.mean(axis=0)
-    along = centers @ np.linalg.svd(centers, full_matrices=False)[2][0]
-    rank = np.argsort(np.argsort(along))
-    return np.argsort(rank[cells.predict(points)], kind="stable")

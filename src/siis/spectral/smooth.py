@@ -207,9 +207,9 @@ def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
 def _chebyshev(
     S: Sparse, null: Sparse, X: Floats, n_wanted: int, high: float, tol: float, warm: bool, report: Report
 ) -> tuple[RitzPairs, str]:
-    spectrum = look(S, null, high, X.shape[1])
     start = X if warm else X[:, : block_width(n_wanted)]
     with one_blas_thread():
+        spectrum = look(S, null, high, X.shape[1])
         return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], warm, report), "probe"
 
 
