@@ -1,0 +1,8 @@
+"""From files to arrays: tables, NPZ files and folders of images."""
+
+from siis.tables.corrections import read_corrections
+from siis.tables.data import Data, NewData, Roles
+from siis.tables.reading import read
+from siis.tables.recipe import Recipe
+
+__all__ = ["Data", "NewData", "Recipe", "Roles", "read", "read_corrections"]

@@ -1,0 +1,249 @@
+"""NPZ and NPY files: examples as arrays, embeddings, ready-made graphs. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from siis._types import Floats, Sparse
+from siis.tables.encoders import Plain, finite_numbers, frozen, median_of, only_keys
+from siis.tables.messages import listed, plural, quoted, readable
+from siis.tables.sheet import Sheet
+
+MOST_FEATURES = 100_000_000
+NPZ = "Write it with numpy.savez(file, X=..., y=...), without Python objects."
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Takes rows of numbers as they are.
+
+    Attributes
+    ----------
+    medians : ndarray of shape (d,)
+        Stand in for missing numbers.
+    """
+
+    kind: ClassVar[str] = "arrays"
+    medians: Floats
+
+    @classmethod
+    def learn(cls, X: Floats) -> Self:
+        """Learn what stands in for missing values; 0 where a feature has no value at all.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+
+        Returns
+        -------
+        Values
+        """
+        medians = np.zeros(X.shape[1])
+        for j in np.flatnonzero(~np.isfinite(X).all(axis=0)):
+            known = X[np.isfinite(X[:, j]), j]
+            medians[j] = median_of(known) if known.size else 0.0
+        return cls(frozen(medians))
+
+    def encode(self, X: Floats, where: str) -> tuple[Floats, list[str]]:
+        """Check the number of features and fill what is missing.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        where : str
+            The file, for messages.
+
+        Returns
+        -------
+        X : ndarray of shape (n, d)
+        notes : list of str
+        """
+        if X.shape[1] != self.medians.size:
+            raise ValueError(
+                f"{where}: must have {plural(self.medians.size, 'feature')}, as when the model was fitted; found "
+                f"{X.shape[1]:,}. Build the features in the same way."
+            )
+        gaps = ~np.isfinite(X)
+        if not gaps.any():
+            return X, []
+        n_columns = plural(int(np.count_nonzero(gaps.any(axis=0))), "feature")
+        values = plural(int(np.count_nonzero(gaps)), "missing or infinite value")
+        return np.where(gaps, self.medians, X), [f"{values} in {n_columns}: filled with the medians"]
+
+    def to_plain(self) -> Plain:
+        """Give the encoder as plain data.
+
+        Returns
+        -------
+        settings : dict, JSON-able
+        arrays : dict of str to ndarray
+        """
+        return {}, {"medians": self.medians}
+
+    @classmethod
+    def from_plain(cls, settings: Any, arrays: Any) -> Self:
+        """Rebuild an encoder, refusing anything that is not one.
+
+        Parameters
+        ----------
+        settings : dict
+        arrays : dict of str to ndarray
+
+        Returns
+        -------
+        Values
+        """
+        only_keys(settings, (), "settings")
+        medians = only_keys(arrays, ("medians",), "arrays")["medians"]
+        size = min(int(getattr(medians, "size", 0)), MOST_FEATURES)
+        return cls(finite_numbers(medians, max(size, 1), "medians"))
+
+
+def load_arrays(path: Path) -> dict[str, Any]:
+    """Load all arrays of an NPZ file, or the one of an NPY file under the name X.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict of str to ndarray
+    """
+    if path.name.lower().endswith(".npy"):
+        with readable(path, "an NPY file", "Write it with numpy.save, without Python objects."):
+            return {"X": np.load(path, allow_pickle=False)}
+    if not path.name.lower().endswith(".npz"):
+        raise ValueError(f"{path}: must be an NPZ or NPY file; found {path.suffix or 'no suffix'}. {NPZ}")
+    with readable(path, "an NPZ file", NPZ):
+        loaded: Any = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise TypeError("it is an NPY file")
+        with loaded:
+            return {name: loaded[name] for name in loaded.files}
+
+
+def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Floats:
+    """Take the examples out of the arrays of a file.
+
+    Parameters
+    ----------
+    path : Path
+    arrays : dict of str to ndarray
+    name : str, optional
+        X, or the only array, unless said.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+        Images and other blocks are one row each.
+    """
+    if name is None:
+        name = next(iter(arrays)) if len(arrays) == 1 else "X"
+    if name not in arrays:
+        raise ValueError(f"{path}: must hold an array {quoted(name)}; found {listed(list(arrays)) or 'none'}. {NPZ}")
+    X = arrays[name]
+    if X.ndim < 2 or X.size == 0 or X.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{path}: array {quoted(name)} must hold numbers, one row for each example; found shape {X.shape} of "
+            f"{X.dtype}. Write it again."
+        )
+    return np.array(X.reshape(X.shape[0], -1), dtype=np.float64, order="C")
+
+
+def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sheet:
+    """Make columns of the arrays that hold labels and ids.
+
+    Parameters
+    ----------
+    path : Path
+    arrays : dict of str to ndarray
+    n : int
+        Number of examples.
+    names : list of str
+        Which arrays; those that the file lacks are left out.
+
+    Returns
+    -------
+    Sheet
+    """
+    columns = {}
+    for name in names:
+        if name not in arrays:
+            continue
+        if arrays[name].shape != (n,):
+            raise ValueError(
+                f"{path}: array {quoted(name)} must have one entry for each of the {plural(n, 'example')}; found "
+                f"shape {arrays[name].shape}. Write it again."
+            )
+        with readable(path, f"an NPZ file with text or numbers in {quoted(name)}", NPZ):
+            columns[name] = pa.chunked_array([pa.array(arrays[name])])
+    return Sheet(path, columns, n, ())
+
+
+def load_embeddings(path: Path, n: int, data: Path) -> Floats:
+    """Load one row of numbers for each example.
+
+    Parameters
+    ----------
+    path : Path
+    n : int
+        Number of examples.
+    data : Path
+        Where they came from, for messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+    """
+    X = matrix_of(path, load_arrays(path))
+    if X.shape[0] != n:
+        raise ValueError(
+            f"{path}: embeddings must have one row for each of the {n:,} examples of {data}; found "
+            f"{plural(X.shape[0], 'row')}. Compute them anew, in the order of the examples."
+        )
+    return X
+
+
+def load_graph(path: Path, n: int, data: Path) -> Sparse:
+    """Load the weights between all examples.
+
+    Parameters
+    ----------
+    path : Path
+    n : int
+        Number of examples.
+    data : Path
+        Where they came from, for messages.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric, non-negative, zero diagonal.
+    """
+    from siis.graph import Graph  # noqa: PLC0415 - compiled loops, only needed here
+
+    arrays = load_arrays(path)
+    if len(arrays) == 1:
+        W = matrix_of(path, arrays)
+    else:
+        with readable(path, "a sparse matrix", "Write it with scipy.sparse.save_npz."):
+            W = sp.load_npz(path)
+            W = W if W.format in ("csr", "csc", "bsr") else W.tocsr()
+            W.check_format(full_check=True)  # indices of a hostile file may point anywhere
+    if W.shape != (n, n):
+        raise ValueError(
+            f"{path}: the graph must have one row and one column for each of the {n:,} examples of {data}; found "
+            f"shape {W.shape}. Build it from the same examples, in their order."
+        )
+    try:
+        weights: Sparse = Graph(sp.csr_array(W)).weights.copy()
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from None
+    return weights

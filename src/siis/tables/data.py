@@ -1,0 +1,120 @@
+"""What a reader is told about a file, and what it hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siis._types import Features
+
+if TYPE_CHECKING:
+    from siis.tables.recipe import Recipe
+
+Answers: TypeAlias = NDArray[np.object_]  # of str, or None where nothing was said
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which part of a file plays which role.
+
+    Attributes
+    ----------
+    label : str, optional
+        Column of the given labels; empty cells are unlabelled. NPZ: the array, "y" unless said. Folder of images:
+        the column of the labels file, "label" unless said.
+    id : str, optional
+        Column that names the examples; without it they are numbered from 1. NPZ: the array, "ids" unless said.
+        Folder of images: the column of the labels file that names the images, "file" or "id" unless said.
+    features : tuple of str, optional
+        Columns to compare examples by. None: all numeric columns and, encoded, those with few categories.
+    text : str, optional
+        Column of texts to compare examples by (with embeddings or a graph: only to show).
+    annotators : tuple of str
+        Columns of the answers of several people, in place of ``label``.
+    embeddings : Path, optional
+        NPY or NPZ file with one row of numbers for each example, in the order of the examples.
+    graph : Path, optional
+        NPZ file with the weights between all examples, as scipy.sparse.save_npz writes it.
+    labels_file : Path, optional
+        Table with the labels of a folder of images.
+    encoding : str
+        Of text files.
+    """
+
+    label: str | None = None
+    id: str | None = None
+    features: tuple[str, ...] | None = None
+    text: str | None = None
+    annotators: tuple[str, ...] = ()
+    embeddings: Path | None = None
+    graph: Path | None = None
+    labels_file: Path | None = None
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Examples and their given labels.
+
+    Attributes
+    ----------
+    ids : tuple of str, length n
+    labels : ndarray of str or None, shape (n,); None where there are annotators
+    annotations : ndarray of str or None, shape (n, a); None without annotators
+    X : ndarray of float64 or csr_array, shape (n, d); a graph: csr_array of shape (n, n)
+    metric : {"auto", "precomputed"}
+    texts : tuple of str, length n, or None
+    images : tuple of Path, length n, or None
+    recipe : Recipe, or None for a graph
+        Turns files with new examples into rows like those of X.
+    notes : tuple of str
+        What was understood, in sentences.
+    """
+
+    ids: tuple[str, ...]
+    labels: Answers | None
+    annotations: Answers | None
+    X: Features
+    metric: str
+    texts: tuple[str, ...] | None
+    images: tuple[Path, ...] | None
+    recipe: Recipe | None
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if (self.labels is None) == (self.annotations is None):
+            raise ValueError("data must hold either labels or annotations")
+        _check_lengths(self.ids, self.labels, self.annotations, self.X, self.texts, self.images)
+
+
+@dataclass(frozen=True, eq=False)
+class NewData:
+    """New examples, without labels.
+
+    Attributes
+    ----------
+    ids : tuple of str, length n
+    X : ndarray of float64 or csr_array, shape (n, d)
+    texts : tuple of str, length n, or None
+    images : tuple of Path, length n, or None
+    notes : tuple of str
+    """
+
+    ids: tuple[str, ...]
+    X: Features
+    texts: tuple[str, ...] | None
+    images: tuple[Path, ...] | None
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_lengths(self.ids, self.X, self.texts, self.images)
+
+
+def _check_lengths(*parts: Any) -> None:
+    lengths = {part.shape[0] if hasattr(part, "shape") else len(part) for part in parts if part is not None}
+    if len(lengths) > 1:
+        raise ValueError(f"all parts must have one entry for each example; found lengths {sorted(lengths)}")

@@ -1,0 +1,174 @@
+"""CSV and TSV: bytes -> names and columns of text. Nothing is converted here, so that 01 stays 01."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from siis.tables.messages import quoted, readable
+
+LARGEST_BLOCK = 1 << 30  # bytes parsed at once; a row must fit in a block
+UTF8_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, list[str]]:
+    """Read a CSV or TSV file, which may be compressed with gzip.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+
+    Returns
+    -------
+    names : list of str
+        The header, stripped; may hold duplicates.
+    table : pyarrow.Table
+        Columns of strings without the header, named 0, 1, ...
+    notes : list of str
+    """
+    data = _as_utf8(path, _bytes(path), encoding)
+    if not data.strip(b"\r\n"):
+        raise ValueError(f"{path}: is empty. A table needs a line of column names and at least one row.")
+    separator, notes = _separator(path, data)
+    header = _header(path, data, separator)
+    table = _parsed(path, data, separator, len(header))
+    _check_quotes(path, data, table)
+    table = table.slice(1)
+    keep = _last_used_row(table)
+    if keep == 0:
+        raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
+    if keep < table.num_rows:
+        notes.append(f"{table.num_rows - keep:,} empty rows at the end were left out")
+    if all(_is_number(name) for name in header) and not all(name.strip().isdigit() for name in header):
+        notes.append("the first line was taken for column names although it holds only numbers: add a header if not")
+    return [name.strip() for name in header], table.slice(0, keep), notes
+
+
+def _bytes(path: Path) -> bytes:
+    if path.suffix.lower() != ".gz":
+        with readable(path, "a text file", "Check the path."):
+            return path.read_bytes()
+    with readable(path, "a gzip file", "Compress the table again."), gzip.open(path) as file:
+        return file.read()
+
+
+def _as_utf8(path: Path, data: bytes, encoding: str) -> bytes:
+    """Check the encoding, and hand the text over as UTF-8 without a mark."""
+    try:
+        text = data.decode(encoding)
+        if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
+            data = text.encode("utf-8")
+    except LookupError:
+        raise ValueError(f"the encoding must be one that Python knows; found {encoding!r}. Try utf-8.") from None
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        other = "utf-16" if data.startswith(UTF16_MARKS) else "latin-1"
+        other = other if encoding.lower() != other else "utf-8"
+        raise ValueError(
+            f"{path}, line {line:,}: the text must be {encoding}; found the byte 0x{data[problem.start]:02x}, which "
+            f"is not. Name the right encoding, for instance --encoding {other}."
+        ) from None
+    except UnicodeError:
+        raise ValueError(f"{path}: the text cannot be read as {encoding}. Name the right one (--encoding).") from None
+    data = data.removeprefix(UTF8_MARK)
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        other = " This may be UTF-16: try --encoding utf-16." if data.count(b"\0") > len(data) // 4 else ""
+        raise ValueError(f"{path}, line {line:,}: a text file must hold no NUL bytes; found one. Remove it.{other}")
+    return data
+
+
+def _separator(path: Path, data: bytes) -> tuple[str, list[str]]:
+    """Tab for TSV; for CSV comma, or semicolon where the first line holds semicolons and no comma."""
+    if ".tsv" in path.suffixes or ".TSV" in path.suffixes:
+        return "\t", []
+    first = data.lstrip(b"\r\n").split(b"\n", 1)[0]
+    if b"," not in first and b";" in first:
+        return ";", ["columns are separated by semicolons"]
+    return ",", []
+
+
+def _rows(data: bytes, separator: str) -> Any:
+    return csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=""), delimiter=separator)
+
+
+def _header(path: Path, data: bytes, separator: str) -> list[str]:
+    try:
+        return list(next(row for row in _rows(data, separator) if row))
+    except csv.Error as problem:
+        raise ValueError(f"{path}: the line of column names cannot be read ({problem}). Shorten it.") from None
+
+
+def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
+    # the header is parsed as a row: names may then repeat, and rows of another width are found against it
+    names = [str(i) for i in range(width)]
+    try:
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(data) + 1, LARGEST_BLOCK)),
+            pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=False
+            ),
+        )
+    except (pa.ArrowException, OSError) as problem:
+        _name_ragged_row(path, data, separator, width)
+        raise ValueError(f"{path}: cannot be read as a table ({problem}). Check quotes and separators.") from None
+
+
+def _name_ragged_row(path: Path, data: bytes, separator: str, width: int) -> None:
+    """Find the first row that has too few or too many cells; slow, and only used to say where it is."""
+    rows = _rows(data, separator)
+    line = 1
+    for _ in count():
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error:  # a cell longer than the csv module reads
+            return
+        if row and len(row) != width:
+            raise ValueError(
+                f"{path}, line {line:,}: every row must have {width:,} cells, as the first line has; found "
+                f"{len(row):,}, beginning with {quoted(row[0])}. Check its separators and quotes."
+            )
+        line = rows.line_num + 1
+
+
+def _check_quotes(path: Path, data: bytes, table: Any) -> None:
+    """Refuse a quote that is never closed: it would swallow the rest of the file as one cell."""
+    last = table.column(table.num_columns - 1)[-1].as_py()
+    if ("\n" in last or "\r" in last) and not data.rstrip(b"\r\n").endswith(b'"'):
+        line = data.count(b"\n") + 1 - last.count("\n")
+        raise ValueError(f"{path}, line {line:,}: a quote is opened and never closed. Close it, or remove it.")
+
+
+def _last_used_row(table: Any) -> int:
+    """Count the rows without the empty ones at the end, which spreadsheets write."""
+    n = int(table.num_rows)
+    if n == 0 or any(column[n - 1].as_py().strip() for column in table.columns):
+        return n
+    used = np.zeros(n, dtype=bool)
+    for column in table.columns:
+        used |= np.asarray(pc.not_equal(pc.utf8_trim_whitespace(column), "").to_numpy(), dtype=bool)
+    return int(np.flatnonzero(used)[-1]) + 1 if used.any() else 0
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

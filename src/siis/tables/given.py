@@ -1,0 +1,191 @@
+"""Names and labels of the examples, from the columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from siis.tables.cells import as_texts, missing
+from siis.tables.data import Answers
+from siis.tables.messages import plural, quoted
+from siis.tables.sheet import Sheet
+
+
+def texts_of(sheet: Sheet, name: str, role: str) -> Any:
+    """Read a column as stripped text.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    name : str
+    role : str
+        What it is for, as in "the label column".
+
+    Returns
+    -------
+    pyarrow.ChunkedArray of strings
+    """
+    column = sheet.column(name, role)
+    texts = as_texts(column)
+    if texts is None:
+        raise ValueError(
+            f"{sheet.path}: {role} must hold text or numbers; column {quoted(name)} holds {column.type}. "
+            "Choose another column."
+        )
+    return texts
+
+
+def ids_of(sheet: Sheet, name: str | None, role: str = "the id column (--id)") -> tuple[str, ...]:
+    """Name the examples: by a column, or by their row numbers from 1.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    name : str, optional
+    role : str
+
+    Returns
+    -------
+    tuple of str, length n
+        All different.
+    """
+    if name is None:
+        return numbered(sheet.n)
+    ids = [text or "" for text in texts_of(sheet, name, role).to_pylist()]
+    check_ids(ids, f"{sheet.path}, column {quoted(name)}")
+    return tuple(ids)
+
+
+def numbered(n: int) -> tuple[str, ...]:
+    """Number examples from 1.
+
+    Parameters
+    ----------
+    n : int
+
+    Returns
+    -------
+    tuple of str, length n
+    """
+    return tuple(str(i) for i in range(1, n + 1))
+
+
+def check_ids(ids: Sequence[str], where: str) -> None:
+    """Refuse empty and repeated ids.
+
+    Parameters
+    ----------
+    ids : sequence of str
+    where : str
+        File and column.
+    """
+    seen: dict[str, int] = {}
+    for row, name in enumerate(ids, start=1):
+        if not name:
+            raise ValueError(f"{where}: every example must have an id; row {row:,} has none. Fill it in.")
+        if name in seen:
+            raise ValueError(
+                f"{where}: ids must differ; {quoted(name)} stands in rows {seen[name]:,} and {row:,}. Rename one, or "
+                "name another id column."
+            )
+        seen[name] = row
+
+
+def answers_of(sheet: Sheet, name: str, role: str) -> tuple[Answers, list[str]]:
+    """Read the labels of a column; empty and missing cells are unlabelled.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    name : str
+    role : str
+
+    Returns
+    -------
+    answers : ndarray of str or None, shape (n,)
+    notes : list of str
+        Where words were taken for missing labels: a class may have such a name.
+    """
+    texts = texts_of(sheet, name, role)
+    nothing = np.asarray(missing(texts).to_numpy(), dtype=np.bool_)
+    answers = np.array(texts.to_pylist(), dtype=object)
+    words = sorted({str(word) for word in answers[nothing] if word})
+    answers[nothing] = None
+    notes = []
+    if words:
+        shown = ", ".join(quoted(word) for word in words)
+        n_words = int(np.count_nonzero(nothing) - np.count_nonzero(_empty(texts)))
+        cells = plural(n_words, "cell")
+        notes.append(
+            f"{cells} of column {quoted(name)} ({shown}) taken for unlabelled; rename the class if it is one"
+        )
+    return answers, notes
+
+
+def _empty(texts: Any) -> Any:
+    return np.asarray(pc.fill_null(pc.equal(texts, ""), True).to_numpy(), dtype=np.bool_)
+
+
+def labels_of(
+    sheet: Sheet, label: str | None, annotators: Sequence[str]
+) -> tuple[Answers | None, Answers | None, list[str]]:
+    """Read the given labels, or the answers of several annotators.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    label : str, optional
+    annotators : sequence of str
+
+    Returns
+    -------
+    labels : ndarray of str or None, shape (n,), or None
+    annotations : ndarray of str or None, shape (n, a), or None
+        One of the two.
+    notes : list of str
+    """
+    if annotators:
+        if label is not None:
+            raise ValueError("labels must come from one column or from several annotators. Leave one of them out.")
+        if len(set(annotators)) < len(annotators):
+            raise ValueError("each annotator must be named once; a column was named twice. Leave one out.")
+        read = [answers_of(sheet, name, "an annotator (--annotators)") for name in annotators]
+        return None, np.column_stack([answers for answers, _ in read]), [note for _, more in read for note in more]
+    if label is None:
+        raise ValueError(
+            f"{sheet.path}: the column of labels must be named. Use --label with one of its columns: "
+            f"{', '.join(quoted(name) for name in list(sheet.columns)[:20])}."
+        )
+    answers, notes = answers_of(sheet, label, "the label column (--label)")
+    return answers, None, notes
+
+
+def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:
+    """Count what is labelled, and refuse data without a label.
+
+    Parameters
+    ----------
+    labels, annotations : ndarray of str or None
+        One of the two.
+    where : str
+        File and column.
+
+    Returns
+    -------
+    str
+    """
+    answers = labels if labels is not None else annotations
+    assert answers is not None
+    said = answers != np.array(None)
+    classes = plural(len(set(answers[said])), "class", "classes")
+    if not said.any():
+        raise ValueError(
+            f"{where}: at least one example must be labelled; found none. Label some examples of each class."
+        )
+    if annotations is None:
+        return f"{np.count_nonzero(said):,} labelled, {classes}"
+    people = plural(annotations.shape[1], "annotator")
+    return f"{people}, {plural(int(np.count_nonzero(said)), 'answer')}, {classes}"

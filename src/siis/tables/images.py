@@ -1,0 +1,130 @@
+"""A folder of images -> grey pixels."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from siis._types import Floats
+from siis.tables.encoders import Plain, only_keys, whole_number
+from siis.tables.messages import readable
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
+SIZE = 32
+LARGEST_SIZE = 1024
+DEEP_MODES = ("I;16", "I;16B", "I;16L", "I")  # 16 bits for each pixel
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """Turns images into rows of grey values in 0..1.
+
+    Attributes
+    ----------
+    size : int
+        Width and height to which every image is resized.
+    """
+
+    kind: ClassVar[str] = "images"
+    size: int = SIZE
+
+    def encode(self, paths: tuple[Path, ...]) -> Floats:
+        """Read images.
+
+        Parameters
+        ----------
+        paths : tuple of Path, length n
+
+        Returns
+        -------
+        ndarray of shape (n, size * size)
+        """
+        _check_pillow()
+        X = np.empty((len(paths), self.size * self.size))
+        for i, path in enumerate(paths):
+            with (
+                warnings.catch_warnings(),
+                readable(path, "an image", "Replace it, or take it out of the folder."),
+            ):
+                warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
+                X[i] = _grey(path, self.size)
+        return X
+
+    def to_plain(self) -> Plain:
+        """Give the encoder as plain data.
+
+        Returns
+        -------
+        settings : dict, JSON-able
+        arrays : dict of str to ndarray
+        """
+        return {"size": self.size}, {}
+
+    @classmethod
+    def from_plain(cls, settings: Any, arrays: Any) -> Self:
+        """Rebuild an encoder, refusing anything that is not one.
+
+        Parameters
+        ----------
+        settings : dict
+        arrays : dict of str to ndarray
+
+        Returns
+        -------
+        Pixels
+        """
+        only_keys(arrays, (), "arrays")
+        size = only_keys(settings, ("size",), "settings")["size"]
+        return cls(whole_number(size, "size of images", LARGEST_SIZE))
+
+
+def _check_pillow() -> None:
+    if find_spec("PIL") is None:
+        raise ValueError("images need the library Pillow, which is not installed. Use pip install 'siis[data]'.")
+
+
+def _grey(path: Path, size: int) -> Floats:
+    from PIL import Image, ImageOps  # noqa: PLC0415 - only needed for images
+
+    with Image.open(path) as file:
+        file.draft("L", (2 * size, 2 * size))  # JPEG: decode no more than is needed
+        image = ImageOps.exif_transpose(file)
+        if image.mode in DEEP_MODES:
+            image = Image.fromarray((np.asarray(image, dtype=np.float64) / 257).astype(np.uint8))
+        elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+            image = image.convert("RGBA")
+            paper = Image.new("RGBA", image.size, "white")  # what is behind a transparent pixel is chance
+            image = Image.alpha_composite(paper, image)
+        image = image.convert("L").resize((size, size), Image.Resampling.BOX)
+        return np.asarray(image, dtype=np.float64).ravel() / 255
+
+
+def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """List the images of a folder and its sub-folders, in the order of their names; hidden ones do not count.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    ids : tuple of str, length n
+        Paths relative to the folder, with forward slashes.
+    paths : tuple of Path, length n
+    """
+    found: list[str] = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
+        for name in files:
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                found.append(Path(place, name).relative_to(folder).as_posix())
+    if not found:
+        raise ValueError(f"{folder}: must hold images ({', '.join(SUFFIXES)}); found none. Check the path.")
+    ids = tuple(sorted(found))
+    return ids, tuple(folder / name for name in ids)

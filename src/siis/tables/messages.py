@@ -1,0 +1,135 @@
+"""How files, columns and problems are named to the user."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+LONGEST = 60  # characters of a name or cell that a message repeats
+LISTED = 20  # names that a message lists
+
+
+def quoted(text: str) -> str:
+    """Write a name or a cell so that a terminal shows it on one line: plain words bare, others in quotes.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 3] + "..."
+    return text if re.fullmatch(r"\w[\w.-]*", text) else ascii_safe(text)
+
+
+def ascii_safe(text: str) -> str:
+    """Quote a text with its control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return repr(text) if repr(text).isprintable() else ascii(text)
+
+
+def listed(names: Sequence[str]) -> str:
+    """List names, the first few of them where there are many.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    str
+    """
+    shown = ", ".join(quoted(name) for name in names[:LISTED])
+    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} more"
+
+
+def unknown(name: str, names: Sequence[str]) -> str:
+    """Say which names are close to one that was not found, and which there are.
+
+    Parameters
+    ----------
+    name : str
+    names : sequence of str
+
+    Returns
+    -------
+    str
+        Sentences to follow a message.
+    """
+    folded = {known.casefold(): known for known in names}
+    close = [folded[known] for known in difflib.get_close_matches(name.casefold(), list(folded), n=3)]
+    guess = f" Did you mean {' or '.join(quoted(known) for known in close)}?" if close else ""
+    return f"{guess} There are: {listed(names)}." if names else guess
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Count things in words: "1 row", "1,797 rows".
+
+    Parameters
+    ----------
+    count : int
+    one : str
+    many : str, optional
+        Unless it is ``one`` with an s.
+
+    Returns
+    -------
+    str
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def few(sentences: Sequence[str], rest: str, limit: int = 5) -> list[str]:
+    """Keep the first sentences and count the others.
+
+    Parameters
+    ----------
+    sentences : sequence of str
+    rest : str
+        What is said of the others, after their number.
+    limit : int
+
+    Returns
+    -------
+    list of str
+    """
+    if len(sentences) <= limit + 1:
+        return list(sentences)
+    return [*sentences[:limit], f"{len(sentences) - limit:,} more {rest}"]
+
+
+@contextmanager
+def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
+    """Turn whatever a library says about a damaged file into one sentence.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str
+        What the file should be.
+    remedy : str
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file. Check the path.") from None
+    except PermissionError:
+        raise ValueError(f"{path}: reading it is not permitted. Change its permissions.") from None
+    except Exception as problem:  # decoders of damaged files raise nearly anything
+        first = next(iter(str(problem).splitlines()), "") or type(problem).__name__
+        cause = ascii_safe(first[:200])[1:-1].rstrip(".")
+        raise ValueError(f"{path}: must be {kind} but cannot be read as one ({cause}). {remedy}") from None

@@ -1,0 +1,187 @@
+"""From a file to examples, labels and features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis._types import Features
+from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
+from siis.tables.choosing import choose_features
+from siis.tables.data import Answers, Data, Roles
+from siis.tables.folder import read_folder
+from siis.tables.given import ids_of, label_summary, labels_of, texts_of
+from siis.tables.images import Pixels
+from siis.tables.messages import plural, quoted
+from siis.tables.recipe import Recipe
+from siis.tables.sheet import Sheet, read_sheet
+from siis.tables.words import Words
+
+
+@dataclass(frozen=True, eq=False)
+class _Examples:
+    """What a file says besides features, and what the features can be taken from."""
+
+    ids: tuple[str, ...]
+    labels: Answers | None
+    annotations: Answers | None
+    texts: tuple[str, ...] | None
+    images: tuple[Path, ...] | None
+    source: Any  # a Sheet, the arrays of an NPZ file, or None for images
+    notes: tuple[str, ...]
+
+
+def read(path: Path, roles: Roles) -> Data:
+    """Read examples, their given labels and their features.
+
+    The suffix tells the format: CSV and TSV (also with .gz), Parquet, Arrow/Feather, NPZ; or a folder of images.
+
+    Parameters
+    ----------
+    path : Path
+    roles : Roles
+
+    Returns
+    -------
+    Data
+    """
+    path = Path(path)
+    _check_roles(roles)
+    if path.is_dir():
+        examples = _from_folder(path, roles)
+    elif not path.exists():
+        raise ValueError(f"{path}: there is no such file. Check the path.")
+    elif path.name.lower().endswith(".npz"):
+        examples = _from_arrays(path, roles)
+    else:
+        examples = _from_table(path, roles)
+    labelled = label_summary(examples.labels, examples.annotations, str(path))
+    X, recipe, features, notes = _features(path, roles, examples)
+    unit = "image" if examples.images is not None else "row"
+    return Data(
+        ids=examples.ids,
+        labels=examples.labels,
+        annotations=examples.annotations,
+        X=X,
+        metric="auto" if recipe else "precomputed",
+        texts=examples.texts,
+        images=examples.images,
+        recipe=recipe,
+        notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
+    )
+
+
+def _check_roles(roles: Roles) -> None:
+    """Refuse wishes that exclude each other: features come from one place."""
+    wishes = {
+        "--features": roles.features is not None,
+        "--embeddings": roles.embeddings is not None,
+        "--graph": roles.graph is not None,
+    }
+    wished = [name for name, is_wished in wishes.items() if is_wished]
+    if wishes["--features"] and roles.text is not None:
+        wished = ["--features", "--text"]
+    if len(wished) > 1:
+        raise ValueError(f"examples must be compared in one way; found {' and '.join(wished)}. Leave one out.")
+
+
+def _refuse(path: Path, what: str, **given: Any) -> None:
+    for name, value in given.items():
+        if value:
+            raise ValueError(f"{path}: --{name.replace('_', '-')} does not go with {what}. Leave it out.")
+
+
+def _from_table(path: Path, roles: Roles) -> _Examples:
+    _refuse(path, "a table", labels_file=roles.labels_file)
+    sheet = read_sheet(path, roles.encoding)
+    labels, annotations, notes = labels_of(sheet, roles.label, roles.annotators)
+    texts = None
+    if roles.text is not None:
+        texts = tuple(text or "" for text in texts_of(sheet, roles.text, "the text column (--text)").to_pylist())
+    ids = ids_of(sheet, roles.id)
+    return _Examples(ids, labels, annotations, texts, None, sheet, (*sheet.notes, *notes))
+
+
+def _from_arrays(path: Path, roles: Roles) -> _Examples:
+    _refuse(
+        path,
+        "an NPZ file",
+        features=roles.features,
+        text=roles.text,
+        annotators=roles.annotators,
+        labels_file=roles.labels_file,
+        encoding=roles.encoding != "utf-8",
+    )
+    arrays = load_arrays(path)
+    label = roles.label or "y"
+    id = roles.id or ("ids" if "ids" in arrays else None)
+    n = next((len(arrays[name]) for name in ("X", label) if name in arrays and arrays[name].ndim), 0)
+    if n == 0:
+        raise ValueError(
+            f"{path}: must hold arrays X and {quoted(label)} with at least one example; found "
+            f"{', '.join(quoted(name) for name in arrays) or 'none'}. Write it with numpy.savez(file, X=..., y=...)."
+        )
+    sheet = sheet_of(path, arrays, n, [label] + ([id] if id else []))
+    notes: list[str] = []
+    if label in sheet.columns:
+        sheet.columns[label], notes = _without_minus_one(sheet.columns[label], label)
+    labels, _, more = labels_of(sheet, label, ())
+    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, (*notes, *more))
+
+
+def _without_minus_one(column: Any, name: str) -> tuple[Any, list[str]]:
+    """Among numbers -1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return column, []
+    numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
+    if set(np.unique(numbers[np.isfinite(numbers)])) == {-1.0, 1.0}:
+        return column, [f"array {quoted(name)} holds -1 and 1: taken for two classes"]
+    is_minus_one = pa.chunked_array([pa.array(numbers == -1)])
+    return pc.if_else(is_minus_one, pa.scalar(None, column.type), column), []
+
+
+def _from_folder(path: Path, roles: Roles) -> _Examples:
+    _refuse(path, "a folder of images", features=roles.features, text=roles.text)
+    ids, images, labels, annotations, notes = read_folder(path, roles)
+    return _Examples(ids, labels, annotations, None, images, None, tuple(notes))
+
+
+def _features(path: Path, roles: Roles, examples: _Examples) -> tuple[Features, Recipe | None, str, list[str]]:
+    """Features, the recipe for more of them, how many there are, and notes."""
+    n = len(examples.ids)
+    if roles.graph is not None:
+        W = load_graph(roles.graph, n, path)
+        return W, None, f"a ready-made graph with {plural(W.nnz // 2, 'edge')}", []
+    if roles.embeddings is not None:
+        X = load_embeddings(roles.embeddings, n, path)
+        return _valued(X, roles.embeddings, "embeddings of {} numbers")
+    if examples.images is not None:
+        pixels = Pixels()
+        size = f"{pixels.size} x {pixels.size}"
+        return pixels.encode(examples.images), Recipe(pixels), f"made grey and {size} pixels", []
+    if isinstance(examples.source, Sheet):
+        return _from_columns(path, roles, examples.source, examples.texts)
+    return _valued(matrix_of(path, examples.source, "X"), path, "{} numeric features")
+
+
+def _valued(X: Any, path: Path, summary: str) -> tuple[Features, Recipe, str, list[str]]:
+    values = Values.learn(X)
+    X, notes = values.encode(X, str(path))
+    return X, Recipe(values), summary.format(f"{X.shape[1]:,}"), notes
+
+
+def _from_columns(
+    path: Path, roles: Roles, sheet: Sheet, texts: tuple[str, ...] | None
+) -> tuple[Features, Recipe, str, list[str]]:
+    if roles.text is not None and texts is not None:
+        words = Words.learn(roles.text, texts, f"{path}, column {quoted(roles.text)}")
+        X, notes = words.encode(texts)
+        return X, Recipe(words), words.summary(), notes
+    reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
+    columns, X, summary, notes = choose_features(sheet, roles.features, reserved)
+    return X, Recipe(columns), summary, notes

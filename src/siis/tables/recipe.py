@@ -1,0 +1,118 @@
+"""The recipe that turns files into features, learned once and stored as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
+from siis.tables.columns import Columns
+from siis.tables.data import NewData
+from siis.tables.encoders import Plain, refused
+from siis.tables.given import ids_of, texts_of
+from siis.tables.images import Pixels, find_images
+from siis.tables.messages import plural
+from siis.tables.sheet import read_sheet
+from siis.tables.words import Words
+
+Encoder: TypeAlias = Columns | Words | Pixels | Values
+VERSION = 1
+KINDS: dict[str, Any] = {encoder.kind: encoder for encoder in (Columns, Words, Pixels, Values)}
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What turns a file into features.
+
+    Attributes
+    ----------
+    encoder : Columns, Words, Pixels or Values
+    """
+
+    encoder: Encoder
+
+    def to_plain(self) -> Plain:
+        """Give the recipe as plain data.
+
+        Returns
+        -------
+        settings : dict, JSON-able
+        arrays : dict of str to ndarray
+        """
+        settings, arrays = self.encoder.to_plain()
+        return {"version": VERSION, "kind": self.encoder.kind, **settings}, arrays
+
+    @classmethod
+    def from_plain(cls, settings: Any, arrays: Any) -> Recipe:
+        """Rebuild a recipe, refusing anything that is not one: the file it comes from may be damaged or hostile.
+
+        Parameters
+        ----------
+        settings : dict
+        arrays : dict of str to ndarray
+
+        Returns
+        -------
+        Recipe
+        """
+        if type(settings) is not dict or type(settings.get("kind")) is not str or settings["kind"] not in KINDS:
+            raise refused(f"one of the kinds {', '.join(KINDS)}")
+        if type(settings.get("version")) is not int or settings["version"] != VERSION:
+            raise refused(f"version {VERSION}")
+        rest = {name: value for name, value in settings.items() if name not in ("version", "kind")}
+        return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
+
+    def apply(self, path: Path, encoding: str = "utf-8", id: str | None = None) -> NewData:
+        """Read new examples from a file like the one that the recipe was learned from.
+
+        Parameters
+        ----------
+        path : Path
+            A table; a folder of images; an NPZ or NPY file, also where the model was fitted to embeddings.
+        encoding : str
+            Of CSV and TSV.
+        id : str, optional
+            Column that names the examples (NPZ: the array, "ids" unless said); without it they are numbered from 1.
+
+        Returns
+        -------
+        NewData
+        """
+        path = Path(path)
+        if not path.exists():
+            raise ValueError(f"{path}: there is no such file. Check the path.")
+        if isinstance(self.encoder, Pixels):
+            return _new_images(self.encoder, path, encoding, id)
+        if isinstance(self.encoder, Values):
+            return _new_arrays(self.encoder, path, encoding, id)
+        sheet = read_sheet(path, encoding)
+        ids = ids_of(sheet, id)
+        if isinstance(self.encoder, Columns):
+            X, notes = self.encoder.encode(sheet)
+            texts = None
+        else:
+            cells = texts_of(sheet, self.encoder.column, "the text column")
+            texts = tuple(text or "" for text in cells.to_pylist())
+            X, notes = self.encoder.encode(texts)
+        return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
+
+
+def _new_images(encoder: Pixels, path: Path, encoding: str, id: str | None) -> NewData:
+    if not path.is_dir():
+        raise ValueError(f"{path}: must be a folder of images, as when the model was fitted; found a file. Name one.")
+    if id is not None or encoding != "utf-8":
+        raise ValueError(f"{path}: images are named by their files. Leave --id and --encoding out.")
+    ids, paths = find_images(path)
+    return NewData(ids, encoder.encode(paths), None, paths, (plural(len(ids), "image"),))
+
+
+def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None) -> NewData:
+    if encoding != "utf-8":
+        raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
+    arrays = load_arrays(path)
+    X, notes = encoder.encode(matrix_of(path, arrays), str(path))
+    n = X.shape[0]
+    name = id or ("ids" if "ids" in arrays else None)
+    ids = ids_of(sheet_of(path, arrays, n, [name] if name else []), name)
+    return NewData(ids, X, None, None, (plural(n, "row"), *notes))

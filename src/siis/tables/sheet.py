@@ -1,0 +1,150 @@
+"""A table in memory, whatever file it came from: unique names, plain column types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis.tables.delimited import read_delimited
+from siis.tables.messages import quoted, readable, unknown
+
+TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+COLUMNAR_FILES = (".parquet", ".arrow", ".feather", ".ipc")
+TABLES = "CSV, TSV, Parquet or Arrow/Feather (.csv, .tsv, .parquet, .arrow, .feather, .ipc)"
+PANDAS_INDEX = "__index_level_"
+DAMAGED = "It may be cut off or damaged: write or copy it again."
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A table.
+
+    Attributes
+    ----------
+    path : Path
+    columns : dict of str to pyarrow.ChunkedArray
+        Of strings, numbers, booleans, times, or types that hold no feature.
+    n : int
+        Number of rows, at least 1.
+    notes : tuple of str
+    """
+
+    path: Path
+    columns: dict[str, Any]
+    n: int
+    notes: tuple[str, ...]
+
+    def column(self, name: str, role: str) -> Any:
+        """Look a column up.
+
+        Parameters
+        ----------
+        name : str
+        role : str
+            What it is for, as in "the label column".
+
+        Returns
+        -------
+        pyarrow.ChunkedArray
+        """
+        if name not in self.columns:
+            raise ValueError(
+                f"{self.path}: {role} must be a column of the table; found none named {quoted(name)}."
+                f"{unknown(name, list(self.columns))}"
+            )
+        return self.columns[name]
+
+
+def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
+    """Read a table, its format told by the suffix.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+        Of CSV and TSV.
+
+    Returns
+    -------
+    Sheet
+    """
+    name = path.name.lower()
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file. Check the path.")
+    if name.endswith(TEXT_FILES):
+        header, table, notes = read_delimited(path, encoding)
+        columns = list(table.columns)
+    elif name.endswith(COLUMNAR_FILES):
+        if encoding != "utf-8":
+            raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
+        table, notes = _columnar(path), []
+        header = [str(column).strip() for column in table.column_names]
+        columns = [_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
+    else:
+        raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
+    titles = _named(path, header)
+    kept = dict(zip(titles, columns, strict=True))
+    for title in [title for title in kept if title.startswith(PANDAS_INDEX)]:
+        del kept[title]
+        notes.append(f"column {title} is the row index of a data frame: left out")
+    if not kept:
+        raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
+    if table.num_rows == 0:
+        raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
+    return Sheet(path, kept, int(table.num_rows), tuple(notes))
+
+
+def _columnar(path: Path) -> Any:
+    from pyarrow import feather, parquet  # noqa: PLC0415 - slow imports, and most tables are CSV
+
+    if path.name.lower().endswith(".parquet"):
+        with readable(path, "a Parquet file", DAMAGED):
+            table = parquet.ParquetFile(path).read()
+            table.validate(full=True)
+            return table
+    with readable(path, "an Arrow file", DAMAGED):
+        with path.open("rb") as file:
+            start = file.read(6)
+        if start == b"ARROW1" or start.startswith(b"FEA1"):
+            table = feather.read_table(path, memory_map=False)
+        else:  # the format for streams has no magic number
+            with pa.ipc.open_stream(path.read_bytes()) as stream:
+                table = stream.read_all()
+        table.validate(full=True)  # offsets of a hostile file may point anywhere
+        return table
+
+
+def _plain(path: Path, name: str, column: Any) -> Any:
+    """Undo encodings: dictionaries, views, decimals, extensions."""
+    kind = column.type
+    with readable(path, f"a table with plain columns, which {quoted(name)} is not,", "Convert the column."):
+        if isinstance(kind, pa.BaseExtensionType):
+            column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+        elif pa.types.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+        elif pa.types.is_run_end_encoded(kind):
+            column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+        elif pa.types.is_string_view(kind):
+            column = column.cast(pa.large_string())
+        elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):
+            column = column.cast(pa.float64())
+    return column if column.type.equals(kind) else _plain(path, name, column)
+
+
+def _named(path: Path, header: Sequence[str]) -> list[str]:
+    """Check the names; columns without one are called after their place."""
+    place: dict[str, int] = {}
+    for i, name in enumerate(header, start=1):
+        title = name or f"column {i}"
+        if title in place:
+            raise ValueError(
+                f"{path}: column names must differ; found {quoted(title)} at columns {place[title]} and {i}. "
+                "Rename one of them."
+            )
+        place[title] = i
+    return list(place)
