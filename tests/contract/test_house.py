@@ -23,6 +23,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "linear": 0,
     "rows": 0,
     "progress": 0,
+    "files": 0,
     "parameters": 0,
     "table": 0,
     "graph": 1,
@@ -41,9 +42,10 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "datasets": 6,
     "tables": 6,
     "experiments": 8,
+    "saved": 8,
     "cli": 9,
     "__main__": 10,
-    "__init__": 8,
+    "__init__": 9,
 }
 
 

@@ -1,0 +1,29 @@
+"""Fitted model -> plain data -> one HTML file that needs nothing else."""
+
+from siis.report.collect import collect
+from siis.report.data import (
+    Convergence,
+    Counts,
+    ExampleMap,
+    Neighbor,
+    Noise,
+    ReportData,
+    Selection,
+    Suspect,
+    Trust,
+)
+from siis.report.page import render
+
+__all__ = [
+    "Convergence",
+    "Counts",
+    "ExampleMap",
+    "Neighbor",
+    "Noise",
+    "ReportData",
+    "Selection",
+    "Suspect",
+    "Trust",
+    "collect",
+    "render",
+]

@@ -1,0 +1,271 @@
+"""Fitted model -> report data. Nothing is computed anew: fitted attributes are read and put into words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from siis._types import Ints
+from siis.classifier import SIISClassifier
+from siis.report.data import Cell, Convergence, Counts, ExampleMap, Noise, ReportData, Selection, Suspect, Trust
+from siis.report.layout import lay_out
+from siis.report.suspects import Material, doubted, found_issues
+from siis.report.words import graph_word, summary
+
+MOST_POINTS = 20_000
+ID_SHOWN = 200  # characters of an id on the map
+
+
+def collect(
+    model: SIISClassifier,
+    *,
+    ids: Sequence[str],
+    source: str = "",
+    title: str = "",
+    texts: Sequence[str | None] | None = None,
+    thumbnails: Callable[[int], str | None] | None = None,
+    checked: Iterable[int] | None = None,
+    given: Sequence[Any] | None = None,
+    warnings: Sequence[str] = (),
+) -> ReportData:
+    """Gather what a report shows of a fitted model.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+        Fitted.
+    ids : sequence of n str
+        Names of the examples, all different.
+    source : str
+        Name of the file that the examples came from.
+    title : str
+        Heading of the report; if empty, one is made from the source.
+    texts : sequence of n str or None, optional
+        Their beginnings are shown.
+    thumbnails : callable, optional
+        Index of an example -> its picture as a data URI ("data:image/..."), or None. Called for the worst 2,000
+        suspects and their neighbours only.
+    checked : iterable of int, optional
+        Indices of the examples whose labels a reviewer has confirmed: never suspects.
+    given : sequence of n, optional
+        Given class of each example; None, NaN or -1 where unlabelled. Needed for a model that did not judge its
+        labels (``selection=None``, or one class only); other models know their given labels.
+    warnings : sequence of str
+        What was warned about on the way.
+
+    Returns
+    -------
+    ReportData
+    """
+    n = model.transduction_.size
+    for name, column in (("ids", ids), ("texts", texts), ("given", given)):
+        if column is not None and len(column) != n:
+            raise ValueError(f"{name} must have one entry for each of the {n} examples; found {len(column)}")
+    _check_ids(ids)
+    classes = [str(name) for name in model.classes_]
+    codes = _codes(model, given, classes)
+    confirmed = _confirmed(checked, n)
+    material = Material(ids, texts, thumbnails, [classes[k] for k in np.argmax(model.label_distributions_, axis=1)])
+    is_judged = hasattr(model, "label_quality_")
+    issues = found_issues(model, confirmed) if is_judged else doubted(model, codes, confirmed)
+    suspects = [material.suspect(issue, rank, plain=not is_judged) for rank, issue in enumerate(issues)]
+    counts = Counts(
+        examples=n,
+        labelled=int(np.count_nonzero(codes >= 0)),
+        features=None if model.metric == "precomputed" else int(model.n_features_in_),
+        classes=len(classes),
+        suspects=len(suspects),
+        checked=len(confirmed),
+    )
+    trust = _trust(model, warnings)
+    return ReportData(
+        title=title or (f"Labels of {source}" if source else "Label report"),
+        source=source,
+        classes=classes,
+        counts=counts,
+        summary=summary(counts, trust),
+        trust=trust,
+        noise=_noise(model),
+        selection=_selection(model),
+        convergence=_convergence(model),
+        map=_map(model, ids, codes, [issue.index for issue in issues]),
+        suspects=suspects,
+        pictured=_pictured(suspects),
+    )
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    seen: dict[str, int] = {}
+    for i, name in enumerate(ids):
+        if not isinstance(name, str):
+            raise ValueError(f"ids must be strings; entry {i} is {name!r}. Convert them with str")
+        if name in seen:
+            raise ValueError(f"ids must all differ; entries {seen[name]} and {i} are both {name[:ID_SHOWN]!r}")
+        seen[name] = i
+
+
+def _codes(model: SIISClassifier, given: Sequence[Any] | None, classes: list[str]) -> Ints:
+    """Number of the given class of each example; -1 where unlabelled."""
+    if given is None:
+        if not hasattr(model, "_given_codes"):
+            raise ValueError(
+                "given must hold the given class of each example where the model was fitted without selection; "
+                "found None. Pass given=y"
+            )
+        return np.asarray(model._given_codes)
+    number = {name: k for k, name in enumerate(classes)}
+    codes = np.full(len(given), -1)
+    for i, label in enumerate(given):
+        is_nan = isinstance(label, float | np.floating) and math.isnan(label)
+        if label is None or is_nan or (str(label) == "-1" and "-1" not in number):
+            continue
+        if str(label) not in number:
+            raise ValueError(f"given must hold classes of the model; entry {i} is {label!r}")
+        codes[i] = number[str(label)]
+    return codes
+
+
+def _confirmed(checked: Iterable[int] | None, n: int) -> frozenset[int]:
+    confirmed = frozenset(int(i) for i in checked) if checked is not None else frozenset()
+    wrong = next((i for i in sorted(confirmed) if not 0 <= i < n), None)
+    if wrong is not None:
+        raise ValueError(f"checked must hold indices of examples, 0 to {n - 1}; found {wrong}")
+    return confirmed
+
+
+def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
+    score = finite(getattr(model, "graph_score_", None))
+    rate = finite(getattr(model, "noise_rate_", None))
+    low, high = getattr(model, "noise_interval_", (None, None)) if rate is not None else (None, None)
+    return Trust(
+        gap=finite(model.dual_gap_) or 0.0,
+        tol=float(model.tol),
+        status=model.solution_.status,
+        iterations=int(model.n_iter_),
+        graph_score=score,
+        graph_word=None if score is None else graph_word(score),
+        noise_rate=rate,
+        noise_low=finite(low),
+        noise_high=finite(high),
+        neighbor_recall=finite(model.neighbor_recall_),
+        neighbor_search=model.neighbor_search_,
+        unreached=int(np.count_nonzero(~model.is_reached_)),
+        warnings=[str(text) for text in warnings],
+    )
+
+
+def _noise(model: SIISClassifier) -> Noise | None:
+    matrix = getattr(model, "noise_matrix_", None)
+    if matrix is None or not np.isfinite(matrix).all():
+        return None
+    return Noise(
+        [[round(float(share), 4) for share in row] for row in matrix], [finite(r) for r in model.class_noise_rates_]
+    )
+
+
+def _selection(model: SIISClassifier) -> Selection | None:
+    table = getattr(model, "selection_", None)
+    if table is None:
+        return None
+    rows = [[_cell(value) for value in row.values()] for row in table.rows()]
+    return Selection(list(table), rows, model.selection_reason_)
+
+
+def _convergence(model: SIISClassifier) -> Convergence:
+    history = model.history_
+    measured = (history.objective, history.dual_objective, history.relative_gap)
+    return Convergence(
+        [int(i) for i in history.iteration], *([finite(value) for value in column] for column in measured)
+    )
+
+
+def _map(model: SIISClassifier, ids: Sequence[str], codes: Ints, suspects: list[int]) -> ExampleMap | None:
+    """Suspects first, then labelled examples, then a sample of the rest."""
+    n, vertex = len(ids), model.vertex_
+    row = _basis_rows(model)
+    has_place = vertex >= 0
+    has_place[has_place] = row[vertex[has_place]] >= 0
+    placed = np.flatnonzero(has_place)
+    if not placed.size:
+        return None
+    urgency = np.full(n, 2)
+    urgency[codes >= 0] = 1
+    urgency[suspects] = 0
+    mixed = np.random.default_rng(0).permutation(placed)
+    drawn = np.sort(mixed[np.argsort(urgency[mixed], kind="stable")[:MOST_POINTS]])
+    places = row[vertex[drawn]]
+    winners = np.argmax(model.label_distributions_[drawn], axis=1)
+    distinct, first, back = np.unique(places, return_index=True, return_inverse=True)
+    at = lay_out(model.basis_.vectors[distinct], model.basis_.values, winners[first])[back]
+    rank = np.full(n, -1)
+    rank[suspects] = np.arange(len(suspects))
+    return ExampleMap(
+        x=at[:, 0].tolist(),
+        y=at[:, 1].tolist(),
+        ids=[shortened(ids[i], ID_SHOWN) for i in drawn],
+        predicted=winners.tolist(),
+        given=codes[drawn].tolist(),
+        probability=[round(float(p), 3) for p in model.label_distributions_[drawn, winners]],
+        suspect=rank[drawn].tolist(),
+        placed=int(placed.size),
+        examples=n,
+    )
+
+
+def _basis_rows(model: SIISClassifier) -> Ints:
+    """Row of the basis at each vertex; -1 where it has none (the plain method leaves out what no label reaches)."""
+    n_vertices, n_rows = model.graph_.n_vertices, model.basis_.shape[0]
+    if n_rows == n_vertices:
+        return np.arange(n_vertices)
+    reached = np.zeros(n_vertices, dtype=bool)
+    reached[model.vertex_[(model.vertex_ >= 0) & model.is_reached_]] = True
+    return np.where(reached, np.cumsum(reached) - 1, -1)
+
+
+def _pictured(suspects: list[Suspect]) -> int | None:
+    last = max((k for k, s in enumerate(suspects) if s.thumbnail is not None), default=-1)
+    return None if last < 0 else last + 1
+
+
+def shortened(text: str, length: int) -> str:
+    """Cut a text, and say so by an ellipsis.
+
+    Parameters
+    ----------
+    text : str
+    length : int
+
+    Returns
+    -------
+    str
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def finite(value: Any) -> float | None:
+    """A number of six digits; None where there is none.
+
+    Parameters
+    ----------
+    value : float or None
+
+    Returns
+    -------
+    float or None
+    """
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.6g}")
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return finite(value)
+    return None if value is None else str(value)

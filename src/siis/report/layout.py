@@ -1,0 +1,158 @@
+"""Points in the plane that keep the neighbourhoods of the smooth basis.
+
+Two eigenvectors show two clusters, and two linear directions let ten classes overlap. So a few hundred landmarks are
+laid out by stochastic neighbour embedding (pull along similarities, push everywhere else), and all other points take
+the mean place of the landmarks closest to them. The cost does not grow with the number of examples.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from siis._types import Floats, Ints
+from siis.threads import one_blas_thread
+
+SIDE = 9999  # coordinates are integers from 0 to this
+N_LANDMARKS = 500
+N_NEAR = 15  # the scale of a landmark's similarities is its distance to the one of this rank
+N_SPEAKERS = 4  # landmarks that place another point
+EARLY, ROUNDS = 80, 280
+EXAGGERATION = 8.0
+HEAT = 4.0  # times the mean eigenvalue; less leaves single examples far from their groups
+
+
+def heat_rows(vectors: Floats, values: Floats) -> Floats:
+    """Weigh eigenvectors by how smooth they are, and bring every row to length 1.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (k, m)
+        Rows of the basis.
+    values : ndarray of shape (m,)
+
+    Returns
+    -------
+    ndarray of shape (k, m)
+        Rows of U exp(-4 Sigma / s) of length 1, s the mean eigenvalue; zero rows stay zero.
+    """
+    mean = float(values.mean())
+    heat = np.exp(-HEAT * values / mean) if mean > 0 else np.ones_like(values)
+    rows = vectors * heat
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0), dtype=np.float32)
+
+
+def lay_out(vectors: Floats, values: Floats, classes: Ints) -> Ints:
+    """Place points in a square.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (k, m)
+        Rows of the basis, one for each point.
+    values : ndarray of shape (m,)
+        Eigenvalues.
+    classes : ndarray of shape (k,)
+        Predicted class of each point: every class gets its share of the landmarks.
+
+    Returns
+    -------
+    ndarray of int, shape (k, 2)
+        0 to 9999; the same input gives the same places.
+    """
+    E = heat_rows(vectors, values)
+    with one_blas_thread():  # sums in one order, whatever the machine
+        marks = _landmarks(classes)
+        at = _embedded(E[marks])
+        places = np.concatenate([_between(block, E[marks], at) for block in np.array_split(E, 1 + len(E) // 2000)])
+    places[marks] = at
+    return _in_square(places)
+
+
+def _landmarks(classes: Ints) -> Ints:
+    """Rows of the landmarks: all, or the same number of each class as far as they go."""
+    if classes.size <= N_LANDMARKS:
+        return np.arange(classes.size)
+    order = np.random.default_rng(0).permutation(classes.size)
+    turn = np.empty(classes.size, dtype=np.int64)  # how many of the same class come before it
+    by_class = order[np.argsort(classes[order], kind="stable")]
+    first = np.searchsorted(classes[by_class], classes[by_class])
+    turn[by_class] = np.arange(classes.size) - first
+    return np.sort(order[np.argsort(turn[order], kind="stable")[:N_LANDMARKS]])
+
+
+def _embedded(E: Floats) -> Floats:
+    """Stochastic neighbour embedding with Student's t, from the two principal directions."""
+    n = len(E)
+    if n < 3:
+        return np.column_stack([np.arange(n), np.zeros(n)]).astype(np.float32)
+    centred = E - E.mean(axis=0)
+    W, S, Vt = np.linalg.svd(centred, full_matrices=False)
+    start = np.zeros((n, 2), dtype=np.float32)
+    kept = min(2, S.size)
+    signs = np.sign(Vt[np.arange(kept), np.argmax(np.abs(Vt[:kept]), axis=1)])
+    start[:, :kept] = W[:, :kept] * S[:kept] * np.where(signs == 0, 1, signs)
+    spread = float(start.std())
+    if spread < 1e-6:  # one point as far as the basis can tell
+        return np.zeros_like(start)
+    P = _similarities(E)
+    Y: Floats = start * np.float32(1e-2 / spread)
+    velocity: Floats = np.zeros_like(start)
+    gain: Floats = np.ones_like(start)
+    step = np.float32(n / 4)
+    for turn in range(ROUNDS):
+        slope = _slope(P, Y, EXAGGERATION if turn < EARLY else 1.0)
+        gain = np.where((slope > 0) == (velocity > 0), gain * 0.8, gain + 0.2).clip(0.01)
+        velocity = np.float32(0.5 if turn < EARLY else 0.8) * velocity - step * gain * slope
+        Y = (Y + velocity).astype(np.float32)
+        Y -= Y.mean(axis=0)
+    return Y
+
+
+def _similarities(E: Floats) -> Floats:
+    """Symmetric similarities that sum to 1, each point on its own scale."""
+    squared = _squared_distances(E, E)
+    np.fill_diagonal(squared, np.inf)
+    rank = min(N_NEAR, len(E) - 1) - 1
+    scale = np.sqrt(np.partition(squared, rank, axis=1)[:, rank]).clip(1e-6)
+    P = np.exp(-2 * squared / np.outer(scale, scale))
+    P /= P.sum(axis=1, keepdims=True).clip(1e-30)
+    P += P.T
+    return np.asarray(P / P.sum(), dtype=np.float32)
+
+
+def _slope(P: Floats, Y: Floats, exaggeration: float) -> Floats:
+    x, y = Y[:, 0], Y[:, 1]
+    Q = np.subtract.outer(x, x)
+    Q *= Q
+    Q += np.subtract.outer(y, y) ** 2
+    Q += 1
+    np.reciprocal(Q, out=Q)
+    total = np.float32(Q.sum(dtype=np.float64) - len(Y))
+    pull = (np.float32(exaggeration) * P - Q / total) * Q
+    return np.asarray(4 * (pull.sum(axis=1)[:, None] * Y - pull @ Y), dtype=np.float32)
+
+
+def _between(E: Floats, marks: Floats, at: Floats) -> Floats:
+    """The mean place of the closest landmarks, by similarity."""
+    squared = _squared_distances(E, marks)
+    k = min(N_SPEAKERS, len(marks))
+    near = np.argpartition(squared, k - 1, axis=1)[:, :k]
+    close = np.take_along_axis(squared, near, axis=1)
+    weights = np.exp(-3 * close / close.max(axis=1, keepdims=True).clip(1e-12))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("ij,ijk->ik", weights, at[near]), dtype=np.float32)
+
+
+def _squared_distances(A: Floats, B: Floats) -> Floats:
+    squared = np.add.outer((A * A).sum(axis=1), (B * B).sum(axis=1)) - 2 * (A @ B.T)
+    return np.asarray(squared.clip(0))
+
+
+def _in_square(places: Floats) -> Ints:
+    """One scale for both directions, centred."""
+    low, high = places.min(axis=0), places.max(axis=0)
+    side = float((high - low).max())
+    if side == 0:
+        return np.full(places.shape, SIDE // 2, dtype=np.int64)
+    inside = (places - (low + high) / 2) / side + 0.5
+    return np.asarray(np.rint(SIDE * inside).clip(0, SIDE), dtype=np.int64)

@@ -1,0 +1,67 @@
+// What the reviewer decided, by the suspect's place in the list; the digest of the data keeps reports apart.
+const decisions = {
+  key: "siis-review-" + document.body.dataset.digest,
+  made: new Map(), // place -> {decision, label}
+  order: [], // places in the order of their decisions, for undo
+  isKept: true,
+  listeners: [],
+
+  load() {
+    try {
+      for (const [place, decision, label] of JSON.parse(localStorage.getItem(this.key) || "[]")) {
+        const isValid = DATA.suspects[place] && ["accepted", "kept", "chosen"].includes(decision);
+        if (isValid && DATA.classes.includes(label)) this.put(place, decision, label);
+      }
+    } catch {
+      this.isKept = false; // no storage here, or what it holds is not ours
+    }
+  },
+
+  put(place, decision, label) {
+    this.made.set(place, { decision, label });
+    this.order = this.order.filter((other) => other !== place);
+    this.order.push(place);
+  },
+
+  decide(place, decision, label) {
+    this.put(place, decision, label);
+    this.save();
+  },
+
+  undo(place) {
+    this.made.delete(place);
+    this.order = this.order.filter((other) => other !== place);
+    this.save();
+  },
+
+  save() {
+    const rows = this.order.map((place) => [place, this.made.get(place).decision, this.made.get(place).label]);
+    try {
+      localStorage.setItem(this.key, JSON.stringify(rows));
+      this.isKept = true;
+    } catch {
+      this.isKept = false;
+    }
+    for (const listener of this.listeners) listener();
+  },
+
+  // RFC 4180. Ids and labels are written as they are, so that they find their rows again.
+  csv() {
+    const quoted = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
+    const lines = ["id,label,decision"];
+    for (const place of [...this.made.keys()].sort((a, b) => a - b)) {
+      const { decision, label } = this.made.get(place);
+      lines.push([DATA.suspects[place].id, label, decision].map(quoted).join(","));
+    }
+    return lines.join("\r\n") + "\r\n";
+  },
+};
+
+function download(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  const link = make("a", { href: address, download: name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}

@@ -1,0 +1,110 @@
+// The noise matrix, what selection tried, and the convergence.
+const MOST_SHOWN = 40; // classes in a matrix; with more, the largest confusions are listed
+
+function scrollBox(label, content, isTall) {
+  return make("div", { class: isTall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
+}
+
+function shade(cell, share) {
+  // at most 40 %, so that the number stays readable
+  cell.style.backgroundColor = `color-mix(in srgb, var(--shade) ${Math.round(40 * share)}%, var(--surface))`;
+}
+
+function noiseTable() {
+  const { matrix, class_rates: rates } = DATA.noise;
+  const { classes } = DATA;
+  const head = make("tr", {}, make("th", { scope: "col", text: "given ↓ true →" }));
+  for (const name of classes) head.append(make("th", { scope: "col", text: name, title: name }));
+  head.append(make("th", { scope: "col", text: "wrong labels" }));
+  const body = make("tbody");
+  matrix.forEach((shares, given) => {
+    const line = make("tr", {}, make("th", { scope: "row", text: classes[given], title: classes[given] }));
+    shares.forEach((share, truth) => {
+      const cell = make("td", { text: share < 0.005 ? "·" : (100 * share).toFixed(0), class: given === truth ? "diagonal" : "" });
+      cell.title = `true ${classes[truth]}, given ${classes[given]}: ${percent(share)}`;
+      shade(cell, share);
+      line.append(cell);
+    });
+    line.append(make("td", { text: rates[given] === null ? "unknown" : percent(rates[given]) }));
+    body.append(line);
+  });
+  return make("table", { class: "grid" }, make("thead", {}, head), body);
+}
+
+function confusionTable() {
+  const { matrix } = DATA.noise;
+  const pairs = [];
+  matrix.forEach((shares, given) => shares.forEach((share, truth) => { if (given !== truth && share > 0) pairs.push([share, truth, given]); }));
+  pairs.sort((a, b) => b[0] - a[0] || a[1] - b[1] || a[2] - b[2]);
+  const body = make("tbody");
+  for (const [share, truth, given] of pairs.slice(0, 50)) {
+    body.append(make("tr", {}, make("td", { text: DATA.classes[truth] }), make("td", { text: DATA.classes[given] }), make("td", { text: percent(share) })));
+  }
+  const head = make("tr", {}, ...["true class", "is given as", "how often"].map((name) => make("th", { scope: "col", text: name })));
+  return make("table", { class: "grid" }, make("thead", {}, head), body);
+}
+
+function showNoise() {
+  const box = byId("noise-body");
+  const isSmall = DATA.classes.length <= MOST_SHOWN;
+  const meaning = isSmall
+    ? "Each column is a true class; its numbers say in percent how often it is given which label (a dot: less than half a percent). The last column says how many of the labels of a class are wrong."
+    : `There are more than ${MOST_SHOWN} classes: the 50 largest confusions are listed.`;
+  box.append(make("p", { class: "muted", text: meaning }), scrollBox("Noise matrix", isSmall ? noiseTable() : confusionTable(), false));
+}
+
+function showSelection() {
+  const { columns, rows } = DATA.selection;
+  const chosen = columns.indexOf("chosen");
+  const text = (value) => {
+    if (value === null) return "–";
+    if (typeof value === "boolean") return value ? "yes" : "";
+    return typeof value === "number" ? String(Number(value.toPrecision(4))) : value;
+  };
+  const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col", text: name.replaceAll("_", " ") })));
+  const body = make("tbody");
+  for (const cells of rows) {
+    body.append(make("tr", { class: chosen >= 0 && cells[chosen] === true ? "chosen" : "" }, ...cells.map((value) => make("td", { text: text(value) }))));
+  }
+  byId("selection-body").append(scrollBox("What selection tried", make("table", { class: "grid" }, make("thead", {}, head), body), true));
+}
+
+function showConvergence() {
+  const { iteration, gap } = DATA.convergence;
+  const box = byId("convergence-body");
+  const points = iteration.map((at, k) => [at, gap[k]]).filter(([, value]) => value !== null && value > 0);
+  if (!points.length) {
+    box.append(make("p", { class: "note", text: "Not applicable: there is no positive gap to draw." }));
+    return;
+  }
+  const width = 640, height = 300, left = 64, right = 16, top = 16, bottom = 44;
+  const logs = points.map(([, value]) => Math.log10(value)).concat(Math.log10(DATA.trust.tol));
+  const low = Math.floor(Math.min(...logs)), high = Math.max(low + 1, Math.ceil(Math.max(...logs)));
+  const last = Math.max(1, ...points.map(([at]) => at));
+  const x = (at) => left + (at / last) * (width - left - right);
+  const y = (log) => top + ((high - log) / (high - low)) * (height - top - bottom);
+  const title = `Relative gap by iteration, from ${points[0][1].toExponential(1)} to ${points[points.length - 1][1].toExponential(1)}`;
+  const plot = draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": title });
+  const stride = Math.max(1, Math.ceil((high - low) / 8));
+  for (let power = low; power <= high; power += stride) {
+    plot.append(draw("line", { class: "axis", x1: left, x2: width - right, y1: y(power), y2: y(power) }));
+    plot.append(draw("text", { x: left - 8, y: y(power) + 4, "text-anchor": "end", text: `1e${power}` }));
+  }
+  for (let k = 0; k <= 4; k++) {
+    const at = Math.round((last * k) / 4);
+    plot.append(draw("text", { x: x(at), y: height - bottom + 18, "text-anchor": "middle", text: grouped(at) }));
+  }
+  plot.append(draw("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", text: "iteration" }));
+  const tol = Math.log10(DATA.trust.tol);
+  plot.append(draw("line", { class: "tol", x1: left, x2: width - right, y1: y(tol), y2: y(tol) }));
+  plot.append(draw("text", { x: width - right, y: y(tol) - 6, "text-anchor": "end", text: "tolerance" }));
+  plot.append(draw("polyline", { class: "line", points: points.map(([at, value]) => `${x(at)},${y(Math.log10(value))}`).join(" ") }));
+  if (points.length <= 60) for (const [at, value] of points) plot.append(draw("circle", { class: "dot", cx: x(at), cy: y(Math.log10(value)), r: 3.5 }));
+  box.append(make("p", { class: "muted", text: "The relative gap is how far the objective can be above the best possible one." }), plot);
+}
+
+const openSuspect = DATA.suspects.length ? startReview() : () => {};
+if (DATA.map !== null) startMap(openSuspect);
+if (DATA.noise !== null) showNoise();
+if (DATA.selection !== null) showSelection();
+showConvergence();

@@ -1,0 +1,232 @@
+// The map: class by colour and shape, given labels ringed, suspects crossed.
+const COLORS = ["#2f7fd1", "#d1621b", "#2e9457", "#c2478f", "#8a6fd8", "#a8862a", "#1f95a3", "#d64b4b", "#7a8794", "#6f9a24"];
+const SHAPES = [
+  [[1, 0]], // a circle; the others are polygons
+  [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+  [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
+  [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
+  [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
+  [[-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4], [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4], [-1.2, -0.4], [-0.4, -0.4]],
+  [[0, -1.2], [1.15, -0.35], [0.7, 1], [-0.7, 1], [-1.15, -0.35]],
+];
+const PAD = 24;
+
+function tracePath(context, shape, x, y, radius) {
+  if (shape.length === 1) {
+    context.moveTo(x + radius, y);
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    return;
+  }
+  shape.forEach(([dx, dy], k) => context[k ? "lineTo" : "moveTo"](x + dx * radius, y + dy * radius));
+  context.closePath();
+}
+
+function legendMark(code) {
+  const shape = SHAPES[code % SHAPES.length];
+  const fill = COLORS[code % COLORS.length];
+  const mark = shape.length === 1
+    ? draw("circle", { cx: 8, cy: 8, r: 5, fill })
+    : draw("polygon", { points: shape.map(([x, y]) => `${8 + 5 * x},${8 + 5 * y}`).join(" "), fill });
+  return draw("svg", { width: 16, height: 16, "aria-hidden": "true" }, mark);
+}
+
+function startMap(openSuspect) {
+  const { map, classes } = DATA;
+  const canvas = byId("map-canvas");
+  const context = canvas.getContext("2d");
+  const count = map.x.length;
+  const isOn = classes.map(() => true);
+  const view = { zoom: 1, x: 0.5, y: 0.5 };
+  let only = "all";
+  let current = -1;
+  let asked = false;
+
+  const isShown = (i) =>
+    isOn[map.predicted[i]] && (only === "all" || (only === "given" ? map.given[i] >= 0 : map.suspect[i] >= 0));
+
+  function place(i) {
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    const side = (Math.min(width, height) - 2 * PAD) * view.zoom;
+    return [width / 2 + (map.x[i] / 9999 - view.x) * side, height / 2 + (view.y - map.y[i] / 9999) * side];
+  }
+
+  function paint() {
+    asked = false;
+    const ratio = window.devicePixelRatio || 1;
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    context.scale(ratio, ratio);
+    const ink = cssColor("--text"), mark = cssColor("--mark"), ground = cssColor("--bg");
+    const small = count > 5000 ? 2.4 : 3.4;
+    const groups = classes.map(() => []);
+    const ringed = [], crossed = [];
+    for (let i = 0; i < count; i++) {
+      if (!isShown(i)) continue;
+      const at = place(i);
+      if (at[0] < -9 || at[1] < -9 || at[0] > width + 9 || at[1] > height + 9) continue;
+      (map.given[i] >= 0 ? ringed : groups[map.predicted[i]]).push([at, i]);
+      if (map.suspect[i] >= 0) crossed.push(at);
+    }
+    context.globalAlpha = 0.75;
+    groups.forEach((points, code) => {
+      context.beginPath();
+      for (const [[x, y]] of points) tracePath(context, SHAPES[code % SHAPES.length], x, y, small);
+      context.fillStyle = COLORS[code % COLORS.length];
+      context.fill();
+    });
+    context.globalAlpha = 1;
+    for (const [[x, y], i] of ringed) {
+      const code = map.predicted[i];
+      context.beginPath();
+      context.arc(x, y, 6.5, 0, 2 * Math.PI);
+      context.fillStyle = ground;
+      context.fill();
+      context.lineWidth = 1.2;
+      context.strokeStyle = ink;
+      context.stroke();
+      context.beginPath();
+      tracePath(context, SHAPES[code % SHAPES.length], x, y, 3.6);
+      context.fillStyle = COLORS[code % COLORS.length];
+      context.fill();
+    }
+    context.lineWidth = 1.6;
+    context.strokeStyle = mark;
+    context.beginPath();
+    for (const [x, y] of crossed) {
+      context.moveTo(x - 5, y - 5); context.lineTo(x + 5, y + 5);
+      context.moveTo(x - 5, y + 5); context.lineTo(x + 5, y - 5);
+    }
+    context.stroke();
+    if (current >= 0) {
+      const [x, y] = place(current);
+      context.beginPath();
+      context.arc(x, y, 12, 0, 2 * Math.PI);
+      context.lineWidth = 3;
+      context.strokeStyle = cssColor("--accent");
+      context.stroke();
+    }
+  }
+
+  function repaint() {
+    if (!asked) requestAnimationFrame(paint);
+    asked = true;
+  }
+
+  function select(i) {
+    current = i;
+    const box = byId("map-detail");
+    box.replaceChildren();
+    if (i < 0) {
+      box.textContent = "Point at an example to see what it is.";
+    } else {
+      const given = map.given[i] < 0 ? "no label" : classes[map.given[i]];
+      const facts = [["id", map.ids[i]], ["predicted", classes[map.predicted[i]]], ["given", given], ["probability", percent(map.probability[i])]];
+      const list = make("dl");
+      for (const [name, value] of facts) list.append(make("dt", { text: name }), make("dd", { text: value }));
+      box.append(list);
+      if (map.suspect[i] >= 0) {
+        box.append(make("button", { type: "button", text: "Suspect: review it", on: { click: () => openSuspect(map.suspect[i]) } }));
+      }
+    }
+    repaint();
+  }
+
+  function nearest(x, y, reach) {
+    let best = -1, least = reach * reach;
+    for (let i = 0; i < count; i++) {
+      if (!isShown(i)) continue;
+      const [px, py] = place(i);
+      // a ringed or crossed point lies on top of the others
+      const far = (px - x) ** 2 + (py - y) ** 2 - (map.suspect[i] >= 0 ? 2 : map.given[i] >= 0 ? 1 : 0);
+      if (far < least) [best, least] = [i, far];
+    }
+    return best;
+  }
+
+  // The closest shown example within 60 degrees of a direction, so that arrows reach every group.
+  function step(dx, dy) {
+    if (current < 0 || !isShown(current)) return select(nearest(canvas.clientWidth / 2, canvas.clientHeight / 2, Infinity));
+    const [x, y] = place(current);
+    let best = -1, least = Infinity;
+    for (let i = 0; i < count; i++) {
+      if (i === current || !isShown(i)) continue;
+      const [px, py] = place(i);
+      const along = (px - x) * dx + (py - y) * dy, across = Math.abs((px - x) * dy) + Math.abs((py - y) * dx);
+      if (along < 0.5 || across > 1.75 * along) continue;
+      const cost = along + 2 * across;
+      if (cost < least) [best, least] = [i, cost];
+    }
+    if (best < 0) return;
+    const [px, py] = place(best);
+    if (px < 0 || py < 0 || px > canvas.clientWidth || py > canvas.clientHeight) {
+      [view.x, view.y] = [map.x[best] / 9999, map.y[best] / 9999];
+    }
+    select(best);
+  }
+
+  function zoom(factor) {
+    view.zoom = Math.min(40, Math.max(1, view.zoom * factor));
+    if (view.zoom === 1) [view.x, view.y] = [0.5, 0.5];
+    else if (current >= 0 && factor > 1) [view.x, view.y] = [map.x[current] / 9999, map.y[current] / 9999];
+    canvas.style.touchAction = view.zoom === 1 ? "pan-y" : "none";
+    repaint();
+  }
+
+  let drag = null;
+  canvas.addEventListener("pointerdown", (event) => { drag = { x: event.offsetX, y: event.offsetY, at: { ...view }, moved: false }; });
+  window.addEventListener("pointerup", () => { drag = null; });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag && view.zoom > 1) {
+      const side = (Math.min(canvas.clientWidth, canvas.clientHeight) - 2 * PAD) * view.zoom;
+      view.x = drag.at.x - (event.offsetX - drag.x) / side;
+      view.y = drag.at.y + (event.offsetY - drag.y) / side;
+      drag.moved = drag.moved || Math.hypot(event.offsetX - drag.x, event.offsetY - drag.y) > 4;
+      repaint();
+      return;
+    }
+    const found = nearest(event.offsetX, event.offsetY, 14);
+    canvas.style.cursor = found >= 0 && map.suspect[found] >= 0 ? "pointer" : "crosshair";
+    if (found >= 0 && found !== current) select(found);
+  });
+  canvas.addEventListener("click", (event) => {
+    const found = nearest(event.offsetX, event.offsetY, 18);
+    if (found >= 0) select(found);
+  });
+  canvas.addEventListener("dblclick", () => { if (current >= 0 && map.suspect[current] >= 0) openSuspect(map.suspect[current]); });
+  const keys = {
+    ArrowLeft: () => step(-1, 0), ArrowRight: () => step(1, 0), ArrowUp: () => step(0, -1), ArrowDown: () => step(0, 1),
+    Enter: () => { if (current >= 0 && map.suspect[current] >= 0) openSuspect(map.suspect[current]); },
+    "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5), 0: () => zoom(0),
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (!isPlainKey(event) || !Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  canvas.addEventListener("focus", () => { if (current < 0) step(0, 0); });
+  byId("zoom-in").addEventListener("click", () => zoom(1.5));
+  byId("zoom-out").addEventListener("click", () => zoom(1 / 1.5));
+  byId("zoom-reset").addEventListener("click", () => zoom(0));
+  for (const choice of document.getElementsByName("map-show")) {
+    choice.addEventListener("change", () => { only = choice.value; repaint(); });
+  }
+
+  const entries = classes.map((name, code) => {
+    const entry = make("button", { type: "button", "aria-pressed": "true", title: name }, legendMark(code), make("span", { text: name || "(empty)" }));
+    entry.addEventListener("click", () => turn(code, !isOn[code]));
+    return entry;
+  });
+  function turn(code, on) {
+    isOn[code] = on;
+    entries[code].setAttribute("aria-pressed", String(on));
+    if (current >= 0 && !isShown(current)) select(-1);
+    repaint();
+  }
+  byId("legend").append(...entries);
+  byId("legend-all").addEventListener("click", () => classes.forEach((_, code) => turn(code, true)));
+  byId("legend-none").addEventListener("click", () => classes.forEach((_, code) => turn(code, false)));
+  new ResizeObserver(repaint).observe(canvas);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  paint();
+}
