@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check lint bench accuracy results reproduction clean
+.PHONY: demo test check lint bench accuracy results docs reproduction clean
 
 demo: $(STAMP)  ## set up, fit SIIS to digits with 40 % wrong labels, save a picture
 	$(BIN)/python examples/demo.py
@@ -29,6 +29,10 @@ accuracy: $(STAMP)  ## the default beside its rivals: accuracy and wrong labels 
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/label_errors.py
 
+docs: $(STAMP)  ## the site, with all examples run: docs/_build/html/index.html
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
+
 reproduction: $(STAMP)  ## all tables and figures of the paper, and docs/reproduction.md (an hour at most)
 	$(BIN)/siis reproduce all --runs 10 --out docs/reproduction --page docs/reproduction.md
 
@@ -38,7 +42,7 @@ results: $(STAMP)  ## write the measured figures and put them into the pages
 	$(BIN)/python docs/fill.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery docs/generated
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "siis needs Python 3.11 or newer, found " + sys.version'

@@ -1,0 +1,56 @@
+"""
+Several annotators who disagree
+===============================
+
+Five people looked at a part of 700 pictures of the digits 3, 5, 8 and 9. Two are careful, two make mistakes, and one
+hardly looks. Nobody wrote down who is who.
+"""
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from siis import SIISClassifier
+from siis.labels import from_annotators
+
+X, truth = load_digits(return_X_y=True)
+DIGITS = [3, 5, 8, 9]
+kept = np.isin(truth, DIGITS)
+X, truth = X[kept][:700], truth[kept][:700]
+
+# %%
+# 120 pictures were shown to three people each. ``-1`` means no answer.
+
+rng = np.random.default_rng(0)
+SKILL = [0.95, 0.9, 0.65, 0.6, 0.3]
+answers = np.full((truth.size, 5), -1)
+shown = rng.choice(truth.size, 120, replace=False)
+for i in shown:
+    for person in rng.choice(5, 3, replace=False):
+        others = [digit for digit in DIGITS if digit != truth[i]]
+        answers[i, person] = truth[i] if rng.random() < SKILL[person] else rng.choice(others)
+
+# %%
+# ``from_annotators`` learns from the answers alone how far each person can be trusted, and turns the answers into
+# probabilities. Here is what it found beside the true skill, which it has not seen.
+
+together = from_annotators(answers)
+for person, table in enumerate(together.confusion):
+    found = together.prior @ np.diag(table)
+    print(f"person {person + 1}: right in about {found:.0%} of the answers (in truth {SKILL[person]:.0%})")
+
+# %%
+# The probabilities are soft labels: rows that sum to 1, and rows of 0 where nobody answered. ``weights`` says how
+# certain each row is. The answer is then the number of a column of ``together.classes``.
+
+model = SIISClassifier().fit(X, together.Y, sample_weight=together.weights)
+answer = together.classes[model.transduction_]
+
+# %%
+# How much is right: the vote, the people weighed, and the answer that looks at the pictures as well.
+
+vote = np.array([np.bincount(row[row >= 0], minlength=10).argmax() for row in answers])
+weighed = together.classes[together.Y.argmax(axis=1)]
+for name, guess in [("vote", vote), ("weighed", weighed), ("siis", answer)]:
+    print(f"pictures that were shown, {name:>7}: {np.mean(guess[shown] == truth[shown]):.1%}")
+rest = np.setdiff1d(np.arange(truth.size), shown)
+print(f"pictures that nobody saw,   siis: {np.mean(answer[rest] == truth[rest]):.1%}")

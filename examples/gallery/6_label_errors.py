@@ -1,0 +1,60 @@
+"""
+Finding label errors
+====================
+
+All 300 examples have a label and nothing is left to classify; the question is which labels are wrong. One in ten is,
+and most of the mistakes go one way: malignant tumours that were filed as benign.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+from siis import SIISClassifier
+
+X, codes = load_breast_cancer(return_X_y=True)
+X, truth = X[:300], np.array(["malignant", "benign"])[codes[:300]]
+rng = np.random.default_rng(0)
+y = truth.copy()
+y[rng.choice(np.flatnonzero(truth == "malignant"), 24, replace=False)] = "benign"
+y[rng.choice(np.flatnonzero(truth == "benign"), 6, replace=False)] = "malignant"
+is_wrong = y != truth
+
+# %%
+# How bad is it? The estimate comes from the labels themselves; it has not seen the truth. Columns of the noise matrix
+# are true classes: read "of the malignant ones, so many are labelled benign".
+
+model = SIISClassifier().fit(X, y)
+low, high = model.noise_interval_
+print(
+    f"wrong labels: about {model.noise_rate_:.1%}, between {low:.1%} and {high:.1%} (in truth {is_wrong.mean():.1%})"
+)
+print(f"how well neighbourhoods carry the labels (1 is perfectly): {model.graph_score_:.2f}")
+for k, name in enumerate(model.classes_):
+    print(f"truly {name}, labelled otherwise: {1 - model.noise_matrix_[k, k]:.0%}")
+
+# %%
+# Which ones? Worst first, each with a suggestion and with close examples that speak against it. No label vouches for
+# itself: each was judged while it was held out.
+
+issues = model.label_issues()
+for row in issues.rows()[:5]:
+    print(row["index"], row["given"], "->", row["suggested"], f"quality {row['quality']:.3f}, see", row["neighbors"])
+print(f"listed: {issues.n_rows}, really wrong: {is_wrong[issues['index']].sum()} of {is_wrong.sum()}")
+
+# %%
+# How far down should you check? ``label_quality_`` ranks all labels, also those that the list leaves out.
+
+found = np.cumsum(is_wrong[np.argsort(model.label_quality_)])
+figure, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
+axis.plot(np.arange(1, 101), found[:100], label="lowest quality first")
+axis.plot([0, 100], [0, 100 * is_wrong.mean()], "--", label="any order")
+axis.axhline(is_wrong.sum(), color="0.7")
+axis.set(xlabel="labels checked", ylabel="wrong labels found")
+axis.legend()
+plt.show()
+
+# %%
+# Short of time? ``suggest_queries`` names the checks that would tell most, in neighbourhoods that are in doubt.
+
+print(model.suggest_queries(5))

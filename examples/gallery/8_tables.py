@@ -1,0 +1,50 @@
+"""
+From pandas and polars
+======================
+
+Wines of three growers with thirteen chemical measurements, in a table. Some rows have a grower, most do not, and some
+growers are wrong. Data frames go in as they are, and the lists that come out make data frames again.
+"""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from sklearn.datasets import load_wine
+
+from siis import SIISClassifier
+
+wine = load_wine(as_frame=True)
+truth = wine.target.map({0: "Adler", 1: "Brandt", 2: "Conti"})
+
+# %%
+# A table as one meets it: a column of labels, most of them missing, among columns of numbers.
+
+rng = np.random.default_rng(4)
+table = wine.data.assign(grower=truth.where(rng.random(truth.size) < 0.35))
+given = table.index[table.grower.notna()]
+table.loc[given[::6], "grower"] = table.loc[given[::6], "grower"].map(
+    {"Adler": "Brandt", "Brandt": "Conti", "Conti": "Adler"}
+)
+print(table[["alcohol", "magnesium", "hue", "proline", "grower"]].head(6))
+
+# %%
+# Measurements in different units are no trouble: whether to bring them to unit variance is chosen too.
+
+X, y = table.drop(columns="grower"), table.grower
+model = SIISClassifier().fit(X, y)
+print(f"{len(given)} of {len(table)} rows have a grower; the space that was chosen: {model.chosen_.space}")
+print(f"growers right in all rows: {np.mean(model.transduction_ == truth):.1%}")
+
+# %%
+# The suspects as a data frame, joined to the measurements.
+
+suspects = pd.DataFrame(model.label_issues()).set_index("index")
+print(suspects[["given", "suggested", "quality"]].join(X[["alcohol", "hue", "proline"]]).round(2))
+
+# %%
+# The same with polars gives the same answer, to the last bit.
+
+frame = pl.from_pandas(table)
+again = SIISClassifier().fit(frame.drop("grower"), frame["grower"])
+print(np.array_equal(again.label_distributions_, model.label_distributions_))
+print(frame.with_columns(answer=pl.Series(again.transduction_)).select("alcohol", "grower", "answer").head(4))

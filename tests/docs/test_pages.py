@@ -1,0 +1,79 @@
+"""The pages say what the code does: parameters, public names, code that runs, links that lead somewhere."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from programs import random_program
+from siis import SIISClassifier
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+PACKAGES = ["baselines", "datasets", "graph", "labels", "solvers", "spectral", "trust"]
+
+
+def test_every_parameter_has_its_entry():
+    """One entry each, and none for what does not exist."""
+    found = re.findall(r"^`(\w+)`\n: ", (DOCS / "parameters.md").read_text(), re.MULTILINE)
+    assert sorted(found) == sorted(inspect.signature(SIISClassifier).parameters)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_reference_lists_every_public_name(package):
+    text = (DOCS / "api.md").read_text()
+    section = re.search(rf"\.\. currentmodule:: siis\.{package}\n(.*?)```", text, re.DOTALL)[1]
+    found = re.findall(r"^   (\w+)$", section, re.MULTILINE)
+    assert sorted(found) == sorted(importlib.import_module(f"siis.{package}").__all__)
+
+
+def _code(page, part):
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)[part]
+
+
+def test_the_rival_of_the_page_classifies():
+    names = {}
+    exec(_code("extending.md", 0), names)
+    X, truth = load_digits(return_X_y=True)
+    X, truth = X[:500], truth[:500]
+    y = np.where(np.arange(500) < 100, truth, -1)
+    model = names["AveragingClassifier"]().fit(X, y)
+    assert np.mean(model.transduction_[100:] == truth[100:]) > 0.7
+    with pytest.raises(ValueError, match="rounds"):
+        names["AveragingClassifier"](rounds=0).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 8, 10])
+def test_the_solver_of_the_page_reaches_its_gap(seed):
+    names = {}
+    exec(_code("extending.md", 1), names)
+    program = random_program(seed)
+    assert program.gamma > 0
+    assert program.beta > 0
+    solution = names["solve_reweighted"](program)
+    assert solution.status == "certified"
+    assert program.relative_gap(program.value(solution.coefficients), solution.dual.value) <= 1e-2
+
+
+def test_the_ten_lines_run(capsys):
+    exec(_code("index.md", 0), {})
+    assert float(re.search(r"correct: ([\d.]+)", capsys.readouterr().out)[1]) > 0.8
+
+
+def _pages():
+    return sorted([*DOCS.glob("*.md"), *(DOCS / "decisions").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda page: str(page.relative_to(DOCS)))
+def test_links_between_pages_lead_somewhere(page):
+    """Also where a page is read as it is, outside of the site. Pages of the gallery stand for their scripts."""
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if target.startswith("gallery/"):
+            name = Path(target).stem
+            assert name == "index" or (ROOT / "examples" / "gallery" / f"{name}.py").exists(), target
+        elif "://" not in target:
+            assert (page.parent / target).exists(), target
