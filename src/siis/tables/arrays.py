@@ -117,12 +117,15 @@ def load_arrays(path: Path) -> dict[str, Any]:
     dict of str to ndarray
     """
     if path.name.lower().endswith(".npy"):
-        with readable(path, "an NPY file", "Write it with numpy.save, without Python objects."):
-            return {"X": np.load(path, allow_pickle=False)}
+        with (
+            readable(path, "an NPY file", "Write it with numpy.save, without Python objects."),
+            path.open("rb") as file,
+        ):
+            return {"X": np.load(file, allow_pickle=False)}
     if not path.name.lower().endswith(".npz"):
         raise ValueError(f"{path}: must be an NPZ or NPY file; found {path.suffix or 'no suffix'}. {NPZ}")
-    with readable(path, "an NPZ file", NPZ):
-        loaded: Any = np.load(path, allow_pickle=False)
+    with readable(path, "an NPZ file", NPZ), path.open("rb") as file:  # closed also where loading fails
+        loaded: Any = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             raise TypeError("it is an NPY file")
         with loaded:
@@ -233,8 +236,8 @@ def load_graph(path: Path, n: int, data: Path) -> Sparse:
     if len(arrays) == 1:
         W = matrix_of(path, arrays)
     else:
-        with readable(path, "a sparse matrix", "Write it with scipy.sparse.save_npz."):
-            W = sp.load_npz(path)
+        with readable(path, "a sparse matrix", "Write it with scipy.sparse.save_npz."), path.open("rb") as file:
+            W = sp.load_npz(file)
             W = W if W.format in ("csr", "csc", "bsr") else W.tocsr()
             W.check_format(full_check=True)  # indices of a hostile file may point anywhere
     if W.shape != (n, n):

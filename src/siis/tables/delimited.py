@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from siis.tables.messages import quoted, readable
+from siis.tables.messages import one_line, plural, quoted, readable
 
 LARGEST_BLOCK = 1 << 30  # bytes parsed at once; a row must fit in a block
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -73,11 +72,9 @@ def _as_utf8(path: Path, data: bytes, encoding: str) -> bytes:
         raise ValueError(f"the encoding must be one that Python knows; found {encoding!r}. Try utf-8.") from None
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        other = "utf-16" if data.startswith(UTF16_MARKS) else "latin-1"
-        other = other if encoding.lower() != other else "utf-8"
         raise ValueError(
             f"{path}, line {line:,}: the text must be {encoding}; found the byte 0x{data[problem.start]:02x}, which "
-            f"is not. Name the right encoding, for instance --encoding {other}."
+            f"is not. Name the right encoding, for instance --encoding {_likely(data)}."
         ) from None
     except UnicodeError:
         raise ValueError(f"{path}: the text cannot be read as {encoding}. Name the right one (--encoding).") from None
@@ -88,6 +85,17 @@ def _as_utf8(path: Path, data: bytes, encoding: str) -> bytes:
         other = " This may be UTF-16: try --encoding utf-16." if data.count(b"\0") > len(data) // 4 else ""
         raise ValueError(f"{path}, line {line:,}: a text file must hold no NUL bytes; found one. Remove it.{other}")
     return data
+
+
+def _likely(data: bytes) -> str:
+    """Guess the encoding of a text that was read with a wrong one."""
+    if data.startswith(UTF16_MARKS):
+        return "utf-16"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
 
 
 def _separator(path: Path, data: bytes) -> tuple[str, list[str]]:
@@ -124,27 +132,29 @@ def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
             ),
         )
     except (pa.ArrowException, OSError) as problem:
-        _name_ragged_row(path, data, separator, width)
-        raise ValueError(f"{path}: cannot be read as a table ({problem}). Check quotes and separators.") from None
+        found = _ragged_row(data, separator, width)
+        if found is None:
+            cause = one_line(str(problem))
+            raise ValueError(f"{path}: cannot be read as a table ({cause}). Check quotes and separators.") from None
+        line, row = found
+        raise ValueError(
+            f"{path}, line {line:,}: every row must have {plural(width, 'cell')}, as the first line has; found "
+            f"{len(row):,}, beginning with {quoted(row[0])}. Check its separators and quotes."
+        ) from None
 
 
-def _name_ragged_row(path: Path, data: bytes, separator: str, width: int) -> None:
+def _ragged_row(data: bytes, separator: str, width: int) -> tuple[int, list[str]] | None:
     """Find the first row that has too few or too many cells; slow, and only used to say where it is."""
     rows = _rows(data, separator)
     line = 1
-    for _ in count():
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error:  # a cell longer than the csv module reads
-            return
-        if row and len(row) != width:
-            raise ValueError(
-                f"{path}, line {line:,}: every row must have {width:,} cells, as the first line has; found "
-                f"{len(row):,}, beginning with {quoted(row[0])}. Check its separators and quotes."
-            )
-        line = rows.line_num + 1
+    try:
+        for row in rows:
+            if row and len(row) != width:
+                return line, row
+            line = rows.line_num + 1
+    except csv.Error:  # a cell longer than the csv module reads
+        pass
+    return None
 
 
 def _check_quotes(path: Path, data: bytes, table: Any) -> None:

@@ -42,6 +42,21 @@ def ascii_safe(text: str) -> str:
     return repr(text) if repr(text).isprintable() else ascii(text)
 
 
+def one_line(text: str) -> str:
+    """Take the first line of what a library says, without control characters or a full stop.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    first = next(iter(text.splitlines()), "")
+    return ascii_safe(first[:200])[1:-1].rstrip(".")
+
+
 def listed(names: Sequence[str]) -> str:
     """List names, the first few of them where there are many.
 
@@ -130,6 +145,5 @@ def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
     except PermissionError:
         raise ValueError(f"{path}: reading it is not permitted. Change its permissions.") from None
     except Exception as problem:  # decoders of damaged files raise nearly anything
-        first = next(iter(str(problem).splitlines()), "") or type(problem).__name__
-        cause = ascii_safe(first[:200])[1:-1].rstrip(".")
+        cause = one_line(str(problem)) or type(problem).__name__
         raise ValueError(f"{path}: must be {kind} but cannot be read as one ({cause}). {remedy}") from None

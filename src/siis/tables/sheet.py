@@ -103,8 +103,8 @@ def _columnar(path: Path) -> Any:
     from pyarrow import feather, parquet  # noqa: PLC0415 - slow imports, and most tables are CSV
 
     if path.name.lower().endswith(".parquet"):
-        with readable(path, "a Parquet file", DAMAGED):
-            table = parquet.ParquetFile(path).read()
+        with readable(path, "a Parquet file", DAMAGED), parquet.ParquetFile(path) as file:
+            table = file.read()  # this file alone, and no columns from the names of its folders
             table.validate(full=True)
             return table
     with readable(path, "an Arrow file", DAMAGED):

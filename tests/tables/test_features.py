@@ -1,0 +1,193 @@
+"""Which columns become features, and how."""
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from siis.tables import Roles, read
+
+KIND = Roles(label="kind")
+
+
+def table(write, **columns):
+    names = list(columns)
+    return write([names, *zip(*columns.values(), strict=True)])
+
+
+def labels(n):
+    return ["ab"[i % 2] for i in range(n)]
+
+
+def test_a_column_of_categories_weighs_as_one_of_unit_variance(write):
+    colours = ["red"] * 5 + ["green"] * 3 + ["blue"] * 12
+    data = read(table(write, colour=colours, kind=labels(20)), KIND)
+    assert data.X.shape == (20, 3)
+    assert np.var(data.X, axis=0).sum() == pytest.approx(1.0)
+    assert (np.count_nonzero(data.X, axis=1) == 1).all()
+    assert np.flatnonzero(data.X[0]).tolist() == [2]  # blue, green, red: in the order of their names
+
+
+def test_missing_categories_are_no_category(write):
+    colours = ["red", "green", "", "red", "NA", "green", "red", "red"]
+    data = read(table(write, colour=colours, kind=labels(8)), KIND)
+    assert np.flatnonzero(~data.X.any(axis=1)).tolist() == [2, 4]
+    assert np.var(data.X, axis=0).sum() == pytest.approx(1.0)
+    assert "2 missing values in column colour: no category there" in data.notes
+
+
+def test_at_most_fifty_categories_and_fewer_than_half_of_the_rows(write):
+    def n_columns(n_categories, n):
+        text = [f"c{i % n_categories}" for i in range(n)]
+        return read(table(write, text=text, a=range(n), kind=labels(n)), KIND).X.shape[1] - 1
+
+    assert n_columns(50, 200) == 50
+    assert n_columns(51, 200) == 0
+    assert n_columns(9, 20) == 9
+    assert n_columns(10, 20) == 0
+
+
+def test_texts_are_left_out_with_advice(write):
+    data = read(table(write, title=[f"book {i}" for i in range(20)], a=range(20), kind=labels(20)), KIND)
+    assert data.X.shape == (20, 1)
+    assert any(
+        "column title has 20 different texts: left out" in note and "--text title" in note for note in data.notes
+    )
+
+
+def test_a_column_with_a_few_bad_cells_names_one(write):
+    cells = [f"{i}.5" for i in range(30)]
+    cells[16] = "?"
+    data = read(table(write, age=cells, a=range(0, 60, 2), kind=labels(30)), KIND)
+    assert any("column age is left out: 29 of its cells are numbers, but row 17 says '?'" in n for n in data.notes)
+
+
+def test_constants_empties_and_dates_are_left_out(write):
+    columns = {
+        "one": ["1"] * 6,
+        "same": ["yes"] * 6,
+        "void": [""] * 6,
+        "gap": ["4", "", "4", "NA", "4", "4"],
+        "day": [f"2024-01-0{i + 1}" for i in range(6)],
+        "when": ["2024-01-01T10:00:00Z", ""] * 3,
+        "german": ["1.12.2024", "13.1.2024"] * 3,
+        "a": range(6),
+        "kind": labels(6),
+    }
+    data = read(table(write, **columns), KIND)
+    assert data.X.shape == (6, 1)
+    assert "columns one, same, gap have the same value everywhere: left out" in data.notes
+    assert "column void has no values: left out" in data.notes
+    assert "columns day, when, german hold dates or times: left out" in data.notes
+
+
+def test_truth_values_are_numbers(write):
+    data = read(table(write, yes=["True", "false", "", "TRUE"], kind=labels(4)), KIND)
+    assert data.X[:, 0].tolist() == [1, 0, 1, 1]
+
+
+def test_a_counter_of_rows_is_named(write):
+    notes = read(table(write, row=range(7, 12), kind=labels(5)), KIND).notes
+    assert "column row counts the rows: if it is no feature, name it with --id" in notes
+
+
+def test_many_columns_make_few_notes(write):
+    columns = {f"x{j}": ["1", "", "3", "7"] for j in range(30)}
+    notes = read(table(write, **columns, kind=labels(4)), KIND).notes
+    assert len(notes) == 7
+    assert "25 more columns have missing values: filled with their medians" in notes
+
+
+def test_medians_of_huge_numbers_do_not_overflow(write):
+    data = read(table(write, a=["1.7e308", "1.6e308", "", "1.5e308", "1.4e308"], kind=labels(5)), KIND)
+    assert data.X[2, 0] == pytest.approx(1.55e308)
+
+
+def test_named_features_are_taken_in_their_order(animals):
+    data = read(animals, Roles(label="kind", features=("count", "height")))
+    assert data.X[:3, 0].tolist() == [0, 1, 2]
+    assert data.recipe.encoder.names == ("count", "height")
+
+
+@pytest.mark.parametrize(
+    ("roles", "parts"),
+    [
+        ({"label": "Knid"}, ["found none named Knid", "Did you mean kind?", "height"]),
+        ({"label": "zzz"}, ["found none named zzz", "There are: key, height, count, colour, kind"]),
+        ({"label": None}, ["--label", "key, height, count, colour, kind"]),
+        ({"id": "keys"}, ["--id", "Did you mean key?"]),
+        ({"id": "colour"}, ["ids must differ", "red stands in rows 1 and 5"]),
+        ({"id": "kind"}, ["row 1 has none"]),
+        ({"features": ("height", "weight")}, ["--features", "found none named weight", "Did you mean height?"]),
+        ({"features": ("key", "kind")}, ["kind must be a feature or have another role"]),
+        ({"features": ("height", "height")}, ["named once"]),
+        ({"text": "prose"}, ["--text", "found none named prose"]),
+        ({"features": ("height",), "text": "colour"}, ["--features and --text"]),
+        ({"features": ("height",), "embeddings": "e.npy"}, ["--features and --embeddings"]),
+        ({"graph": "g.npz", "embeddings": "e.npy"}, ["--embeddings and --graph"]),
+        ({"annotators": ("colour",)}, ["one column or from several annotators"]),
+        ({"label": None, "annotators": ("colour", "colour")}, ["named once"]),
+        ({"label": None, "annotators": ("anna",)}, ["--annotators", "found none named anna"]),
+        ({"labels_file": "l.csv"}, ["--labels-file does not go with a table"]),
+    ],
+)
+def test_roles_that_do_not_fit(animals, refusal, roles, parts):
+    message = refusal(animals, **roles)
+    for part in parts:
+        assert part in message, message
+
+
+def test_named_features_must_be_numbers_or_categories(write, refusal):
+    path = table(
+        write, price=["3", "4 EUR", *map(str, range(8))], day=["2024-01-01", "2024-01-02"] * 5, kind=labels(10)
+    )
+    assert "feature price must hold numbers; row 2 says '4 EUR'" in refusal(path, features=("price",))
+    assert "feature day must hold numbers; row 1 says 2024-01-01" in refusal(path, features=("day",))
+
+
+def test_something_must_be_labelled_and_be_a_feature(write, refusal):
+    assert "at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NA\n"))
+    assert "at least one column must be a feature; found none. " in refusal(write("kind\nx\ny\n"))
+    assert "(column a has the same value everywhere: left out)" in refusal(write("a,kind\n1,x\n1,y\n"))
+
+
+def test_several_annotators(write):
+    path = write("a,anna,ben\n1,x,\n2,y,x\n3,,NA\n4,1.0,1\n")
+    data = read(path, Roles(annotators=("ben", "anna")))
+    assert data.labels is None
+    assert data.annotations.tolist() == [[None, "x"], ["x", "y"], [None, None], ["1", "1.0"]]
+    assert data.notes[0] == "4 rows, 1 numeric feature, 2 annotators, 5 answers, 4 classes"
+    assert data.X.shape == (4, 1)
+
+
+def test_types_of_parquet(tmp_path):
+    path = tmp_path / "t.parquet"
+    n = 8
+    columns = {
+        "whole": pa.array([1, 2, None, 4, 5, 6, 7, 2**62], pa.int64()),
+        "half": pa.array(np.arange(n), pa.float16()),
+        "truth": pa.array([True, False] * 4),
+        "money": pa.array([Decimal(i) / 4 for i in range(n)]),
+        "coded": pa.array(["u", "v"] * 4).dictionary_encode(),
+        "big": pa.array(["u", "w"] * 4, pa.large_string()),
+        "when": pa.array([datetime.datetime(2024, 1, 1)] * n),
+        "list": pa.array([[1, 2]] * n),
+        "bytes": pa.array([b"\xff\xfe"] * n),
+        "null": pa.nulls(n),
+        "kind": pa.array([3.0, None, 4.5, 3.0, float("nan"), 4.0, 3.0, 3.0]),
+        "__index_level_0__": pa.array(range(n)),
+    }
+    pq.write_table(pa.table(columns), path)
+    data = read(path, KIND)
+    assert list(data.labels) == ["3", None, "4.5", "3", None, "4", "3", "3"]
+    assert data.X.shape == (n, 4 + 2 + 2)
+    assert data.X[:, 2].tolist() == [1, 0] * 4
+    notes = " / ".join(data.notes)
+    for part in ("column when holds", "column list holds", "column bytes holds", "column null has no", "row index"):
+        assert part in notes
+    assert data.X[7, 0] == 2.0**62
+    with pytest.raises(ValueError, match="column list holds list"):
+        read(path, Roles(label="list"))
