@@ -1,0 +1,181 @@
+"""Recipes: stored as plain data, and applied to new files."""
+
+import copy
+import io
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from PIL import Image
+
+from siis.tables import Recipe, Roles, read
+
+
+def through_files(recipe):
+    settings, arrays = recipe.to_plain()
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        return Recipe.from_plain(json.loads(json.dumps(settings)), dict(stored))
+
+
+@pytest.fixture
+def sources(tmp_path, write):
+    """For each kind of recipe: the file to learn from, its roles, the file to apply it to."""
+    rows = [("name", "height", "colour", "prose", "kind")]
+    rng = np.random.default_rng(1)
+    for i in range(60):
+        height = "" if i == 7 else "inf" if i == 8 else repr(float(rng.normal()))
+        colour = "" if i == 9 else f"c{i % 3}"
+        rows.append((f"n{i}", height, colour, " ".join(rng.choice(["red", "blue", "salt", "sea"], 3)), "ab"[i % 2]))
+    table = write(rows)
+    holed = rng.normal(size=(60, 4))
+    holed[3, 2] = np.nan
+    np.savez(tmp_path / "x.npz", X=holed, y=np.arange(60) % 2)
+    np.save(tmp_path / "e.npy", holed)
+    for i in range(4):
+        (tmp_path / "pictures" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 255, (50, 70, 3), dtype=np.uint8)).save(
+            tmp_path / "pictures" / "ab"[i % 2] / f"{i}.png"
+        )
+    return {
+        "columns": (table, Roles(label="kind", id="name"), table),
+        "text": (table, Roles(label="kind", text="prose", id="name"), table),
+        "arrays": (tmp_path / "x.npz", Roles(), tmp_path / "x.npz"),
+        "embeddings": (table, Roles(label="kind", embeddings=tmp_path / "e.npy"), tmp_path / "e.npy"),
+        "images": (tmp_path / "pictures", Roles(), tmp_path / "pictures"),
+    }
+
+
+KINDS = ("columns", "text", "arrays", "embeddings", "images")
+
+
+def dense(X):
+    return X.toarray() if sp.issparse(X) else X
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_training_file_gives_the_same_features(sources, kind):
+    path, roles, again = sources[kind]
+    data = read(path, roles)
+    for recipe in (data.recipe, through_files(data.recipe)):
+        new = recipe.apply(again, id=roles.id)
+        assert np.array_equal(dense(new.X), dense(data.X))
+        assert sp.issparse(new.X) == sp.issparse(data.X)
+        assert new.ids == data.ids
+        assert new.images == data.images
+        assert new.texts == data.texts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plain_data_round_trip(sources, kind):
+    recipe = read(*sources[kind][:2]).recipe
+    settings, arrays = recipe.to_plain()
+    again, same = through_files(recipe).to_plain()
+    assert settings == again
+    assert list(arrays) == list(same)
+    assert all(np.array_equal(arrays[name], same[name]) for name in arrays)
+
+
+def test_new_rows(sources, write):
+    path, roles, _ = sources["columns"]
+    recipe = read(path, roles).recipe
+    median = recipe.encoder.medians[recipe.encoder.names.index("height")]
+    new = recipe.apply(write("extra,colour,height\n1,c1,0.5\n2,c9,\n3,,NA\n", "new.csv"))
+    assert new.ids == ("1", "2", "3")
+    assert new.X[:, 0].tolist() == [0.5, median, median]
+    assert np.count_nonzero(new.X[:, 1:], axis=1).tolist() == [1, 0, 0]
+    assert f"2 missing values in column height: filled with the median, {median:.6g}" in new.notes
+    assert "1 missing value in column colour: no category there" in new.notes
+    assert any("1 value of column colour never seen" in note and "(c9, for one)" in note for note in new.notes)
+    one = recipe.apply(write("colour,height\nc1,3\n", "one.csv"))
+    assert one.X.shape == (1, new.X.shape[1])
+
+
+def test_new_texts(sources, write):
+    path, roles, _ = sources["text"]
+    new = read(path, roles).recipe.apply(write("prose\nred unheard sea\nunheard\n", "new.csv"))
+    assert new.X.shape == (2, 4)
+    assert new.X.nnz == 2
+    assert "1 text has no known word in column prose: nothing tells it from other such texts" in new.notes
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "part"),
+    [
+        ("columns", "colour\nc1\n", "a feature must be a column of the table; found none named height"),
+        ("columns", "colour,height\nc1,tall\n", "feature height must hold numbers; row 1 says tall"),
+        ("columns", "colour,height\n", "no rows"),
+        ("text", "text\nred\n", "found none named prose"),
+        ("arrays", "colour,height\nc1,1\n", "must be an NPZ or NPY file"),
+        ("images", "colour,height\nc1,1\n", "must be a folder of images"),
+    ],
+)
+def test_files_that_do_not_fit(sources, write, kind, content, part):
+    recipe = read(*sources[kind][:2]).recipe
+    with pytest.raises(ValueError, match=r"new\.csv") as caught:
+        recipe.apply(write(content, "new.csv"))
+    assert part in str(caught.value)
+
+
+def test_arrays_that_do_not_fit(sources, tmp_path):
+    recipe = read(*sources["arrays"][:2]).recipe
+    np.save(tmp_path / "n.npy", np.ones((3, 5)))
+    with pytest.raises(ValueError, match="must have 4 features, as when the model was fitted; found 5"):
+        recipe.apply(tmp_path / "n.npy")
+    np.savez(tmp_path / "n.npz", X=np.ones((3, 4)), ids=np.array(["p", "q", "r"]))
+    assert recipe.apply(tmp_path / "n.npz").ids == ("p", "q", "r")
+    with pytest.raises(ValueError, match="no such file"):
+        recipe.apply(tmp_path / "nothing.npz")
+    for path, options in ((tmp_path / "n.npz", {"encoding": "latin-1"}), (tmp_path / "n.npz", {"id": "key"})):
+        with pytest.raises(ValueError, match=r"Leave --encoding out|found none named key"):
+            recipe.apply(path, **options)
+
+
+def changes(settings, arrays):
+    """Everything that may be wrong with a stored recipe, one at a time."""
+    junk = (None, [], {}, 0, -1, 1e300, "x", True, [None], [[]], ["a", "a"], {"a": 1}, ["x"] * 100_001)
+    for name, value in settings.items():
+        yield {key: kept for key, kept in settings.items() if key != name}, arrays
+        for other in junk:
+            if other != value and not (type(other) is int and type(value) is int and other > 0):
+                yield {**settings, name: other}, arrays
+    yield {**settings, "more": 1}, arrays
+    bad = (None, [1.0], np.array(["x"]), np.array(1.0), np.array([], dtype=float), np.array([None]))
+    for name, value in arrays.items():
+        yield settings, {key: kept for key, kept in arrays.items() if key != name}
+        for other in (*bad, value[:0], value * np.nan, value + np.inf, value.astype(np.float32), value[:, None]):
+            yield settings, {**arrays, name: other}
+        yield (
+            settings,
+            {**arrays, name: np.append(value, 1.0)} if len(arrays) > 1 or settings["kind"] == "text" else None,
+        )
+    yield settings, {**arrays, "more": np.ones(1)}
+    yield None, arrays
+    yield [], arrays
+    yield settings, None
+    yield {**settings, "kind": ["columns"]}, arrays
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_plain_data(sources, kind):
+    settings, arrays = read(*sources[kind][:2]).recipe.to_plain()
+    before = copy.deepcopy(settings)
+    n = 0
+    for bad_settings, bad_arrays in changes(settings, arrays):
+        if bad_settings == {**settings, "column": "x"}:
+            continue  # another column is a recipe too
+        with pytest.raises(ValueError, match="fit and save the model again"):
+            Recipe.from_plain(bad_settings, bad_arrays)
+        n += 1
+    assert n > 20
+    assert settings == before
+
+
+def test_a_recipe_cannot_be_changed(sources):
+    recipe = read(*sources["columns"][:2]).recipe
+    _, arrays = recipe.to_plain()
+    with pytest.raises(ValueError, match="read-only"):
+        arrays["medians"][0] = 1.0

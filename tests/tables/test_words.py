@@ -1,0 +1,68 @@
+"""Texts."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from siis import SIISClassifier
+from siis.tables import Roles, read
+
+WORDS = (["cat", "dog", "mouse", "fur", "tail", "paw", "bark"], ["stock", "bond", "market", "price", "trade", "bank"])
+TEXT = Roles(label="kind", text="prose")
+
+
+def prose(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS[i % 2], 8)) for i in range(n)]
+
+
+def sheet(write, texts):
+    rows = [(text, ("pet", "money")[i % 2] if i < 40 else "", i) for i, text in enumerate(texts)]
+    return write([("prose", "kind", "number"), *rows])
+
+
+def test_the_same_as_scikit_learn(write):
+    texts = prose(100)
+    data = read(sheet(write, texts), TEXT)
+    expected = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    assert isinstance(data.X, sp.csr_array)
+    assert abs(data.X - expected).max() < 1e-15
+    assert data.texts == tuple(texts)
+    assert data.notes[0] == "100 rows, texts with 13 different words, 40 labelled, 2 classes"
+
+
+def test_rare_words_of_many_texts_do_not_count(write):
+    texts = prose(201)
+    texts[3] += " zebra"
+    assert "zebra" not in read(sheet(write, texts), TEXT).recipe.encoder.terms
+    assert "zebra" in read(sheet(write, texts[:200]), TEXT).recipe.encoder.terms
+
+
+def test_empty_texts_are_told_and_the_classifier_takes_them(write):
+    texts = prose(80)
+    texts[5], texts[50], texts[51] = "", "!", ""
+    data = read(sheet(write, texts), TEXT)
+    assert "3 texts have no known word in column prose: nothing tells them apart" in data.notes
+    assert np.flatnonzero(np.diff(data.X.indptr) == 0).tolist() == [5, 50, 51]
+    model = SIISClassifier(random_state=0).fit(data.X, data.labels)
+    known = np.setdiff1d(np.arange(80), [5, 50, 51])
+    assert np.mean(model.transduction_[known] == np.array(["pet", "money"])[known % 2]) > 0.95
+
+
+def test_no_words(write, refusal):
+    assert "found none. Name another column" in refusal(sheet(write, ["!", "a", ""] * 10), text="prose")
+    message = refusal(sheet(write, [f"unique{i}" for i in range(300)]), text="prose")
+    assert "that two of them share" in message
+
+
+def test_numbers_can_be_texts(write):
+    assert read(sheet(write, [f"{i % 30 + 100}" for i in range(100)]), TEXT).X.shape == (100, 30)
+
+
+@pytest.mark.parametrize("text", ["number", "prose"])
+def test_only_the_text_counts(write, text):
+    path = sheet(write, prose(30))
+    one = read(path, Roles(label="kind", text=text))
+    assert one.texts is not None
+    assert one.X.shape[1] == (13 if text == "prose" else 20)
