@@ -86,11 +86,14 @@ def _embedded(E: Floats) -> Floats:
     if n < 3:
         return np.column_stack([np.arange(n), np.zeros(n)]).astype(np.float32)
     centred = E - E.mean(axis=0)
-    W, S, Vt = np.linalg.svd(centred, full_matrices=False)
+    W, S, _ = np.linalg.svd(centred, full_matrices=False)
     start = np.zeros((n, 2), dtype=np.float32)
     kept = min(2, S.size)
-    signs = np.sign(Vt[np.arange(kept), np.argmax(np.abs(Vt[:kept]), axis=1)])
-    start[:, :kept] = W[:, :kept] * S[:kept] * np.where(signs == 0, 1, signs)
+    start[:, :kept] = W[:, :kept] * S[:kept]
+    ends = start[np.argmax(np.abs(start), axis=0), [0, 1]]
+    start *= np.where(
+        ends < 0, -1, 1
+    )  # eigenvectors come with either sign: the farthest point is on the positive side
     spread = float(start.std())
     if spread < 1e-6:  # one point as far as the basis can tell
         return np.zeros_like(start)

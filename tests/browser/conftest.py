@@ -1,0 +1,74 @@
+"""Debian's Chromium, driven by Playwright. Every page must stay silent: no error, no dialog, no request."""
+
+import os
+import shutil
+
+import pytest
+
+from siis.report import render
+
+OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def missing(reason):
+    """Skip; but fail where a browser was promised."""
+    if os.environ.get("SIIS_NEEDS_BROWSER"):
+        pytest.fail(f"SIIS_NEEDS_BROWSER is set, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    program = os.environ.get("SIIS_CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        missing("chromium is not installed (`apt-get install chromium`, or name it in SIIS_CHROMIUM)")
+    try:
+        from playwright.sync_api import sync_playwright  # noqa: PLC0415
+    except ImportError:
+        missing("playwright is not installed (`pip install playwright`)")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_report(browser, tmp_path):
+    """Open report data in a new window; what the page should not have done fails the test at its end."""
+    contexts, troubles = [], []
+
+    def watch(page, address):
+        page.on("console", lambda said: troubles.append(f"console: {said.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        allowed = (address, "data:", "blob:")
+        page.on("request", lambda r: r.url.startswith(allowed) or troubles.append(f"request: {r.url}"))
+
+    def open_(data, script="", **options):
+        path = tmp_path / "report.html"
+        path.write_text(render(data), encoding="utf-8")
+        options = {"viewport": {"width": 1200, "height": 900}, "accept_downloads": True, **options}
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        watch(page, path.as_uri())
+        if script:
+            page.add_init_script(script)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        for page in context.pages:
+            assert page.evaluate("window.__pwned") is None
+        context.close()
+    assert troubles == []

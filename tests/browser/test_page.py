@@ -1,0 +1,291 @@
+"""Filters, the map, speed, small screens, both colour schemes, and what assistive technology needs."""
+
+import numpy as np
+import pytest
+
+from report_case import make_report
+
+PAD = 24  # of the map, in pixels
+CONTRAST = """(() => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = color;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (color) => {
+    const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = rgba(color).slice(0, 3).map((v) => linear(v / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  window.contrast = (a, b) => {
+    const [low, high] = [light(a), light(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  window.groundOf = (node) => {
+    for (let at = node; at; at = at.parentElement) {
+      const color = getComputedStyle(at).backgroundColor;
+      if (rgba(color)[3] === 255) return color;
+      if (rgba(color)[3] > 0) throw new Error("half transparent: " + at.outerHTML.slice(0, 80));
+    }
+    throw new Error("no background");
+  };
+})()"""
+
+
+def shown(page):
+    return page.locator("#rows .id").all_text_contents()
+
+
+def place(page, data, k):
+    box = page.locator("#map-canvas").bounding_box()
+    width, height = page.evaluate("[byId('map-canvas').clientWidth, byId('map-canvas').clientHeight]")
+    side = min(width, height) - 2 * PAD
+    x = box["x"] + 1 + width / 2 + (data.map.x[k] / 9999 - 0.5) * side
+    return x, box["y"] + 1 + height / 2 + (0.5 - data.map.y[k] / 9999) * side
+
+
+def hover(page, data, k):
+    page.locator("#map-canvas").scroll_into_view_if_needed()
+    page.mouse.move(*place(page, data, k))
+    return page.locator("#map-detail dd").all_text_contents()
+
+
+def test_filter_by_text(open_report):
+    texts = [f"a story about number {k}, Ünder" for k in range(12)]
+    page = open_report(make_report(texts=texts))
+    page.fill("#filter-text", "NUMBER 11")
+    assert shown(page) == ["example-00011"]
+    assert page.text_content("#found") == "1 of 12 suspects"
+    page.fill("#filter-text", "example-0000")
+    assert len(shown(page)) == 10
+    page.fill("#filter-text", "ünder")
+    assert len(shown(page)) == 12
+    page.fill("#filter-text", ".*")
+    assert shown(page) == []
+    assert page.text_content("#rows") == "Nothing matches the filters."
+
+
+def test_filter_by_class(open_report):
+    data = make_report()
+    page = open_report(data)
+    assert page.locator("#filter-class option").all_text_contents() == ["any", "cat", "dog", "newt"]
+    page.select_option("#filter-class", label="newt")
+    assert shown(page) == [s.id for s in data.suspects if "newt" in (s.given, s.suggested)]
+    page.fill("#filter-text", "00002")
+    assert shown(page) == ["example-00002"]
+    page.select_option("#filter-class", label="any")
+    page.fill("#filter-text", "")
+    assert len(shown(page)) == 12
+
+
+def test_hover_shows_details(open_report):
+    data = make_report()
+    page = open_report(data)
+    assert hover(page, data, 12) == ["far 0", "cat", "no label", "75 %"]
+    assert hover(page, data, 14) == ["far 2", "newt", "no label", "75 %"]
+    assert hover(page, data, 5) == ["example-00005", "cat", "newt", "90 %"]
+    page.click("#map-detail button")
+    assert page.text_content("#rows tr[aria-current=true] .id") == "example-00005"
+
+
+def test_keys_on_the_map(open_report):
+    data = make_report()
+    page = open_report(data)
+    page.focus("#map-canvas")
+    first = page.text_content("#map-detail dd")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    up = page.text_content("#map-detail dd")
+    assert up != first
+    assert data.map.y[data.map.ids.index(up)] > data.map.y[data.map.ids.index(first)]
+    for _ in range(20):
+        page.keyboard.press("ArrowDown")
+    assert page.text_content("#map-detail dd").startswith("example-")
+    chosen = page.text_content("#map-detail dd")
+    page.keyboard.press("Enter")
+    assert page.text_content("#rows tr[aria-current=true] .id") == chosen
+    assert page.evaluate("document.activeElement.tagName") == "TR"
+
+
+def test_the_legend_filters(open_report):
+    data = make_report()
+    page = open_report(data)
+    painted = """color => { const c = byId('map-canvas'), copy = document.createElement('canvas');
+      [copy.width, copy.height] = [c.width, c.height];
+      const read = copy.getContext('2d', { willReadFrequently: true });
+      read.drawImage(c, 0, 0);
+      const d = read.getImageData(0, 0, c.width, c.height).data;
+      const [r, g, b] = [1, 3, 5].map(k => parseInt(color.slice(k, k + 2), 16));
+      let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] === r && d[i+1] === g && d[i+2] === b; return n; }"""
+    colors = page.evaluate("COLORS")
+    assert page.evaluate(painted, colors[0]) > 5
+    entry = page.locator("#legend button").first
+    entry.click()
+    assert entry.get_attribute("aria-pressed") == "false"
+    page.wait_for_function(f"(({painted})('{colors[0]}')) === 0")
+    assert page.evaluate(painted, colors[1]) > 5
+    assert hover(page, data, 12) == []
+    page.click("#legend-none")
+    page.wait_for_function(f"(({painted})('{colors[1]}')) === 0")
+    page.click("#legend-all")
+    page.wait_for_function(f"(({painted})('{colors[0]}')) > 5")
+    page.check("input[value=suspect]")
+    assert hover(page, data, 12) == []
+    assert hover(page, data, 5) != []
+
+
+def test_zoom(open_report):
+    data = make_report()
+    page = open_report(data)
+    before = place(page, data, 12)
+    page.click("#zoom-in")
+    page.locator("#map-canvas").scroll_into_view_if_needed()
+    page.mouse.move(*before)
+    assert page.locator("#map-detail dd").all_text_contents()[:1] != ["far 0"]
+    page.click("#zoom-reset")
+    assert hover(page, data, 12)[0] == "far 0"
+
+
+def test_colour_is_not_the_only_sign(open_report):
+    """Neighbouring entries of the legend differ in shape too."""
+    page = open_report(make_report(12, classes=[f"class {k}" for k in range(12)]))
+    marks = page.locator("#legend svg > *").evaluate_all(
+        "nodes => nodes.map(n => n.tagName + n.getAttribute('points') + n.getAttribute('fill'))"
+    )
+    assert len(set(marks)) == 12
+    assert (
+        page.evaluate("SHAPES.length * COLORS.length") == 70
+    )  # no common divisor: that many pairs before one comes back
+
+
+def test_ten_thousand_suspects_stay_responsive(open_report):
+    texts = [f"the quick brown fox number {k} jumps over the lazy dog " * 5 for k in range(10_000)]
+    page = open_report(make_report(10_000, texts=texts))
+    assert page.locator("#rows tr").count() == 25
+    times = page.evaluate("""() => ["n", "nu", "number 77", "example-09", "zzz", ""].map((text) => {
+      const box = byId("filter-text");
+      const start = performance.now();
+      box.value = text;
+      box.dispatchEvent(new Event("input"));
+      document.body.offsetHeight;
+      return performance.now() - start;
+    })""")
+    assert np.median(times) < 300
+    page.fill("#filter-text", "number 9999 ")
+    assert shown(page) == ["example-09999"]
+    page.keyboard.press("Tab")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("a")
+    assert page.text_content("#progress-text") == "1 of 10,000 reviewed"
+
+
+@pytest.mark.parametrize("width", [360, 390, 768, 1024, 1920])
+def test_nothing_scrolls_sideways(open_report, width):
+    long = "x" * 400
+    data = make_report(
+        6, classes=[long, "b", "c"], ids=[long + str(k) for k in range(6)], texts=[long] * 6, title=long
+    )
+    page = open_report(data, viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_many_classes_are_listed(open_report):
+    page = open_report(
+        make_report(5, classes=[f"class {k}" for k in range(60)]), viewport={"width": 390, "height": 800}
+    )
+    assert "more than 40 classes" in page.text_content("#noise-body")
+    assert page.locator("#noise-body tbody tr").count() == 50
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_dark_differs(open_report):
+    colors = [
+        open_report(make_report(2), color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    assert colors[0] != colors[1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(open_report, scheme):
+    data = make_report(30, pictures=True, texts=["text"] * 30)
+    page = open_report(data, color_scheme=scheme)
+    page.keyboard.press("a")
+    page.keyboard.press("?")
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.locator("#legend button").first.click()
+    page.hover("#map-canvas", position={"x": 5, "y": 5})
+    page.mouse.move(*place(page, data, 5))
+    page.evaluate(CONTRAST)
+    weak = page.evaluate("""() => [...document.body.querySelectorAll("*")].filter((node) => {
+      const hasText = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+      const isSilent = ["SCRIPT", "STYLE", "OPTION", "NOSCRIPT"].includes(node.tagName);
+      return hasText && node.getClientRects().length && !isSilent;
+    }).map((node) => {
+      const style = getComputedStyle(node);
+      const ink = node instanceof SVGElement ? style.fill : style.color;
+      return [contrast(ink, groundOf(node)), node.tagName, node.textContent.trim().slice(0, 30)];
+    })""")
+    assert len(weak) > 100
+    assert [row for row in weak if row[0] < 4.5] == []
+    tokens = """pairs => pairs.map(([a, b]) => contrast(cssColor(a), cssColor(b)))"""
+    pairs = [
+        [ink, ground] for ink in ("--text", "--muted") for ground in ("--bg", "--surface", "--sunken", "--soft")
+    ] + [["--on-accent", "--accent"], ["--warn", "--warn-bg"], ["--mark", "--soft"], ["--mark", "--surface"]]
+    assert min(page.evaluate(tokens, pairs)) >= 4.5
+    marks = page.evaluate("COLORS.map((color) => contrast(color, cssColor('--bg')))")
+    assert min(marks) >= 3
+
+
+def test_names_for_assistive_technology(open_report):
+    page = open_report(make_report(30, pictures=True))
+    nameless = page.evaluate("""() => [
+      ...document.querySelectorAll("button, input, select, progress, canvas, [role=region], [role=img]")
+    ].filter((node) => {
+      const by = byId(node.getAttribute("aria-labelledby"))?.textContent || "";
+      const labels = [...(node.labels || [])].map((label) => label.textContent).join("");
+      const own = node.tagName === "BUTTON" ? node.textContent : "";
+      return !(by + labels + own + (node.getAttribute("aria-label") || "")).trim();
+    }).map((node) => node.outerHTML)""")
+    assert nameless == []
+    pictures = page.locator("img").evaluate_all("nodes => nodes.map(n => n.alt)")
+    assert len(pictures) == 25 * 3
+    assert all(pictures)
+    assert page.evaluate("document.documentElement.lang") == "en"
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(n => n.id)")
+    assert len(ids) == len(set(ids))
+    assert page.evaluate("[...document.querySelectorAll('th')].every(n => n.scope)")
+    for attribute in ("aria-labelledby", "aria-describedby", "aria-controls"):
+        named = page.evaluate(
+            f"[...document.querySelectorAll('[{attribute}]')].map(n => n.getAttribute('{attribute}'))"
+        )
+        assert set(named) <= set(ids)
+
+
+def test_focus_is_visible(open_report):
+    page = open_report(make_report(3))
+    seen = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("document.activeElement.tagName"))
+        if page.evaluate("document.activeElement === document.body"):
+            continue
+        style = page.evaluate("(s => s.outlineStyle + s.outlineWidth)(getComputedStyle(document.activeElement))")
+        assert style == "solid3px", page.evaluate("document.activeElement.outerHTML")
+    assert {"A", "BUTTON", "INPUT", "SELECT", "CANVAS"} <= seen
+
+
+def test_a_report_with_nothing_in_it(open_report):
+    data = make_report(0, noise=None, selection=None, map=None)
+    page = open_report(data)
+    assert page.locator("svg.plot").count() == 1
+    page.keyboard.press("a")
+
+
+def test_the_page_reads_without_script(open_report):
+    page = open_report(make_report(), java_script_enabled=False)
+    assert "need JavaScript" in page.inner_text("noscript")

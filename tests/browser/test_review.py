@@ -1,0 +1,193 @@
+"""Review by mouse and keys, across reloads, and the file that comes out."""
+
+import csv
+import io
+
+import pytest
+
+from report_case import NASTY, make_report
+from siis.report import render
+
+CURRENT = "#rows tr[aria-current=true] .id"
+
+
+def downloaded(page):
+    with page.expect_download() as waiting:
+        page.click("#download")
+    assert waiting.value.suggested_filename == "corrections.csv"
+    with open(waiting.value.path(), encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def ids(page):
+    return page.locator("#rows .id").all_text_contents()
+
+
+def verdicts(page):
+    return page.locator("#rows .verdict").all_text_contents()
+
+
+def test_keys(open_report):
+    page = open_report(make_report())
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+    assert page.is_disabled("#download")
+    page.keyboard.press("a")  # the first; goes on by itself
+    assert page.text_content(CURRENT) == "example-00001"
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    assert page.text_content(CURRENT) == "example-00003"
+    page.keyboard.press("c")
+    page.keyboard.type("newt")
+    page.keyboard.press("Enter")
+    assert verdicts(page)[:4] == ["accepted: dog", "kept: dog", "undecided", "chosen: newt"]
+    assert page.text_content("#progress-text") == "3 of 12 reviewed"
+    page.keyboard.press("n")
+    page.keyboard.press("ArrowDown")
+    assert page.text_content(CURRENT) == "example-00005"
+    page.keyboard.press("p")
+    page.keyboard.press("ArrowUp")
+    assert page.text_content(CURRENT) == "example-00003"
+    page.keyboard.press("u")
+    assert verdicts(page)[3] == "undecided"
+    page.keyboard.press("u")  # nothing to undo here: the last decision
+    assert page.text_content(CURRENT) == "example-00001"
+    assert verdicts(page)[:2] == ["accepted: dog", "undecided"]
+    assert page.text_content("#progress-text") == "1 of 12 reviewed"
+
+
+def test_keys_are_shown_and_hidden(open_report):
+    page = open_report(make_report())
+    assert page.is_hidden("#keys")
+    page.keyboard.press("?")
+    assert page.is_visible("#keys")
+    assert page.get_attribute("#keys-button", "aria-expanded") == "true"
+    page.keyboard.press("?")
+    assert page.is_hidden("#keys")
+
+
+def test_letters_are_letters_in_the_search_box(open_report):
+    page = open_report(make_report())
+    page.click("#filter-text")
+    page.keyboard.type("akcujnp?")
+    assert page.input_value("#filter-text") == "akcujnp?"
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+    page.focus("#map-canvas")
+    page.keyboard.press("a")
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+
+
+def test_mouse(open_report):
+    page = open_report(make_report())
+    row = page.locator("#rows tr").nth(2)
+    row.get_by_text("Keep").click()
+    assert verdicts(page)[2] == "kept: newt"
+    page.locator("#rows tr").nth(2).get_by_text("Accept").click()
+    assert verdicts(page)[2] == "accepted: cat"
+    page.locator("#rows tr").nth(2).locator("select").select_option("=dog")
+    assert verdicts(page)[2] == "chosen: dog"
+    assert downloaded(page) == "id,label,decision\r\nexample-00002,dog,chosen\r\n"
+    page.locator("#rows tr").nth(2).get_by_text("Undo").click()
+    assert verdicts(page)[2] == "undecided"
+    assert page.is_disabled("#download")
+
+
+def test_decided_suspects_leave_the_undecided(open_report):
+    page = open_report(make_report(3))
+    page.check("#filter-undecided")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("a")
+    assert ids(page) == ["example-00001", "example-00002"]
+    assert page.text_content(CURRENT) == "example-00001"
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    assert page.text_content("#rows") == "Everything is reviewed."
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("a")  # nothing is there to accept
+    assert downloaded(page).count("kept") == 2
+
+
+def test_a_review_of_several_pages(open_report):
+    page = open_report(make_report(60))
+    assert len(ids(page)) == 25
+    for _ in range(26):
+        page.keyboard.press("a")
+    assert page.text_content("#page-text") == "page 2 of 3"
+    assert page.text_content(CURRENT) == "example-00026"
+    page.click("#page-on")
+    assert ids(page)[0] == "example-00050"
+    page.click("#page-back")
+    assert ids(page)[0] == "example-00025"
+    assert page.text_content("#progress-text") == "26 of 60 reviewed"
+
+
+def test_reload_keeps_the_work(open_report):
+    page = open_report(make_report())
+    page.keyboard.press("a")
+    page.keyboard.press("k")
+    before = downloaded(page)
+    page.reload()
+    assert page.text_content("#progress-text") == "2 of 12 reviewed"
+    assert verdicts(page)[:3] == ["accepted: dog", "kept: dog", "undecided"]
+    assert page.text_content(CURRENT) == "example-00002"  # where to go on
+    assert downloaded(page) == before
+
+
+def test_two_reports_do_not_mix(open_report, tmp_path):
+    page = open_report(make_report())
+    page.keyboard.press("a")
+    (tmp_path / "report.html").write_text(render(make_report(title="Another")), encoding="utf-8")
+    page.reload()
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+    (tmp_path / "report.html").write_text(render(make_report()), encoding="utf-8")
+    page.reload()
+    assert page.text_content("#progress-text") == "1 of 12 reviewed"
+
+
+def test_damaged_memory_is_not_believed(open_report):
+    page = open_report(make_report())
+    page.evaluate(
+        'localStorage.setItem(decisions.key, \'[[0,"accepted","wolf"],[99,"kept","cat"],[1,"kept","dog"]]\')'
+    )
+    page.reload()
+    assert page.text_content("#progress-text") == "1 of 12 reviewed"
+    assert downloaded(page) == "id,label,decision\r\nexample-00001,dog,kept\r\n"
+
+
+def test_no_storage_is_said(open_report):
+    forbid = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no'); }})"
+    page = open_report(make_report(), script=forbid)
+    assert "does not let the page keep" in page.text_content("#storage-note")
+    assert page.is_visible("#storage-note")
+    page.keyboard.press("a")
+    assert downloaded(page) == "id,label,decision\r\nexample-00000,dog,accepted\r\n"
+    assert page.is_visible("#storage-note")
+    assert open_report(make_report()).is_hidden("#storage-note")
+
+
+def test_the_file_holds_nasty_ids_exactly(open_report):
+    page = open_report(make_report(len(NASTY), classes=NASTY[:6], ids=NASTY, texts=NASTY))
+    for k in range(len(NASTY)):
+        page.keyboard.press("a" if k % 2 else "k")
+    text = downloaded(page)
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    expected = [
+        [name, NASTY[(k + 1) % 6] if k % 2 else NASTY[k % 6], "accepted" if k % 2 else "kept"]
+        for k, name in enumerate(NASTY)
+    ]
+    assert rows == [["id", "label", "decision"], *expected]
+    assert text.startswith('id,label,decision\r\n"say ""hi"", you","say ""hi"", you",kept\r\n"two\nlines",')
+    assert "\r\n=cmd(),=cmd(),kept\r\n" in text
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_nasty_text_is_shown_as_text(open_report, name):
+    page = open_report(make_report(2, classes=(name, "b"), ids=[name, "x"], texts=[name, name], title=name))
+    assert page.locator("#rows .id").first.evaluate("node => node.textContent") == name
+    assert page.locator("#rows .snippet").first.evaluate("node => node.textContent") == name
+    assert page.locator("#rows del").first.evaluate("node => node.textContent") == name
+    assert page.locator("#rows img, #rows script, #rows b, #legend b").count() == 0
+    page.select_option("#filter-class", "=" + name)
+    assert page.locator("#rows tr").count() == 2
+    page.focus("#map-canvas")
+    page.keyboard.press("a")
+    assert page.locator("#map-detail dd").count() == 4

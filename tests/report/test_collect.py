@@ -1,0 +1,251 @@
+"""From fitted models to report data."""
+
+import json
+import sys
+import warnings
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from report_case import DOT
+from siis import SIISClassifier
+from siis.report import collect, render
+from siis.report.page import to_json
+
+
+def blobs(n=120, wrong=4, names=("ant", "bee", "cow")):
+    rng = np.random.default_rng(0)
+    truth = np.arange(n) % 3
+    X = rng.standard_normal((n, 5)) + 6 * np.eye(3, 5)[truth]
+    y = np.full(n, None, dtype=object)
+    y[:60] = np.array(names, dtype=object)[truth[:60]]
+    y[:wrong] = np.array(names, dtype=object)[(truth[:wrong] + 1) % 3]
+    return X, y
+
+
+IDS = [f"row {i}" for i in range(120)]
+
+
+@pytest.fixture(scope="module")
+def judged():
+    X, y = blobs()
+    return SIISClassifier().fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    X, y = blobs()
+    return SIISClassifier(selection=None).fit(X, y)
+
+
+def test_what_is_read(judged):
+    data = collect(judged, ids=IDS, source="animals.csv", warnings=["careful"])
+    assert data.title == "Labels of animals.csv"
+    assert data.classes == ["ant", "bee", "cow"]
+    counts = data.counts
+    assert (counts.examples, counts.labelled, counts.features, counts.classes) == (120, 60, 5, 3)
+    issues = judged.label_issues()
+    assert counts.suspects == issues.n_rows >= 4
+    assert [s.id for s in data.suspects] == [IDS[i] for i in issues["index"]]
+    assert [s.given for s in data.suspects] == list(issues["given"])
+    assert [s.suggested for s in data.suspects] == list(issues["suggested"])
+    assert [n.id for n in data.suspects[0].neighbors] == [IDS[i] for i in issues["neighbors"][0]]
+    np.testing.assert_allclose([s.quality for s in data.suspects], issues["quality"], atol=1e-6)
+    trust = data.trust
+    assert trust.gap == pytest.approx(judged.dual_gap_, rel=1e-5)
+    assert trust.noise_rate == pytest.approx(judged.noise_rate_, rel=1e-5)
+    assert (trust.noise_low, trust.noise_high) == pytest.approx(judged.noise_interval_, rel=1e-5)
+    assert trust.graph_score == pytest.approx(judged.graph_score_, rel=1e-5)
+    assert trust.warnings == ["careful"]
+    np.testing.assert_allclose(data.noise.matrix, judged.noise_matrix_, atol=1e-4)
+    assert data.selection.columns == list(judged.selection_)
+    assert len(data.selection.rows) == judged.selection_.n_rows
+    assert data.convergence.iteration == judged.history_.iteration.tolist()
+    np.testing.assert_allclose(
+        np.array(data.convergence.bound, dtype=float), judged.history_.dual_objective, rtol=1e-5
+    )
+
+
+def test_the_map_shows_every_example(judged):
+    data = collect(judged, ids=IDS)
+    at = data.map
+    assert at.ids == IDS
+    assert at.placed == at.examples == 120
+    assert [data.classes[k] for k in at.predicted] == judged.transduction_.tolist()
+    given = [None if k < 0 else data.classes[k] for k in at.given]
+    assert given == blobs()[1].tolist()
+    np.testing.assert_allclose(at.probability, judged.label_distributions_.max(axis=1), atol=5e-4)
+    for k, suspect in enumerate(at.suspect):
+        assert suspect < 0 or data.suspects[suspect].id == at.ids[k]
+    assert sorted(k for k in at.suspect if k >= 0) == list(range(len(data.suspects)))
+
+
+def test_the_same_bytes_again(judged):
+    X, y = blobs()
+    again = SIISClassifier().fit(X, y)
+    assert render(collect(judged, ids=IDS)) == render(collect(again, ids=IDS))
+
+
+def test_data_is_plain(judged, plain):
+    for model in (judged, plain):
+        data = collect(model, ids=IDS, given=blobs()[1])
+        assert json.loads(json.dumps(asdict(data), allow_nan=False)) == asdict(data)
+
+
+def test_fewer_points_than_examples(judged, monkeypatch):
+    monkeypatch.setattr(sys.modules["siis.report.collect"], "MOST_POINTS", 30)  # the function hides its module
+    data = collect(judged, ids=IDS)
+    assert len(data.map.ids) == 30
+    assert data.map.placed == 120
+    assert sum(k >= 0 for k in data.map.suspect) == len(data.suspects)
+    assert all(k >= 0 for k in data.map.given)  # 60 labelled ones come before all others
+    assert "30 of 120 examples are drawn" in render(data)
+
+
+def test_checked_labels_are_never_suspects(judged, plain):
+    y = blobs()[1]
+    for model in (judged, plain):
+        before = collect(model, ids=IDS, given=y)
+        first = IDS.index(before.suspects[0].id)
+        after = collect(model, ids=IDS, given=y, checked=[first, 50])
+        assert [s.id for s in after.suspects] == [s.id for s in before.suspects[1:]]
+        assert after.counts.checked == 2
+        assert after.counts.suspects == before.counts.suspects - 1
+        assert after.map.suspect[after.map.ids.index(IDS[first])] == -1
+
+
+def test_without_selection(plain):
+    y = blobs()[1]
+    data = collect(plain, ids=IDS, given=y)
+    given, answers = y[:60], plain.transduction_[:60]
+    assert {s.id for s in data.suspects} == {IDS[i] for i in range(60) if given[i] != answers[i]}
+    assert len(data.suspects) >= 4
+    for s in data.suspects:
+        i = IDS.index(s.id)
+        assert s.suggested == answers[i]
+        column = data.classes.index(s.given)
+        assert s.quality == pytest.approx(plain.label_distributions_[i, column], abs=1e-6)
+        for near in s.neighbors:
+            assert near.label == plain.transduction_[IDS.index(near.id)] != s.given
+    assert sorted(s.quality for s in data.suspects) == [s.quality for s in data.suspects]
+    assert (
+        data.noise
+        is data.selection
+        is data.trust.graph_score
+        is data.trust.noise_rate
+        is data.trust.noise_low
+        is None
+    )
+    assert "Not estimated" in render(data)
+
+
+def test_sparse_features():
+    X, y = blobs()
+    model = SIISClassifier(selection=None).fit(sp.csr_array(np.abs(X)), y)
+    data = collect(model, ids=IDS, given=y)
+    assert data.counts.features == 5
+    assert len(data.map.ids) == 120
+
+
+@pytest.mark.parametrize("selection", ["auto", None])
+def test_ready_made_graph_with_an_unreached_part(selection):
+    """Two rings; labels on one only."""
+    ring = sp.diags_array([np.ones(29), np.ones(29)], offsets=[1, -1])
+    W = sp.csr_array(sp.block_diag([ring, ring]))
+    y = np.full(60, -1)
+    y[[0, 1, 2, 3, 26, 27, 28, 29]] = [0, 0, 0, 1, 1, 1, 1, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SIISClassifier(selection=selection, metric="precomputed").fit(W, y)
+    data = collect(model, ids=IDS[:60], given=y)
+    assert data.counts.features is None
+    assert data.counts.labelled == 8
+    assert data.trust.neighbor_recall is None
+    assert data.trust.unreached == 30
+    assert data.map.examples == 60
+    on_basis = 60 if model.basis_.shape[0] == 60 else 30
+    assert data.map.placed == on_basis
+    assert set(IDS[:30]) <= set(data.map.ids)
+    assert "ready-made graph" in render(data)
+
+
+def test_numbers_as_classes():
+    X, y = blobs(names=(1.0, 2.0, 3.0))
+    y = np.array([np.nan if v is None else v for v in y])
+    model = SIISClassifier(selection=None).fit(X, y)
+    data = collect(model, ids=IDS, given=y)
+    assert data.classes == ["1.0", "2.0", "3.0"]
+    assert data.counts.labelled == 60
+    assert {s.given for s in data.suspects} <= set(data.classes)
+
+
+def test_one_class():
+    X, _ = blobs()
+    y = np.where(np.arange(120) < 3, 7, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SIISClassifier().fit(X, y)
+    data = collect(model, ids=IDS, given=y)
+    assert (data.classes, data.counts.labelled, data.suspects) == (["7"], 3, [])
+    render(data)
+
+
+def test_examples_left_out_of_the_graph():
+    X, y = blobs()
+    weight = np.ones(120)
+    weight[0] = 0
+    model = SIISClassifier(selection=None).fit(X, y, sample_weight=weight)
+    data = collect(model, ids=IDS, given=y)
+    assert IDS[0] not in data.map.ids
+    assert data.map.placed == 119
+    assert data.suspects[[s.id for s in data.suspects].index(IDS[0])].neighbors == []
+
+
+def test_long_texts_are_cut(judged):
+    texts = ["word " * 2_000_000] + ["short  text\n here"] * 119
+    data = collect(judged, ids=IDS, texts=texts)
+    shown = {s.id: s.snippet for s in data.suspects}
+    assert len(shown["row 0"]) == 300
+    assert shown["row 0"].endswith("…")
+    assert shown["row 1"] == "short text here"
+    assert len(to_json(data)) < 200_000
+    assert collect(judged, ids=IDS).suspects[0].snippet is None
+
+
+def test_thumbnails_of_suspects_and_neighbours_only(judged, monkeypatch):
+    asked = []
+    data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
+    shown = {s.id for s in data.suspects} | {n.id for s in data.suspects for n in s.neighbors}
+    assert {IDS[i] for i in asked} == shown
+    assert data.suspects[0].thumbnail == data.suspects[0].neighbors[0].thumbnail == DOT
+    assert data.pictured == len(data.suspects)
+    monkeypatch.setattr("siis.report.suspects.MOST_PICTURED", 2)
+    data = collect(judged, ids=IDS, thumbnails=lambda i: DOT)
+    assert data.pictured == 2
+    assert data.suspects[2].thumbnail is data.suspects[2].neighbors[0].thumbnail is None
+    assert collect(judged, ids=IDS, thumbnails=lambda i: None).pictured is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ids": IDS[:5]}, "ids must have one entry for each of the 120 examples; found 5"),
+        ({"ids": ["same"] * 120}, "entries 0 and 1 are both 'same'"),
+        ({"ids": list(range(120))}, "ids must be strings; entry 0 is 0"),
+        ({"texts": ["a"]}, "texts must have one entry"),
+        ({"given": ["wolf"] * 120}, "entry 0 is 'wolf'"),
+        ({"checked": [120]}, "0 to 119; found 120"),
+        ({"checked": [-1]}, "found -1"),
+        ({"thumbnails": lambda i: "http://example.org"}, "data URIs of images"),
+    ],
+)
+def test_bad_input(judged, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        collect(judged, **{"ids": IDS, **arguments})
+
+
+def test_given_is_needed_without_selection(plain):
+    with pytest.raises(ValueError, match="Pass given=y"):
+        collect(plain, ids=IDS)

@@ -1,0 +1,60 @@
+"""Places on the map."""
+
+import numpy as np
+import pytest
+
+from siis.report.layout import N_LANDMARKS, SIDE, _landmarks, lay_out
+
+
+def groups(n, c, m=12, seed=0):
+    """Rows near one of c orthogonal directions."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, c, n)
+    return np.eye(m)[classes] + 0.08 * rng.standard_normal((n, m)), np.full(m, 1e-3), classes
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_groups_stay_apart(n):
+    vectors, values, classes = groups(n, 10)
+    at = lay_out(vectors, values, classes).astype(float)
+    centres = np.array([np.median(at[classes == k], axis=0) for k in range(10)])
+    nearest = np.argmin(np.linalg.norm(at[:, None] - centres, axis=2), axis=1)
+    assert np.mean(nearest == classes) > 0.97
+
+
+def test_places_are_integers_in_the_square_and_repeat():
+    vectors, values, classes = groups(1200, 4)
+    at = lay_out(vectors, values, classes)
+    assert at.dtype == np.int64
+    assert at.min() == 0
+    assert at.max() == SIDE
+    np.testing.assert_array_equal(at, lay_out(vectors.copy(), values, classes))
+
+
+def test_the_signs_of_the_basis_do_not_mirror_the_map():
+    """Eigenvectors come with either sign."""
+    vectors, values, classes = groups(200, 3)
+    signs = np.where(np.arange(12) % 2, 1.0, -1.0)
+    at, other = lay_out(vectors, values, classes), lay_out(vectors * signs, values, classes)
+    direct = np.linalg.norm(at - other)
+    mirrored = [np.linalg.norm(at - np.where(flip, SIDE - other, other)) for flip in ([1, 0], [0, 1], [1, 1])]
+    assert direct < 0.1 * min(mirrored)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_few_points(n):
+    at = lay_out(np.random.default_rng(0).standard_normal((n, 2)), np.array([0.0, 1.0]), np.zeros(n, dtype=int))
+    assert at.shape == (n, 2)
+    assert np.isfinite(at).all()
+
+
+def test_points_that_the_basis_cannot_tell_apart_are_in_the_middle():
+    at = lay_out(np.ones((50, 1)), np.zeros(1), np.zeros(50, dtype=int))
+    np.testing.assert_array_equal(at, np.full((50, 2), SIDE // 2))
+
+
+def test_rare_classes_get_landmarks():
+    classes = np.where(np.arange(20_000) < 30, 1, 0)
+    marks = _landmarks(classes)
+    assert marks.size == N_LANDMARKS
+    assert np.count_nonzero(classes[marks]) == 30

@@ -1,0 +1,147 @@
+"""The page: the same bytes for the same input, and no text of the data is markup."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import asdict, replace
+from html.parser import HTMLParser
+
+import pytest
+
+from report_case import DOT, NASTY, make_report
+from siis.report import Noise, render
+from siis.report.page import to_json
+
+
+class Outline(HTMLParser):
+    """What a browser would see: elements and their attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+
+def island(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
+
+def hostile():
+    data = make_report(len(NASTY), classes=NASTY[:5], ids=NASTY, texts=NASTY)
+    trust = replace(data.trust, warnings=list(NASTY), neighbor_search=NASTY[6])
+    selection = replace(data.selection, reason=NASTY[6], columns=list(NASTY[:3]))
+    return replace(data, title=NASTY[6], source=NASTY[8], summary=list(NASTY), trust=trust, selection=selection)
+
+
+def test_same_input_same_bytes():
+    assert render(make_report()) == render(make_report())
+    assert render(make_report()) != render(make_report(13))
+
+
+def test_the_island_gives_the_data_back():
+    data = hostile()
+    found = island(render(data))
+    expected = asdict(data)
+    assert found.pop("pictures") == []
+    assert found == expected
+
+
+def test_pictures_are_there_once():
+    data = make_report(3, pictures=True)
+    found = island(render(data))
+    assert found["pictures"] == [DOT]
+    assert found["suspects"][2]["neighbors"][1]["thumbnail"] == 0
+    assert render(data).count(DOT) == 1
+
+
+def test_hostile_text_makes_no_elements():
+    harmless, harmful = Outline(render(make_report(3))), Outline(render(hostile()))
+    added = len(NASTY) - 1 + len(NASTY)  # sentences of the summary beyond one, and warnings
+    assert harmful.tags.count("p") == harmless.tags.count("p") + added
+    assert [t for t in harmful.tags if t not in ("p", "strong")] == [
+        t for t in harmless.tags if t not in ("p", "strong")
+    ]
+    assert harmful.tags.count("script") == 2
+    assert not [name for name, _ in harmful.attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_no_character_in_the_island_can_end_it(text):
+    written = to_json(make_report(1, ids=[text], texts=[text], title=text))
+    assert written.isascii()
+    assert not set("<>&") & set(written)
+
+
+def test_half_characters_do_not_stop_the_file_from_being_written():
+    page = render(make_report(1, ids=["\udcff"], title="name \udcff"))
+    page.encode("utf-8")
+    assert island(page)["suspects"][0]["id"] == "\udcff"
+
+
+def test_only_the_pages_own_script_may_run():
+    page = render(hostile())
+    outline = Outline(page)
+    policy = next(value for name, value in outline.attributes if name == "content" and "default-src" in value)
+    script = page.rsplit("<script>", 1)[1].rsplit("</script>", 1)[0]
+    fingerprint = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'; ")
+    assert f"script-src 'sha256-{fingerprint}'" in policy
+    assert "innerHTML" not in script
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert not {"src", "href"} & {name for name, value in outline.attributes if not (value or "").startswith("#")}
+
+
+def test_what_does_not_apply_is_said():
+    data = make_report(0, noise=None, selection=None, map=None)
+    nothing = replace(
+        data.trust,
+        graph_score=None,
+        graph_word=None,
+        noise_rate=None,
+        noise_low=None,
+        noise_high=None,
+        neighbor_recall=None,
+    )
+    page = render(replace(data, trust=nothing, counts=replace(data.counts, features=None)))
+    assert page.split("<script", 1)[0].count("Not applicable") == 3 + 1  # noise, selection, map; recall
+    assert "Not measured" in page
+    assert "Not estimated" in page
+    assert "ready-made graph" in page
+    assert "there is nothing to review" in page
+    full = render(make_report())
+    for text in ("Not measured", "Not estimated", "ready-made graph", "nothing to review"):
+        assert text not in full
+
+
+def test_counts_of_drawn_points_and_pictures_are_said():
+    data = make_report(5, pictures=True, pictured=2)
+    page = render(replace(data, map=replace(data.map, placed=30_000, examples=40_000)))
+    assert "8 of 30,000 examples are drawn" in page
+    assert "10,000 of 40,000 examples have no place" in page
+    assert "Pictures are shown for the worst 2." in page
+    assert "are drawn" not in render(make_report(5, pictures=True))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [("certified", "Asked for: 1e-04."), ("stopped", "step rule"), ("max_iter", "not to the tolerance")],
+)
+def test_status(status, said):
+    data = make_report()
+    assert said in render(replace(data, trust=replace(data.trust, status=status)))
+
+
+def test_the_command_quotes_the_file():
+    assert "siis fit data.csv --corrections corrections.csv --out DIR" in render(make_report())
+    assert "siis fit DATA --corrections" in render(make_report(source=""))
+    assert "siis fit &#39;my data.csv&#39; --corrections" in render(make_report(source="my data.csv"))
+
+
+def test_no_nan_gets_in():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        render(make_report(noise=Noise([[float("nan")]], [None])))
