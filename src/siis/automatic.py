@@ -229,7 +229,12 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
     # contradicting labels of equal examples all count
     pairs = evidence.pairs.picked(np.flatnonzero(held[evidence.pairs.rows] >= 0))
     codes, weights, at_pairs = pairs.codes, pairs.weights, evidence.readings[held[pairs.rows]]
-    noise = fit_noise(at_pairs, codes, weights)
+    scored = carriage(at_pairs, codes, weights)
+    sure = np.zeros(held.size, dtype=bool)
+    sure[evidence.placed.vertex[labels.certain]] = True
+    doubtful = np.flatnonzero(~sure[pairs.rows])  # certain labels say nothing of how often others are wrong
+    codes = codes[doubtful]
+    noise = fit_noise(at_pairs[doubtful], codes, weights[doubtful])
     if not codes.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=SHARPNESS, matrix=unknown)
@@ -247,7 +252,7 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
         quality[judged] = noise.quality(readings, all_codes[judged])
         suggested[judged] = np.argmax(posterior, axis=1)
         held_out[judged] = noise.probabilities(readings)
-    scored = carriage(at_pairs, codes, weights)
+    quality[labels.certain], suggested[labels.certain] = 1.0, all_codes[labels.certain]
     return Judged(noise, scored, noise.probabilities(final), quality, all_codes, suggested, held_out)
 
 

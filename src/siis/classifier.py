@@ -147,9 +147,11 @@ class SIISClassifier(TransductiveClassifier):
     largest_given_share_ : float
     label_quality_ : ndarray of shape (n,)
         With selection: the probability that a given label is right, from what is read while it is held out; NaN where
-        unlabelled. Low is suspect. The only label of its class is given the overall share of right labels.
+        unlabelled. Low is suspect. The only label of its class is given the overall share of right labels, and a
+        certain label 1.
     noise_rate_, noise_interval_ : float, (float, float)
-        With selection: the estimated share of wrong labels, and a 95 % interval. NaN where nothing could be held out.
+        With selection: the estimated share of wrong ones among the labels that are not certain, and a 95 % interval.
+        NaN where nothing could be held out.
     noise_matrix_ : ndarray of shape (c, c)
         With selection: row, given class; column, true class; columns sum to 1.
     class_noise_rates_ : ndarray of shape (c,)

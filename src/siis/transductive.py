@@ -110,7 +110,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None) -> Self:
         """Classify all examples.
 
         Parameters
@@ -123,6 +123,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         sample_weight : array-like of shape (n,), optional
             Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
             weight 0 as absent (on a ready-made graph: as unlabelled). Weights of unlabelled examples have no effect.
+        certain : array-like of bool, shape (n,), optional
+            Labels that somebody has checked: each counts as ten, and is the answer for its example.
 
         Returns
         -------
@@ -131,7 +133,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_parameters(self, self._rules)
         progress = Progress(int(self.verbose))
         X = self._validated(X, reset=True)
-        labels = read_labels(y, sample_weight)
+        labels = read_labels(y, sample_weight, certain)
         check_consistent_length(X, labels.used)
         answer = self._classify(X, labels, progress)
         placed = answer.placed
@@ -143,6 +145,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.neighbor_search_, self.neighbor_recall_ = placed.search, placed.recall
         self._points, self._answers, self._reached = placed.points, answer.distributions, answer.reached
         self._prior, self._n_neighbors = answer.prior, answer.n_neighbors
+        pin(self._answers, placed.vertex, labels)
         for name, value in answer.attributes.items():
             setattr(self, name, value)
         self._answer_training_examples(X)
@@ -277,6 +280,22 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
+    """Make certain labels the answers at their vertices; where they contradict each other, their mean.
+
+    Parameters
+    ----------
+    answers : ndarray of shape (n_vertices, c)
+        Overwritten.
+    vertex : ndarray of shape (n,)
+    labels : GivenLabels
+    """
+    sure = labels.certain[labels.used]
+    if sure.any():
+        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure]).merged()
+        answers[at.rows] = at.Y
 
 
 def enough_components(graph: Graph, n_components: int) -> int:

@@ -43,8 +43,9 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "tables": 6,
     "experiments": 8,
     "saved": 8,
-    "cli": 9,
-    "__main__": 10,
+    "job": 9,
+    "cli": 10,
+    "__main__": 11,
     "__init__": 9,
 }
 

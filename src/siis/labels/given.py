@@ -12,6 +12,7 @@ from siis._types import Bools, Floats
 from siis.labels.coding import encode_labels, one_hot
 
 SUM_ERROR = 1e-6  # of a soft label: rounding
+CERTAINTY = 10.0  # ordinary labels that a certain one counts as
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,9 @@ class GivenLabels:
     Y : ndarray of shape (l, c)
         Distributions of the used examples.
     weights : ndarray of shape (l,)
+        A certain label has ten times its weight.
+    certain : ndarray of bool, shape (n,)
+        Known to be right.
     """
 
     classes: np.ndarray[Any, Any]
@@ -35,9 +39,10 @@ class GivenLabels:
     absent: Bools
     Y: Floats
     weights: Floats
+    certain: Bools
 
 
-def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
+def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> GivenLabels:
     """Read labels of any kind.
 
     Parameters
@@ -47,6 +52,8 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
         where the example is unlabelled. Columns of a data frame name the classes; otherwise they are 0, 1, ...
         Either way, classes without any weight are no classes.
     sample_weight : array-like of shape (n,), optional
+    certain : array-like of bool, shape (n,), optional
+        Labels that are known to be right.
 
     Returns
     -------
@@ -61,14 +68,17 @@ def read_labels(y: Any, sample_weight: Any = None) -> GivenLabels:
         weights = _weights(sample_weight, labelled)
         used = labelled & (weights > 0)
         kept = Y[used].any(axis=0)
-        return GivenLabels(classes[kept], used, labelled & ~used, Y[used][:, kept], weights[used])
-    coding = encode_labels(y)
-    labelled = coding.codes >= 0
-    weights = _weights(sample_weight, labelled)
-    used = labelled & (weights > 0)
-    kept = np.unique(coding.codes[used])
-    Y = one_hot(np.searchsorted(kept, coding.codes[used]), kept.size)
-    return GivenLabels(coding.classes[kept], used, labelled & ~used, Y, weights[used])
+        classes, Y = classes[kept], Y[used][:, kept]
+    else:
+        coding = encode_labels(y)
+        labelled = coding.codes >= 0
+        weights = _weights(sample_weight, labelled)
+        used = labelled & (weights > 0)
+        present = np.unique(coding.codes[used])
+        classes, Y = coding.classes[present], one_hot(np.searchsorted(present, coding.codes[used]), present.size)
+    sure = _certain(certain, used)
+    weights = np.where(sure, CERTAINTY * weights, weights)
+    return GivenLabels(classes, used, labelled & ~used, Y, weights[used], sure)
 
 
 def _soft(y: Any) -> tuple[np.ndarray[Any, Any], Floats]:
@@ -102,3 +112,21 @@ def _weights(sample_weight: Any, labelled: Bools) -> Floats:
             "sample_weight must be positive for at least one labelled example; all weights are zero there"
         )
     return weights
+
+
+def _certain(certain: Any, used: Bools) -> Bools:
+    if certain is None:
+        return np.zeros(used.size, dtype=bool)
+    sure = np.asarray(certain)
+    if sure.shape != used.shape or sure.dtype != bool:
+        raise ValueError(
+            f"certain must hold True or False for each of {used.size} examples; found shape {sure.shape} of "
+            f"{sure.dtype}"
+        )
+    if (sure & ~used).any():
+        i = int(np.flatnonzero(sure & ~used)[0])
+        raise ValueError(
+            f"certain must be False where there is no label, or one of weight 0; it is True at index {i}. Give the "
+            "example its label."
+        )
+    return sure

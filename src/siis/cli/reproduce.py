@@ -1,9 +1,9 @@
-"""The command line: parses, calls, prints."""
+"""`siis reproduce`: the paper's experiments."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,15 +11,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from typer.core import TyperCommand
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Classify many examples from few, partly wrong labels.",
-)
-INTERRUPTED = 130
+from siis.cli.screen import INTERRUPTED
 
 
 class Experiment(StrEnum):
@@ -48,57 +41,6 @@ class Method(StrEnum):
     siis_tuned = "siis-tuned"
 
 
-class _ListCommand(TyperCommand):
-    """Takes several values after one option: `--noise 0.2 0.4` is `--noise 0.2 --noise 0.4`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option before each further value that fits it."""
-        fits: dict[str, Callable[[str], bool]] = {
-            "--noise": _is_number,
-            "--methods": lambda text: text in set(Method),
-        }
-        spread: list[str] = []
-        option, fresh = "", False
-        for text in args:
-            if option and not fresh and fits[option](text):
-                spread += [option, text]
-                continue
-            option = text if text in fits else option if fresh else ""
-            fresh = text in fits
-            spread.append(text)
-        return list(super().parse_args(ctx, spread))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from siis import __version__  # noqa: PLC0415
-
-        typer.echo(f"siis {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
-    ] = False,
-) -> None:
-    """Classify many examples from few, partly wrong labels."""
-
-
-@app.command(
-    cls=_ListCommand,
-    epilog="Examples: `siis reproduce moons --out results` · `siis reproduce isolet --runs 3 --noise 0.2 0.6` · "
-    "`siis reproduce all --runs 10 --data DIR`. Interrupted work goes on where it stopped.",
-)
 def reproduce(
     experiment: Annotated[Experiment, typer.Argument(help="Which part of the paper's experiments.")],
     runs: Annotated[
@@ -126,7 +68,16 @@ def reproduce(
     ] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 is one for each core.")] = 0,
 ) -> None:
-    """Reproduce the paper's section "Experimental Results": tables, figures and a page."""
+    """Reproduce the paper's section "Experimental Results": tables, figures and a page.
+
+    Interrupted work goes on where it stopped.
+
+    \b
+    Examples:
+      siis reproduce moons --out results
+      siis reproduce isolet --runs 3 --noise 0.2 0.6
+      siis reproduce all --runs 10 --data DIR
+    """
     console = Console(stderr=True)
     try:
         from siis.experiments.options import Options  # noqa: PLC0415 - heavy imports only when needed
@@ -164,7 +115,3 @@ def _tracker(console: Console) -> Any:
             yield from progress.track(items, total=total, description=title)
 
     return track
-
-
-if __name__ == "__main__":
-    app()

@@ -1,0 +1,58 @@
+"""The program `siis` and its commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from siis import __version__
+from siis.cli.corrections import corrections
+from siis.cli.demo import demo
+from siis.cli.explain import explain
+from siis.cli.fit import fit
+from siis.cli.lists import ListCommand
+from siis.cli.predict import predict
+from siis.cli.reproduce import reproduce
+
+EXAMPLES = """\b
+Examples:
+  siis demo
+  siis fit data.csv --label label --id id --out results
+  siis fit mails.parquet --text body --label is_spam --out results
+  siis fit photos/ --labels-file labels.csv --out results
+  siis explain 17 --results results
+  siis corrections corrections.csv --results results
+  siis predict results new.csv --out predictions.csv
+
+\b
+Exit codes: 0 done, 1 the data or a file is not as it should be (one sentence
+says what and what to do), 2 the command itself is wrong, 130 interrupted."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain text: no control characters, wherever it is printed
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXAMPLES,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"siis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Classify many examples from few, partly wrong labels, and say which labels are wrong."""
+
+
+for command in (fit, predict, explain, corrections, demo, reproduce):
+    app.command(cls=ListCommand)(command)

@@ -1,0 +1,52 @@
+"""Options from a TOML file; what is said on the command line goes before."""
+
+from __future__ import annotations
+
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
+    """Make the values of a file the defaults of the options.
+
+    Parameters
+    ----------
+    ctx : typer.Context
+    path : Path, optional
+
+    Returns
+    -------
+    Path or None
+    """
+    if path is None:
+        return None
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise typer.BadParameter(f"{path} must be a TOML file: {problem}") from None
+    options = {param.name: param for param in ctx.command.params if param.name not in ("config", "help")}
+    defaults: dict[str, Any] = {}
+    for key, value in found.items():
+        name = key.replace("-", "_")
+        if name not in options:
+            known = sorted(str(option).replace("_", "-") for option in options)
+            close = get_close_matches(key.replace("_", "-"), known, 1)
+            hint = f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(known)}."
+            raise typer.BadParameter(f"{path} sets {key!r}, which is no option of siis {ctx.info_name}. {hint}")
+        is_list = getattr(options[name], "multiple", False)
+        if isinstance(value, dict) or (isinstance(value, list) and not is_list):
+            raise typer.BadParameter(f"{path} must give {key!r} one value; found {value!r}.")
+        defaults[name] = value if isinstance(value, bool) else _texts(value, is_list)
+    ctx.default_map = {**(ctx.default_map or {}), **defaults}
+    return path
+
+
+def _texts(value: Any, is_list: bool) -> Any:
+    """Values as on the command line."""
+    if is_list:
+        return [str(item) for item in (value if isinstance(value, list) else [value])]
+    return str(value)

@@ -1,0 +1,57 @@
+"""`siis corrections`: a reviewer's answers go back into the fit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from siis.cli.fit import RESULTS, FitOptions, run_fit
+from siis.cli.screen import one_sentence
+
+
+def corrections(
+    file: Annotated[Path, typer.Argument(metavar="CORRECTIONS", help="corrections.csv, as a report saves it.")],
+    results: Annotated[Path, typer.Option(help="Folder of the results that were reviewed.")] = RESULTS,
+    out: Annotated[Path | None, typer.Option(help="Folder of the new results. (default: the same)")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Fit again as before, with the labels that a reviewer has checked: these are certain.
+
+    Corrections of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
+
+    \b
+    Examples:
+      siis corrections corrections.csv --results results
+      siis corrections corrections.csv --results results --out second-round
+    """
+    folder = out or results
+    with one_sentence(f"Files in {folder} are as they were."):
+        options = options_of(results)
+        earlier = tuple(path for path in options.corrections if path != file)
+        run_fit(replace(options, corrections=(*earlier, file)), folder, quiet, as_json)
+
+
+def options_of(results: Path) -> FitOptions:
+    """The options with which results were made.
+
+    Parameters
+    ----------
+    results : Path
+
+    Returns
+    -------
+    FitOptions
+    """
+    summary = results / "summary.json"
+    try:
+        return FitOptions.from_plain(json.loads(summary.read_text(encoding="utf-8"))["options"])
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+        raise ValueError(
+            f"{summary} must be a summary that siis fit has written; it is not. Give the folder of the results with "
+            "--results, or use siis fit DATA --corrections FILE."
+        ) from None

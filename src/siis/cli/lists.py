@@ -1,0 +1,41 @@
+"""Options that take several values: `--noise 0.2 0.4` is `--noise 0.2 --noise 0.4`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from typer.core import TyperCommand
+
+
+class ListCommand(TyperCommand):
+    """Repeats an option of several values before each further value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Spread the values, then parse as usual."""
+        several = {name for param in self.params if getattr(param, "multiple", False) for name in param.opts}
+        spread: list[str] = []
+        option, fresh = "", False
+        for k, text in enumerate(args):
+            if text == "--":
+                spread += args[k:]
+                break
+            if option and not fresh and _is_value(text):
+                spread += [option, text]
+                continue
+            option = text if text in several else option if fresh else ""
+            fresh = text in several
+            spread.append(text)
+        return list(super().parse_args(ctx, spread))
+
+
+def _is_value(text: str) -> bool:
+    return not text.startswith("-") or _holds(float, text)
+
+
+def _holds(kind: Callable[[str], Any], text: str) -> bool:
+    try:
+        kind(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,60 @@
+"""`siis predict`: answers for new examples."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from siis.cli.screen import in_background, one_sentence, say
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.siis, or the folder that holds it.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="NEWDATA", help="A file like the one that the model was fitted to.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="CSV file to write. (default: standard output)")] = None,
+    id: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column that names the examples.")] = None,
+    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and answers.")] = False,
+) -> None:
+    """Classify the examples of a new file with a model that was fitted before.
+
+    Gives id, label and probability of each example, as CSV. Reading a model runs no code from it.
+
+    \b
+    Examples:
+      siis predict results new.csv --out predictions.csv
+      siis predict results/model.siis new.parquet --id name
+    """
+    with one_sentence():
+        from siis.files import write_file  # noqa: PLC0415  (heavy)
+        from siis.job import predict_file  # noqa: PLC0415
+        from siis.saved import load_all  # noqa: PLC0415
+
+        content, notes = in_background(lambda: predict_file(load_all(model_file(model)), data, encoding, id))
+        if not quiet:
+            for note in notes:
+                say(note)
+        if out is None:
+            sys.stdout.buffer.write(content)
+            sys.stdout.flush()
+        else:
+            write_file(out, content)
+
+
+def model_file(path: Path) -> Path:
+    """The model in a folder, or the file itself.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    Path
+    """
+    return path / "model.siis" if path.is_dir() else path

@@ -1,0 +1,191 @@
+"""What a user sees: progress, notes, errors of one sentence; and an end within a second on Ctrl-C."""
+
+from __future__ import annotations
+
+import contextvars
+import errno
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from siis.progress import listening
+
+Result = TypeVar("Result")
+BAD_DATA, INTERRUPTED = 1, 130
+POLL = 0.1  # seconds between two looks at whether the work is done
+
+
+def say(text: str = "") -> None:
+    """Print a line on standard error, whatever characters the terminal can show.
+
+    Parameters
+    ----------
+    text : str
+    """
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    typer.echo(printable(text).encode(encoding, "replace").decode(encoding, "replace"), err=True)
+
+
+def printable(text: str) -> str:
+    """Show control characters of data as such, instead of sending them to the terminal.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+@contextmanager
+def one_sentence(kept: str = "") -> Iterator[None]:
+    """Turn what is wrong with data or files into one sentence and an exit code.
+
+    Parameters
+    ----------
+    kept : str
+        What an interrupted user is told.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        _stop(f"Interrupted. {kept}".strip())
+    except BrokenPipeError:  # the reader of a pipe has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BAD_DATA) from None
+    except OSError as problem:
+        _fail(_os_sentence(problem))
+    except MemoryError:
+        _fail("there is not enough memory for this. Use fewer examples or columns, or a machine with more.")
+    except (ModuleNotFoundError, RuntimeError, ValueError) as problem:
+        _fail(" ".join(str(problem).split()))
+
+
+def _os_sentence(problem: OSError) -> str:
+    if problem.filename is None:
+        return str(problem)
+    if problem.errno == errno.ENOSPC:
+        return f"{problem.filename} cannot be written: the disk is full. Free some space, or choose another --out."
+    return f"{problem.filename} cannot be used: {problem.strerror}. Choose another path, or change its permissions."
+
+
+def _fail(sentence: str) -> None:
+    say(f"siis: {sentence}")
+    raise typer.Exit(BAD_DATA) from None
+
+
+def _stop(sentence: str) -> None:
+    """End at once: compiled loops in other threads would go on for a while."""
+    say(f"\n{sentence}")
+    sys.stdout.flush()
+    os._exit(INTERRUPTED)
+
+
+def in_background(work: Callable[[], Result]) -> Result:
+    """Do work in another thread, so that Ctrl-C is heard at once even while compiled code runs.
+
+    Parameters
+    ----------
+    work : callable
+
+    Returns
+    -------
+    what it returns; what it raises is raised
+    """
+    found: dict[str, Any] = {}
+
+    def run() -> None:
+        try:
+            found["result"] = context.run(work)
+        except BaseException as problem:
+            found["problem"] = problem
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(POLL)
+    if "problem" in found:
+        raise found["problem"]
+    result: Result = found["result"]
+    return result
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[None]:
+    """Show the stages of the work: a moving line with the time left on a terminal, a line for each stage elsewhere.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    """
+    if quiet:
+        yield
+    elif sys.stderr.isatty():
+        with _moving():
+            yield
+    else:
+        with listening(_lines()):
+            yield
+
+
+def _lines() -> Callable[[str, float], None]:
+    started: dict[str, float] = {}
+
+    def tell(name: str, share: float) -> None:
+        if share <= 0:
+            started[name] = time.monotonic()
+        elif share >= 1 and name in started:
+            say(f"  {name}: {time.monotonic() - started.pop(name):.1f} s")
+
+    return tell
+
+
+@contextmanager
+def _moving() -> Iterator[None]:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
+
+        def tell(name: str, share: float) -> None:
+            if share <= 0 or name not in tasks:
+                tasks[name] = progress.add_task(name, total=1.0)
+            progress.update(tasks[name], completed=share)
+
+        with listening(tell):
+            yield
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder and see that files can be written into it, before hours of work.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} must be a folder; it is a file. Choose another --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / ".siis-probe"
+    probe.write_bytes(b"")
+    probe.unlink()

@@ -1,0 +1,22 @@
+"""The main job, from examples with doubtful labels to files with answers: what the command line calls."""
+
+from siis.job.explain import Explanation, explain
+from siis.job.given import Given, given_of
+from siis.job.outcome import Outcome, fit_data
+from siis.job.outputs import FILES, MODEL, REPORT, SUMMARY, output_files
+from siis.job.predict import predict_file
+
+__all__ = [
+    "FILES",
+    "MODEL",
+    "REPORT",
+    "SUMMARY",
+    "Explanation",
+    "Given",
+    "Outcome",
+    "explain",
+    "fit_data",
+    "given_of",
+    "output_files",
+    "predict_file",
+]

@@ -1,0 +1,174 @@
+"""Why an example got its label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from siis.saved import Saved
+
+N_NEIGHBORS, N_CLASSES = 10, 3
+DOUBTFUL = 0.5  # quality below which a label is called likely wrong
+
+
+@dataclass(frozen=True)
+class NearExample:
+    """A neighbour on the graph.
+
+    Attributes
+    ----------
+    id, label : str
+        Its class.
+    given : str or None
+    checked : bool
+    weight : float
+        Of the edge, as a share of all edges of the example.
+    snippet : str or None
+    """
+
+    id: str
+    label: str
+    given: str | None
+    checked: bool
+    weight: float
+    snippet: str | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What speaks for an answer.
+
+    Attributes
+    ----------
+    id, label : str
+    probability : float
+    given : str or None
+    checked : bool
+    quality : float or None
+        Probability that the given label is right.
+    likeliest : list of (str, float)
+        Classes with their probabilities, the likeliest first.
+    without_own_label : list of (str, float), or None
+        The same while the example's own label was held out.
+    neighbors : list of NearExample
+        The heaviest first.
+    sentences : list of str
+        The same in words.
+    """
+
+    id: str
+    label: str
+    probability: float
+    given: str | None
+    checked: bool
+    quality: float | None
+    likeliest: list[tuple[str, float]]
+    without_own_label: list[tuple[str, float]] | None
+    neighbors: list[NearExample]
+    sentences: list[str]
+
+
+def explain(saved: Saved, name: str) -> Explanation:
+    """Explain the answer for one example.
+
+    Parameters
+    ----------
+    saved : Saved
+        A model that ``siis fit`` has written.
+    name : str
+        Its id.
+
+    Returns
+    -------
+    Explanation
+    """
+    extra, model = saved.extra, saved.model
+    if "ids" not in extra:
+        raise ValueError("the model must come from siis fit; this one was saved in Python, without the ids.")
+    ids = extra["ids"]
+    if name not in ids:
+        close = get_close_matches(name, ids[:10_000], 1)
+        raise ValueError(
+            f"the id must be one of the {len(ids):,} examples; there is no {name!r}. "
+            + (f"Did you mean {close[0]!r}?" if close else f"The first is {ids[0]!r}.")
+        )
+    i = ids.index(name)
+    P, classes = model.label_distributions_, [str(c) for c in model.classes_]
+    quality = getattr(model, "label_quality_", None)
+    held_out = getattr(model, "held_out_distributions_", None)
+    winners = np.argmax(P, axis=1)
+    found = Explanation(
+        id=name,
+        label=classes[winners[i]],
+        probability=float(P[i].max()),
+        given=extra["given"][i],
+        checked=bool(extra["certain"][i]),
+        quality=None if quality is None or np.isnan(quality[i]) else float(quality[i]),
+        likeliest=_likeliest(P[i], classes),
+        without_own_label=None
+        if held_out is None or np.isnan(held_out[i]).any()
+        else _likeliest(held_out[i], classes),
+        neighbors=_neighbors(saved, i, [classes[k] for k in winners]),
+        sentences=[],
+    )
+    found.sentences.extend(_sentences(found, bool(model.is_reached_[i])))
+    return found
+
+
+def _likeliest(row: Any, classes: list[str]) -> list[tuple[str, float]]:
+    return [(classes[k], float(row[k])) for k in np.argsort(-row, kind="stable")[:N_CLASSES]]
+
+
+def _neighbors(saved: Saved, i: int, answers: list[str]) -> list[NearExample]:
+    model, extra = saved.model, saved.extra
+    v = int(model.vertex_[i])
+    if v < 0:
+        return []
+    W = model.graph_.weights
+    part = slice(W.indptr[v], W.indptr[v + 1])
+    order = np.argsort(-W.data[part], kind="stable")[:N_NEIGHBORS]
+    example = np.zeros(model.graph_.n_vertices, dtype=np.int64)
+    labelled = np.array([label is not None for label in extra["given"]])
+    for rows in (np.flatnonzero(model.vertex_ >= 0), np.flatnonzero((model.vertex_ >= 0) & labelled)):
+        example[model.vertex_[rows[::-1]]] = rows[::-1]  # the first with a label, else the first
+    total = W.data[part].sum()
+    return [
+        NearExample(
+            extra["ids"][j],
+            answers[j],
+            extra["given"][j],
+            bool(extra["certain"][j]),
+            float(weight / total),
+            None if extra["snippets"] is None else extra["snippets"][j],
+        )
+        for j, weight in zip(example[W.indices[part][order]], W.data[part][order], strict=True)
+    ]
+
+
+def _sentences(found: Explanation, is_reached: bool) -> list[str]:
+    said = [f"It is classified as {found.label}, with a probability of {found.probability:.2f}."]
+    if found.checked:
+        said.append(f"A reviewer has checked its label, {found.given}: that decides.")
+    elif found.given is None:
+        said.append("It has no given label.")
+    elif found.quality is None:
+        said.append(f"Its given label is {found.given}.")
+    else:
+        verdict = "likely wrong" if found.quality < DOUBTFUL else "likely right"
+        said.append(f"Its given label is {found.given}, which is {verdict} (quality {found.quality:.2f}).")
+    if found.without_own_label is not None and not found.checked:
+        name, p = found.without_own_label[0]
+        said.append(f"Without its own label, the evidence says {name} with a probability of {p:.2f}.")
+    if found.neighbors:
+        same = sum(near.label == found.label for near in found.neighbors)
+        share = sum(near.weight for near in found.neighbors if near.label == found.label)
+        said.append(
+            f"Of its {len(found.neighbors)} closest neighbours on the graph, {same} are classified as {found.label} "
+            f"({share:.0%} of all its connections)."
+        )
+    if not is_reached:
+        said.append("No label is connected to it on the graph: do not rely on this answer.")
+    return said

@@ -1,0 +1,141 @@
+"""Labels of a file, answers of annotators and a reviewer's corrections -> what ``fit`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from siis._types import Bools, Floats
+from siis.labels import from_annotators
+from siis.tables import Data
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets take for the beginning of one
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What is given about the examples.
+
+    Attributes
+    ----------
+    y : ndarray of object, shape (n,), or Distributions
+        For ``fit``.
+    labels : ndarray of object, shape (n,)
+        The given label of each example, by name; None where there is none. Of annotators: the likeliest one.
+    sample_weight : ndarray of shape (n,), or None
+    certain : ndarray of bool, shape (n,)
+        Checked by a reviewer.
+    """
+
+    y: Any
+    labels: Any
+    sample_weight: Floats | None
+    certain: Bools
+
+
+class Distributions:
+    """Soft labels whose columns have names.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, c)
+    columns : list of str
+    """
+
+    def __init__(self, Y: Floats, columns: list[str]) -> None:
+        self.Y, self.columns = Y, columns
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        return np.array(self.Y, dtype=dtype)
+
+
+def given_of(data: Data, checked: Mapping[str, str]) -> Given:
+    """Put the labels of a file and those that a reviewer has checked together.
+
+    Parameters
+    ----------
+    data : Data
+    checked : mapping of str to str
+        The label of each checked id.
+
+    Returns
+    -------
+    Given
+    """
+    certain = np.zeros(len(data.ids), dtype=bool)
+    at = _places(data.ids, checked)
+    certain[list(at)] = True
+    if data.annotations is None:
+        assert data.labels is not None
+        labels = data.labels.copy()
+        for i, label in at.items():
+            labels[i] = label
+        return Given(labels, labels, None, certain)
+    annotated = from_annotators(data.annotations)
+    names = [str(name) for name in annotated.classes]
+    Y, weights = annotated.Y.copy(), annotated.weights.copy()
+    for i, label in at.items():
+        if label not in names:
+            raise ValueError(
+                f"a correction must name one of the annotators' classes, {', '.join(names)}; the id {data.ids[i]!r} "
+                f"has {label!r}. Change it."
+            )
+        Y[i], weights[i] = np.arange(len(names)) == names.index(label), 1.0
+    labels = np.full(len(data.ids), None, dtype=object)
+    for i in np.flatnonzero(Y.any(axis=1)).tolist():
+        labels[i] = names[int(np.argmax(Y[i]))]
+    return Given(Distributions(Y, names), labels, weights, certain)
+
+
+def _places(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
+    """The example of each checked id; spreadsheets' guards against formulas are taken off."""
+    place = {name: i for i, name in enumerate(ids)}
+    found = {}
+    for name, label in checked.items():
+        known = name if name in place else unguarded(name)
+        if known not in place:
+            close = get_close_matches(name, ids[:10_000], 1)
+            remedy = f"Did you mean {close[0]!r}?" if close else "Use the corrections of a report on the same data."
+            raise ValueError(f"corrections must name examples of the data; there is no id {name!r}. {remedy}")
+        found[place[known]] = unguarded(label)
+    return found
+
+
+def guarded(text: str) -> str:
+    """Give a cell of a CSV file that no spreadsheet runs as a formula: a quote before what might begin one.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Take the quote off again.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.strip() == text

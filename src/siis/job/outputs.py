@@ -1,0 +1,161 @@
+"""The files of a fit, as bytes: the same input gives the same ones."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from siis import __version__
+from siis.job.given import guarded
+from siis.job.outcome import Outcome
+from siis.report import render
+from siis.saved import saved_bytes
+
+PREDICTIONS, ISSUES, MODEL, REPORT, SUMMARY = (
+    "predictions.csv",
+    "label_issues.csv",
+    "model.siis",
+    "report.html",
+    "summary.json",
+)
+FILES = (PREDICTIONS, ISSUES, MODEL, REPORT, SUMMARY)
+SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
+
+
+def output_files(outcome: Outcome, options: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+    """Give the files of a fit; the summary comes last and holds the digests of the others.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    options : mapping, optional
+        What was asked for, in plain values; kept in the summary.
+
+    Returns
+    -------
+    dict of str to bytes
+    """
+    contents = {
+        PREDICTIONS: _predictions(outcome),
+        ISSUES: _issues(outcome),
+        MODEL: saved_bytes(outcome.model, _companions(outcome)),
+        REPORT: render(outcome.report).encode(),
+    }
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    plain = {**summary_of(outcome), "options": dict(options or {}), "files": digests}
+    contents[SUMMARY] = (json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
+        errors="replace"
+    )
+    return contents
+
+
+def summary_of(outcome: Outcome) -> dict[str, Any]:
+    """Give the figures of a fit, in plain values; None where something does not apply.
+
+    Parameters
+    ----------
+    outcome : Outcome
+
+    Returns
+    -------
+    dict
+    """
+    report, trust = outcome.report, outcome.report.trust
+    return {
+        "siis": __version__,
+        "source": report.source,
+        "understood": list(outcome.data.notes),
+        "examples": report.counts.examples,
+        "labelled": report.counts.labelled,
+        "features": report.counts.features,
+        "classes": report.classes,
+        "suspects": report.counts.suspects,
+        "checked": report.counts.checked,
+        "noise_rate": trust.noise_rate,
+        "noise_interval": None if trust.noise_rate is None else [trust.noise_low, trust.noise_high],
+        "graph_score": trust.graph_score,
+        "relative_gap": trust.gap,
+        "status": trust.status,
+        "iterations": trust.iterations,
+        "unreached": trust.unreached,
+        "neighbor_search": trust.neighbor_search,
+        "neighbor_recall": trust.neighbor_recall,
+        "selection": None if report.selection is None else report.selection.reason,
+        "warnings": list(trust.warnings),
+    }
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """Write a CSV file in which no cell is a formula.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : iterable of sequences of str
+
+    Returns
+    -------
+    bytes
+        UTF-8.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    return out.getvalue().encode(errors="replace")
+
+
+def answer_rows(ids: Sequence[str], classes: Iterable[Any], P: Any) -> Iterable[tuple[str, str, str]]:
+    """Id, likeliest class and its probability, of each example.
+
+    Parameters
+    ----------
+    ids : sequence of n str
+    classes : iterable of c
+    P : ndarray of shape (n, c)
+
+    Returns
+    -------
+    iterable of tuple
+    """
+    winners = np.argmax(P, axis=1)
+    names = [str(name) for name in classes]
+    return (
+        (name, names[k], f"{p:.4f}") for name, k, p in zip(ids, winners, P[np.arange(len(P)), winners], strict=True)
+    )
+
+
+def _predictions(outcome: Outcome) -> bytes:
+    model = outcome.model
+    answers = answer_rows(outcome.data.ids, model.classes_, model.label_distributions_)
+    rows = (
+        (*answer, given or "", "" if given is None else "yes" if given == answer[1] else "no")
+        for answer, given in zip(answers, outcome.given.labels, strict=True)
+    )
+    return csv_bytes(("id", "label", "probability", "given", "agrees"), rows)
+
+
+def _issues(outcome: Outcome) -> bytes:
+    rows = ((s.id, s.given, s.suggested, f"{s.quality:.4f}", s.why) for s in outcome.report.suspects)
+    return csv_bytes(("id", "given", "suggested", "quality", "why"), rows)
+
+
+def _companions(outcome: Outcome) -> dict[str, Any]:
+    """What is kept with the model: to read new files, and to explain answers."""
+    data = outcome.data
+    settings, arrays = data.recipe.to_plain() if data.recipe is not None else (None, {})
+    return {
+        "source": outcome.report.source,
+        "ids": list(data.ids),
+        "given": outcome.given.labels,
+        "certain": outcome.given.certain,
+        "snippets": None if data.texts is None else [text[:SNIPPET] for text in data.texts],
+        "recipe": settings,
+        "recipe_arrays": arrays,
+    }

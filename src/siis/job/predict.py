@@ -1,0 +1,47 @@
+"""Answers for files with new examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from siis.job.outputs import answer_rows, csv_bytes
+from siis.saved import Saved
+from siis.tables import Recipe
+
+
+def predict_file(
+    saved: Saved, path: Path, encoding: str = "utf-8", id: str | None = None
+) -> tuple[bytes, tuple[str, ...]]:
+    """Classify the examples of a file.
+
+    Parameters
+    ----------
+    saved : Saved
+        A model that ``siis fit`` has written.
+    path : Path
+        A file like the one that it was fitted to; labels are not needed.
+    encoding : str
+    id : str, optional
+        Column of ids.
+
+    Returns
+    -------
+    content : bytes
+        CSV with id, label and probability.
+    notes : tuple of str
+        What was understood.
+    """
+    extra = saved.extra
+    if "ids" not in extra:
+        raise ValueError(
+            "the model must come from siis fit, which knows how files become features; this one was saved in "
+            "Python. Use siis.load(path).predict(X)."
+        )
+    if extra["recipe"] is None:
+        raise ValueError(
+            "the model was fitted on a ready-made graph, which says nothing about new examples. Fit again with them "
+            "in the graph, unlabelled."
+        )
+    new = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"]).apply(path, encoding, id)
+    P = saved.model.predict_proba(new.X)
+    return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

@@ -1,0 +1,54 @@
+"""Small pictures for a report."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+SIDE = 64  # pixels, at most
+
+
+def thumbnails_of(images: Sequence[Path] | None) -> Callable[[int], str | None] | None:
+    """Give the picture of each example of a folder.
+
+    Parameters
+    ----------
+    images : sequence of n Path, or None
+
+    Returns
+    -------
+    callable or None
+        Index -> data URI.
+    """
+    if images is None:
+        return None
+
+    @cache
+    def thumbnail(index: int) -> str | None:
+        with Image.open(images[index]) as image:
+            return data_uri(image.convert("RGB"))
+
+    return thumbnail
+
+
+def data_uri(image: Any) -> str:
+    """Write an image as a PNG inside an address.
+
+    Parameters
+    ----------
+    image : PIL.Image.Image
+
+    Returns
+    -------
+    str
+    """
+    image.thumbnail((SIDE, SIDE))
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
