@@ -1,6 +1,7 @@
 """Parquet and Arrow files, whole and damaged."""
 
 import contextlib
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -83,6 +84,13 @@ def test_tables_without_rows_or_columns(tmp_path, refusal):
     assert "no columns" in refusal(path)
     pq.write_table(pa.table([[1], [2], ["x"]], names=["a", " a", "kind"]), path)
     assert "names must differ" in refusal(path)
+
+
+def test_encodings_within_encodings_are_undone(tmp_path):
+    prices = pa.array([Decimal("1.5"), Decimal("2.5")] * 4).dictionary_encode()
+    path = tmp_path / "t.feather"
+    pyarrow.feather.write_feather(pa.table({"price": prices, "kind": ["x", "y"] * 4}), path)
+    assert read(path, Roles(label="kind")).X[:, 0].tolist() == [1.5, 2.5] * 4
 
 
 def test_an_encoding_is_for_text(tmp_path, refusal):

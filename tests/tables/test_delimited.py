@@ -92,6 +92,12 @@ def test_quoted_newlines_and_large_cells(write):
     assert data.X.shape[0] == 3
 
 
+def test_quoted_newlines_across_blocks(write, monkeypatch):
+    monkeypatch.setattr("siis.tables.delimited.LARGEST_BLOCK", 64)
+    rows = [("a", "kind"), *((str(i), f"{i}\n,\n{i}") for i in range(100))]
+    assert list(read(write(rows), KIND).labels) == [row[1] for row in rows[1:]]
+
+
 def test_other_encodings(write):
     content = "größe,kind\n1,süß\n2,\n"
     for encoding in ("latin-1", "utf-16", "cp1252", "UTF8"):

@@ -103,7 +103,7 @@ def test_transparent_deep_and_turned_images(tmp_path):
     place = tmp_path / "x"
     place.mkdir()
     Image.new("RGBA", (8, 8), (0, 0, 0, 0)).save(place / "clear.png")
-    Image.fromarray(np.full((8, 8), 257 * 100, dtype=np.uint16)).save(place / "deep.png")
+    Image.fromarray(np.full((8, 8), 257 * 100 + 50, dtype=np.uint16)).save(place / "deep.png")
     half = np.zeros((64, 64), dtype=np.uint8)
     half[:, 32:] = 255
     exif = Image.Exif()

@@ -153,6 +153,8 @@ def changes(settings, arrays):
             {**arrays, name: np.append(value, 1.0)} if len(arrays) > 1 or settings["kind"] == "text" else None,
         )
     yield settings, {**arrays, "more": np.ones(1)}
+    if settings["kind"] == "text":
+        yield settings, {"idf": -arrays["idf"]}
     yield None, arrays
     yield [], arrays
     yield settings, None
