@@ -31,7 +31,7 @@ accuracy: $(STAMP)  ## the default beside its rivals: accuracy and wrong labels 
 
 docs: $(STAMP)  ## the site, with all examples run: docs/_build/html/index.html
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	$(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going docs docs/_build/html
 
 reproduction: $(STAMP)  ## all tables and figures of the paper, and docs/reproduction.md (an hour at most)
 	$(BIN)/siis reproduce all --runs 10 --out docs/reproduction --page docs/reproduction.md

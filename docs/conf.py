@@ -35,6 +35,7 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # the docstrings say types and shapes
 autodoc_member_order = "bysource"
 autosummary_generate = True
+autosummary_filename_map = {"siis.trust.carriage": "siis.trust.carriage-function"}  # some disks take Carriage for it
 numpydoc_show_class_members = False  # the templates of autosummary list them
 
 html_theme = "furo"
@@ -51,6 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples" / "gallery"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
     "copyfile_regex": r"$^",
     "download_all_examples": False,
     "show_signature": False,
@@ -59,4 +61,5 @@ sphinx_gallery_conf = {
     "capture_repr": (),  # what an example prints is what it shows
     "thumbnail_size": (400, 280),
     "plot_gallery": "True",
+    "run_stale_examples": True,  # an example that did not change may print something new
 }

@@ -31,10 +31,10 @@ print(f"{truth.size} pictures, {labelled.size} labels, {is_wrong.sum()} of them 
 # One call. Everything that has to be chosen is chosen by asking how well labels can be told while they are held out.
 
 model = SIISClassifier().fit(X, y)
-unlabelled = y < 0
+rest = y < 0
 plain = SVC().fit(X[labelled], y[labelled]).predict(X)
-print(f"right on unlabelled pictures: {np.mean(model.transduction_[unlabelled] == truth[unlabelled]):.1%}")
-print(f"the same for an SVM on the 150 labels: {np.mean(plain[unlabelled] == truth[unlabelled]):.1%}")
+print(f"right on unlabelled pictures: {np.mean(model.transduction_[rest] == truth[rest]):.1%}")
+print(f"the same for an SVM on the 150 labels: {np.mean(plain[rest] == truth[rest]):.1%}")
 
 # %%
 # It also says how many labels it takes to be wrong, with an interval, and which.
@@ -45,12 +45,13 @@ issues = model.label_issues()
 print(f"listed: {issues.n_rows}, of which really wrong: {is_wrong[issues['index']].sum()}")
 
 # %%
-# The sixteen labels that it distrusts most. Red titles are false alarms: the label was right.
+# The sixteen labels that it distrusts most. A red title is a false alarm: the label was right.
 
 figure, axes = plt.subplots(2, 8, figsize=(10, 3.2), layout="constrained")
 for axis, row in zip(axes.ravel(), issues.rows(), strict=False):
     axis.imshow(X[row["index"]].reshape(8, 8), cmap="gray_r")
     colour = "black" if is_wrong[row["index"]] else "red"
-    axis.set_title(f"label {row['given']}, better {row['suggested']}", fontsize=8, color=colour)
+    title = f"label {row['given']}, better {row['suggested']}"
+    axis.set_title(title, fontsize=8, color=colour)
     axis.set_axis_off()
 plt.show()

@@ -6,6 +6,7 @@ A help desk receives short messages and sorts them into four queues. Some were s
 to the job. Messages of one queue share words, so the words make the neighbourhoods.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -17,30 +18,33 @@ from siis import SIISClassifier
 # common to all queues, some words ("card", "charged", "broken") to two, and every message ends with a remark that may
 # be about another queue.
 
-PHRASES = {
-    "billing": "the invoice|my refund|a payment|my credit card|the monthly fee|the receipt|was charged twice"
-    "|is too high|shows the wrong amount|was not booked|needs a tax number|has not been paid back",
-    "delivery": "the parcel|my order|the courier|the shipment|the tracking number|the package|has not arrived"
-    "|went to the wrong address|is still in the depot|was left outside|is three days late|arrived broken",
-    "login": "my password|the account|the reset mail|the login page|two-factor sign-in|my user name|does not work"
-    "|is locked|never reaches me|says invalid code|asks me again and again|was changed by someone",
-    "device": "the battery|the screen|my charger|the memory card|the speaker|the new device|is broken|gets very hot"
-    "|makes a noise|cannot be charged|turns itself off|has a crack",
+SUBJECTS = {
+    "billing": "the invoice|my refund|a payment|my credit card|the monthly fee|the receipt",
+    "delivery": "the parcel|my order|the courier|the shipment|the tracking number|the package",
+    "login": "my password|the account|the reset mail|the login page|the sign-in|my user name",
+    "device": "the battery|the screen|my charger|the memory card|the speaker|the new device",
 }
-OPENINGS = ["hello,", "good morning,", "hi there,", "dear team,", "sorry to bother you:", "urgent!", "once more:"]
-CLOSINGS = ["please help", "thank you", "what can I do?", "please call me", "I need it this week", "any news?"]
+TROUBLES = {
+    "billing": "was charged twice|is too high|shows the wrong amount|was not booked|is not paid back",
+    "delivery": "has not arrived|went to the wrong address|is in the depot|is late|arrived broken",
+    "login": "does not work|is locked|never reaches me|says invalid code|was changed by someone",
+    "device": "is broken|gets very hot|makes a noise|cannot be charged|turns itself off",
+}
+OPENINGS = ["hello,", "good morning,", "hi there,", "dear team,", "sorry to bother you:", "urgent!"]
+CLOSINGS = ["please help", "thank you", "what can I do?", "I need it this week", "any news?"]
 
 
 def message(queue, rng):
-    """One message: a greeting, a subject with two troubles, a request, and a remark about anything."""
-    phrases = {name: text.split("|") for name, text in PHRASES.items()}
-    complaint = rng.choice(phrases[queue][:6]) + " " + " and ".join(rng.choice(phrases[queue][6:], 2, replace=False))
-    remark = rng.choice(phrases[rng.choice(list(PHRASES))][:6])
-    return f"{rng.choice(OPENINGS)} {complaint}, {rng.choice(CLOSINGS)} PS: {remark} is fine now"
+    """A greeting, a subject with two troubles, a request, and a remark about anything."""
+    subject = rng.choice(SUBJECTS[queue].split("|"))
+    troubles = " and ".join(rng.choice(TROUBLES[queue].split("|"), 2, replace=False))
+    remark = rng.choice(SUBJECTS[rng.choice(list(SUBJECTS))].split("|"))
+    opening, closing = rng.choice(OPENINGS), rng.choice(CLOSINGS)
+    return f"{opening} {subject} {troubles}, {closing} PS: {remark} is fine now"
 
 
 rng = np.random.default_rng(0)
-truth = np.repeat(list(PHRASES), 150)
+truth = np.repeat(list(SUBJECTS), 150)
 messages = [message(queue, rng) for queue in truth]
 print(messages[0], messages[200], messages[400], sep="\n")
 
@@ -49,11 +53,12 @@ print(messages[0], messages[200], messages[400], sep="\n")
 # means unlabelled.
 
 y = np.full(truth.size, None, dtype=object)
-labelled = np.concatenate([rng.choice(np.flatnonzero(truth == queue), 12, replace=False) for queue in PHRASES])
+groups = [np.flatnonzero(truth == queue) for queue in SUBJECTS]
+labelled = np.concatenate([rng.choice(group, 12, replace=False) for group in groups])
 y[labelled] = truth[labelled]
 for start in range(0, labelled.size, 12):
     wrong = labelled[start : start + 4]
-    y[wrong] = [rng.choice([other for other in PHRASES if other != truth[i]]) for i in wrong]
+    y[wrong] = [rng.choice([other for other in SUBJECTS if other != truth[i]]) for i in wrong]
 
 # %%
 # TF-IDF gives a sparse matrix, which goes in as it is. Latent dimensions are found inside.
@@ -68,5 +73,18 @@ print(f"the same for logistic regression: {np.mean(line == truth[rest]):.1%}")
 # %%
 # The list for the person who sorts them again.
 
-for row in model.label_issues().rows()[:6]:
-    print(f"{row['given']:>8} -> {row['suggested']:<8}  quality {row['quality']:.2f}  {messages[row['index']]}")
+for row in model.label_issues().rows()[:5]:
+    print(f"{row['given']} -> {row['suggested']}\n    {messages[row['index']]}")
+
+# %%
+# All 48 labels by quality, the probability that a label is right. Those that are wrong in truth are marked.
+
+quality = np.sort(model.label_quality_[labelled])
+is_wrong = (y != truth)[labelled][np.argsort(model.label_quality_[labelled])]
+figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
+place = np.arange(quality.size)
+axis.plot(place[~is_wrong], quality[~is_wrong], "o", label="right")
+axis.plot(place[is_wrong], quality[is_wrong], "x", ms=8, mew=2, label="wrong")
+axis.set(xlabel="labels, lowest quality first", ylabel="quality")
+axis.legend()
+plt.show()

@@ -6,6 +6,7 @@ Five people looked at a part of 700 pictures of the digits 3, 5, 8 and 9. Two ar
 hardly looks. Nobody wrote down who is who.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -36,7 +37,7 @@ for i in shown:
 together = from_annotators(answers)
 for person, table in enumerate(together.confusion):
     found = together.prior @ np.diag(table)
-    print(f"person {person + 1}: right in about {found:.0%} of the answers (in truth {SKILL[person]:.0%})")
+    print(f"person {person + 1}: right in about {found:.0%} (in truth {SKILL[person]:.0%})")
 
 # %%
 # The probabilities are soft labels: rows that sum to 1, and rows of 0 where nobody answered. ``weights`` says how
@@ -50,7 +51,11 @@ answer = together.classes[model.transduction_]
 
 vote = np.array([np.bincount(row[row >= 0], minlength=10).argmax() for row in answers])
 weighed = together.classes[together.Y.argmax(axis=1)]
-for name, guess in [("vote", vote), ("weighed", weighed), ("siis", answer)]:
-    print(f"pictures that were shown, {name:>7}: {np.mean(guess[shown] == truth[shown]):.1%}")
+guesses = {"vote": vote, "people weighed": weighed, "siis": answer}
+right = {name: np.mean(guess[shown] == truth[shown]) for name, guess in guesses.items()}
 rest = np.setdiff1d(np.arange(truth.size), shown)
-print(f"pictures that nobody saw,   siis: {np.mean(answer[rest] == truth[rest]):.1%}")
+right["siis, pictures\nthat nobody saw"] = np.mean(answer[rest] == truth[rest])
+figure, axis = plt.subplots(figsize=(6, 3), layout="constrained")
+axis.bar_label(axis.bar(list(right), list(right.values())), fmt="{:.1%}")
+axis.set(ylim=(0, 1.1), ylabel="share that is right")
+plt.show()

@@ -26,9 +26,8 @@ is_wrong = y != truth
 
 model = SIISClassifier().fit(X, y)
 low, high = model.noise_interval_
-print(
-    f"wrong labels: about {model.noise_rate_:.1%}, between {low:.1%} and {high:.1%} (in truth {is_wrong.mean():.1%})"
-)
+print(f"wrong labels: about {model.noise_rate_:.1%}, between {low:.1%} and {high:.1%}")
+print(f"in truth: {is_wrong.mean():.1%}")
 print(f"how well neighbourhoods carry the labels (1 is perfectly): {model.graph_score_:.2f}")
 for k, name in enumerate(model.classes_):
     print(f"truly {name}, labelled otherwise: {1 - model.noise_matrix_[k, k]:.0%}")
@@ -39,8 +38,9 @@ for k, name in enumerate(model.classes_):
 
 issues = model.label_issues()
 for row in issues.rows()[:5]:
-    print(row["index"], row["given"], "->", row["suggested"], f"quality {row['quality']:.3f}, see", row["neighbors"])
-print(f"listed: {issues.n_rows}, really wrong: {is_wrong[issues['index']].sum()} of {is_wrong.sum()}")
+    print(row["index"], row["given"], "->", row["suggested"], "see", row["neighbors"])
+hits = is_wrong[issues["index"]].sum()
+print(f"listed: {issues.n_rows}, really wrong: {hits} of {is_wrong.sum()}")
 
 # %%
 # How far down should you check? ``label_quality_`` ranks all labels, also those that the list leaves out.

@@ -6,6 +6,7 @@ Wines of three growers with thirteen chemical measurements, in a table. Some row
 growers are wrong. Data frames go in as they are, and the lists that come out make data frames again.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -32,14 +33,27 @@ print(table[["alcohol", "magnesium", "hue", "proline", "grower"]].head(6))
 
 X, y = table.drop(columns="grower"), table.grower
 model = SIISClassifier().fit(X, y)
-print(f"{len(given)} of {len(table)} rows have a grower; the space that was chosen: {model.chosen_.space}")
+print(f"{len(given)} of {len(table)} rows have a grower; chosen space: {model.chosen_.space}")
 print(f"growers right in all rows: {np.mean(model.transduction_ == truth):.1%}")
 
 # %%
 # The suspects as a data frame, joined to the measurements.
 
 suspects = pd.DataFrame(model.label_issues()).set_index("index")
-print(suspects[["given", "suggested", "quality"]].join(X[["alcohol", "hue", "proline"]]).round(2))
+shown = suspects[["given", "suggested", "quality"]].join(X[["alcohol", "hue", "proline"]])
+print(shown.round(2))
+
+# %%
+# Two of the thirteen measurements, all wines in the colour of the answer, and circles around the suspects.
+
+figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
+for name in model.classes_:
+    rows = model.transduction_ == name
+    axis.plot(X.flavanoids[rows], X.proline[rows], "o", ms=4, label=name)
+axis.plot(X.flavanoids[suspects.index], X.proline[suspects.index], "ko", ms=10, mfc="none")
+axis.set(xlabel="flavanoids", ylabel="proline")
+axis.legend()
+plt.show()
 
 # %%
 # The same with polars gives the same answer, to the last bit.
@@ -47,4 +61,5 @@ print(suspects[["given", "suggested", "quality"]].join(X[["alcohol", "hue", "pro
 frame = pl.from_pandas(table)
 again = SIISClassifier().fit(frame.drop("grower"), frame["grower"])
 print(np.array_equal(again.label_distributions_, model.label_distributions_))
-print(frame.with_columns(answer=pl.Series(again.transduction_)).select("alcohol", "grower", "answer").head(4))
+answered = frame.with_columns(answer=pl.Series(again.transduction_))
+print(answered.select("alcohol", "grower", "answer").head(4))
