@@ -120,7 +120,9 @@ def test_named_features_are_taken_in_their_order(animals):
         ({"label": None}, ["--label", "key, height, count, colour, kind"]),
         ({"id": "keys"}, ["--id", "Did you mean key?"]),
         ({"id": "colour"}, ["ids must differ", "red stands in rows 1 and 5"]),
-        ({"id": "kind"}, ["row 1 has none"]),
+        ({"id": "kind"}, ["found kind as --id or --text too"]),
+        ({"text": "kind"}, ["found kind as --id or --text too"]),
+        ({"label": "colour", "id": "kind"}, ["row 1 has none"]),
         ({"features": ("height", "weight")}, ["--features", "found none named weight", "Did you mean height?"]),
         ({"features": ("key", "kind")}, ["kind must be a feature or have another role"]),
         ({"features": ("height", "height")}, ["named once"]),
@@ -152,6 +154,12 @@ def test_something_must_be_labelled_and_be_a_feature(write, refusal):
     assert "at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NA\n"))
     assert "at least one column must be a feature; found none. " in refusal(write("kind\nx\ny\n"))
     assert "(column a has the same value everywhere: left out)" in refusal(write("a,kind\n1,x\n1,y\n"))
+
+
+def test_many_columns_are_listed_from_both_ends(write, refusal):
+    path = write([[*(f"x{i}" for i in range(30)), "kind"], ["1"] * 31])
+    assert "There are: x0, x1," in refusal(path, label="zzz")
+    assert "x14, 11 more, x26, x27, x28, x29, kind." in refusal(path, label="zzz")
 
 
 def test_several_annotators(write):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from siis.tables.cells import as_texts, missing
 from siis.tables.data import Answers
-from siis.tables.messages import plural, quoted
+from siis.tables.messages import listed, plural, quoted
 from siis.tables.sheet import Sheet
 
 
@@ -157,7 +157,7 @@ def labels_of(
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named. Use --label with one of its columns: "
-            f"{', '.join(quoted(name) for name in list(sheet.columns)[:20])}."
+            f"{listed(list(sheet.columns))}."
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
     return answers, None, notes

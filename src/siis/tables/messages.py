@@ -10,6 +10,7 @@ from pathlib import Path
 
 LONGEST = 60  # characters of a name or cell that a message repeats
 LISTED = 20  # names that a message lists
+LAST = 5  # of which the last ones
 
 
 def quoted(text: str) -> str:
@@ -58,7 +59,7 @@ def one_line(text: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """List names, the first few of them where there are many.
+    """List names, the first and the last of them where there are many.
 
     Parameters
     ----------
@@ -68,8 +69,10 @@ def listed(names: Sequence[str]) -> str:
     -------
     str
     """
-    shown = ", ".join(quoted(name) for name in names[:LISTED])
-    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} more"
+    if len(names) <= LISTED:
+        return ", ".join(quoted(name) for name in names)
+    first, last = listed(names[: LISTED - LAST]), listed(names[-LAST:])  # labels often stand at the end
+    return f"{first}, {len(names) - LISTED:,} more, {last}"
 
 
 def unknown(name: str, names: Sequence[str]) -> str:

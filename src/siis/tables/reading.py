@@ -77,7 +77,12 @@ def read(path: Path, roles: Roles) -> Data:
 
 
 def _check_roles(roles: Roles) -> None:
-    """Refuse wishes that exclude each other: features come from one place."""
+    """Refuse wishes that exclude each other: features come from one place, and never from the labels."""
+    for name in (roles.label, *roles.annotators):
+        if name is not None and name in (roles.id, roles.text):
+            raise ValueError(
+                f"a column of labels must have no other role; found {quoted(name)} as --id or --text too. Change one."
+            )
     wishes = {
         "--features": roles.features is not None,
         "--embeddings": roles.embeddings is not None,
