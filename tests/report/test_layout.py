@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siis.report.layout import N_LANDMARKS, SIDE, _landmarks, lay_out
+from siis.report.layout import FILLED, N_LANDMARKS, SIDE, _landmarks, lay_out
 
 
 def groups(n, c, m=12, seed=0):
@@ -48,9 +48,12 @@ def test_few_points(n):
     assert np.isfinite(at).all()
 
 
-def test_points_that_the_basis_cannot_tell_apart_are_in_the_middle():
-    at = lay_out(np.ones((50, 1)), np.zeros(1), np.zeros(50, dtype=int))
-    np.testing.assert_array_equal(at, np.full((50, 2), SIDE // 2))
+def test_points_that_the_basis_cannot_tell_apart_lie_side_by_side():
+    at = lay_out(np.repeat(np.eye(2), 500, axis=0), np.zeros(2), np.zeros(1000, dtype=int)).astype(float)
+    far = np.linalg.norm(at[:, None] - at, axis=2)
+    np.fill_diagonal(far, np.inf)
+    assert np.quantile(far.min(axis=1), 0.05) > 0.3 * SIDE * np.sqrt(FILLED / 1000)
+    assert far[:500, 500:].min() > 5 * np.median(far.min(axis=1))
 
 
 def test_rare_classes_get_landmarks():

@@ -2,23 +2,27 @@
 
 Two eigenvectors show two clusters, and two linear directions let ten classes overlap. So a few hundred landmarks are
 laid out by stochastic neighbour embedding (pull along similarities, push everywhere else), and all other points take
-the mean place of the landmarks closest to them. The cost does not grow with the number of examples.
+the mean place of the landmarks closest to them. Points on top of each other are then pushed apart. The cost does not
+grow with the number of examples.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from siis._types import Floats, Ints
-from siis.threads import one_blas_thread
+from siis.threads import n_threads, one_blas_thread
 
 SIDE = 9999  # coordinates are integers from 0 to this
 N_LANDMARKS = 500
-N_NEAR = 15  # the scale of a landmark's similarities is its distance to the one of this rank
+N_NEAR = 12  # the scale of a landmark's similarities is its distance to the one of this rank
 N_SPEAKERS = 4  # landmarks that place another point
 EARLY, ROUNDS = 80, 280
 EXAGGERATION = 8.0
-HEAT = 4.0  # times the mean eigenvalue; less leaves single examples far from their groups
+FILLED = 0.25  # of the square, by points side by side
+CROWD, PUSHES = 6, 25
+HEAT = 6.0  # times the mean eigenvalue; less leaves single examples far from their groups
 
 
 def heat_rows(vectors: Floats, values: Floats) -> Floats:
@@ -33,7 +37,7 @@ def heat_rows(vectors: Floats, values: Floats) -> Floats:
     Returns
     -------
     ndarray of shape (k, m)
-        Rows of U exp(-4 Sigma / s) of length 1, s the mean eigenvalue; zero rows stay zero.
+        Rows of U exp(-6 Sigma / s) of length 1, s the mean eigenvalue; zero rows stay zero.
     """
     mean = float(values.mean())
     heat = np.exp(-HEAT * values / mean) if mean > 0 else np.ones_like(values)
@@ -65,7 +69,7 @@ def lay_out(vectors: Floats, values: Floats, classes: Ints) -> Ints:
         at = _embedded(E[marks])
         places = np.concatenate([_between(block, E[marks], at) for block in np.array_split(E, 1 + len(E) // 2000)])
     places[marks] = at
-    return _in_square(places)
+    return np.asarray(np.rint(_in_square(_apart(_in_square(places)))), dtype=np.int64)
 
 
 def _landmarks(classes: Ints) -> Ints:
@@ -151,11 +155,32 @@ def _squared_distances(A: Floats, B: Floats) -> Floats:
     return np.asarray(squared.clip(0))
 
 
-def _in_square(places: Floats) -> Ints:
+def _apart(places: Floats) -> Floats:
+    """Move points that lie on each other apart, so that a group is as large as its number of points."""
+    n = len(places)
+    room = SIDE * np.sqrt(FILLED / n)  # the distance that two points should keep
+    cells = np.rint(places / (0.2 * room))
+    distinct, back, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    if len(distinct) < n:  # points in one place: a spiral around it
+        order = np.argsort(back.ravel(), kind="stable")
+        turn = np.empty(n)
+        turn[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+        angle = turn * np.pi * (3 - np.sqrt(5))
+        places = places + 0.5 * room * np.sqrt(turn)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    for _ in range(PUSHES if n > 1 else 0):
+        far, near = cKDTree(places).query(places, k=min(CROWD + 1, n), distance_upper_bound=room, workers=n_threads())
+        is_close = np.isfinite(far) & (far > 0)
+        away = places[:, None] - places[np.where(is_close, near, 0)]
+        push = np.where(is_close, (room - far) / np.where(is_close, far, 1), 0)
+        places = places + 0.35 * np.einsum("ij,ijk->ik", push, away)
+    return places
+
+
+def _in_square(places: Floats) -> Floats:
     """One scale for both directions, centred."""
     low, high = places.min(axis=0), places.max(axis=0)
     side = float((high - low).max())
     if side == 0:
-        return np.full(places.shape, SIDE // 2, dtype=np.int64)
-    inside = (places - (low + high) / 2) / side + 0.5
-    return np.asarray(np.rint(SIDE * inside).clip(0, SIDE), dtype=np.int64)
+        return np.full(places.shape, SIDE // 2, dtype=np.float64)
+    inside = (places.astype(np.float64) - (low + high) / 2) / side + 0.5
+    return np.asarray((SIDE * inside).clip(0, SIDE))

@@ -64,7 +64,7 @@ function showSelection() {
   const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col", text: name.replaceAll("_", " ") })));
   const body = make("tbody");
   for (const cells of rows) {
-    body.append(make("tr", { class: chosen >= 0 && cells[chosen] === true ? "chosen" : "" }, ...cells.map((value) => make("td", { text: text(value) }))));
+    body.append(make("tr", { class: chosen >= 0 && cells[chosen] === true ? "chosen" : "" }, ...cells.map((value) => make("td", { text: text(value), class: typeof value === "string" ? "word" : "" }))));
   }
   byId("selection-body").append(scrollBox("What selection tried", make("table", { class: "grid" }, make("thead", {}, head), body), true));
 }

@@ -10,6 +10,7 @@ const SHAPES = [
   [[0, -1.2], [1.15, -0.35], [0.7, 1], [-0.7, 1], [-1.15, -0.35]],
 ];
 const PAD = 24;
+const MOST_NAMED = 40; // classes whose names are written on the map
 
 function tracePath(context, shape, x, y, radius) {
   if (shape.length === 1) {
@@ -30,6 +31,16 @@ function legendMark(code) {
   return draw("svg", { width: 16, height: 16, "aria-hidden": "true" }, mark);
 }
 
+// The example of a class that lies closest to the middle of the class: its name is written there.
+function middle(map, code) {
+  const members = [];
+  for (let i = 0; i < map.x.length; i++) if (map.predicted[i] === code) members.push(i);
+  const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+  const x = median(members.map((i) => map.x[i])), y = median(members.map((i) => map.y[i]));
+  const far = (i) => (map.x[i] - x) ** 2 + (map.y[i] - y) ** 2;
+  return members.reduce((best, i) => (best < 0 || far(i) < far(best) ? i : best), -1);
+}
+
 function startMap(openSuspect) {
   const { map, classes } = DATA;
   const canvas = byId("map-canvas");
@@ -37,6 +48,7 @@ function startMap(openSuspect) {
   const count = map.x.length;
   const isOn = classes.map(() => true);
   const view = { zoom: 1, x: 0.5, y: 0.5 };
+  const anchors = classes.length <= MOST_NAMED ? classes.map((_, code) => middle(map, code)) : [];
   let only = "all";
   let current = -1;
   let asked = false;
@@ -58,7 +70,9 @@ function startMap(openSuspect) {
     canvas.height = Math.round(height * ratio);
     context.scale(ratio, ratio);
     const ink = cssColor("--text"), mark = cssColor("--mark"), ground = cssColor("--bg");
-    const small = count > 5000 ? 2.4 : 3.4;
+    const side = Math.min(width, height) - 2 * PAD;
+    const small = Math.min(5, Math.max(1.5, 0.21 * side * Math.sqrt(view.zoom / count))); // as close as they lie
+    const big = Math.min(1, Math.max(0.65, side / 560)); // rings and crosses on a small screen
     const groups = classes.map(() => []);
     const ringed = [], crossed = [];
     for (let i = 0; i < count; i++) {
@@ -79,14 +93,14 @@ function startMap(openSuspect) {
     for (const [[x, y], i] of ringed) {
       const code = map.predicted[i];
       context.beginPath();
-      context.arc(x, y, 6.5, 0, 2 * Math.PI);
+      context.arc(x, y, 6.5 * big, 0, 2 * Math.PI);
       context.fillStyle = ground;
       context.fill();
       context.lineWidth = 1.2;
       context.strokeStyle = ink;
       context.stroke();
       context.beginPath();
-      tracePath(context, SHAPES[code % SHAPES.length], x, y, 3.6);
+      tracePath(context, SHAPES[code % SHAPES.length], x, y, 3.6 * big);
       context.fillStyle = COLORS[code % COLORS.length];
       context.fill();
     }
@@ -94,10 +108,23 @@ function startMap(openSuspect) {
     context.strokeStyle = mark;
     context.beginPath();
     for (const [x, y] of crossed) {
-      context.moveTo(x - 5, y - 5); context.lineTo(x + 5, y + 5);
-      context.moveTo(x - 5, y + 5); context.lineTo(x + 5, y - 5);
+      const arm = 5 * big;
+      context.moveTo(x - arm, y - arm); context.lineTo(x + arm, y + arm);
+      context.moveTo(x - arm, y + arm); context.lineTo(x + arm, y - arm);
     }
     context.stroke();
+    context.font = "600 14px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.lineJoin = "round";
+    anchors.forEach((i, code) => {
+      if (i < 0 || !isOn[code]) return;
+      const [x, y] = place(i), name = classes[code].length > 16 ? classes[code].slice(0, 15) + "…" : classes[code];
+      context.lineWidth = 4;
+      context.strokeStyle = ground;
+      context.strokeText(name, x, y + 5);
+      context.fillStyle = ink;
+      context.fillText(name, x, y + 5);
+    });
     if (current >= 0) {
       const [x, y] = place(current);
       context.beginPath();
