@@ -111,6 +111,17 @@ def test_nameless_columns_get_a_place(write):
     assert "column 'column 4' has no values: left out" in read(write(",a,kind,\n0,1,x,\n1,2,y,\n"), KIND).notes
 
 
+def test_decimal_commas_go_with_semicolons(write, refusal):
+    path = write("a;b;kind\n1,5;1;x\n-2,25e1;;y\n;2,5;1,5\n")
+    data = read(path, KIND)
+    assert data.X.tolist() == [[1.5, 1], [-22.5, 1.75], [-10.5, 2.5]]
+    assert list(data.labels) == ["x", "y", "1,5"]
+    assert "columns are separated by semicolons; decimals may be by commas" in data.notes
+    assert np.array_equal(data.recipe.apply(path).X, data.X)
+    assert "row 3 says '1.234,5'" in refusal(write("a;kind\n1,5;x\n2,5;y\n1.234,5;y\n"), features=("a",))
+    assert "row 2 says '2,5'" in refusal(write('a,kind\n1.5,x\n"2,5",y\n3.5,y\n'), features=("a",))
+
+
 def test_a_missing_header_is_suspected(write):
     assert any("holds only numbers" in note for note in read(write("0.5,1\n2,3\n4,5\n"), Roles(label="1")).notes)
     assert not any("holds only numbers" in note for note in read(write("0,1\n2,3\n4,5\n"), Roles(label="1")).notes)

@@ -151,7 +151,7 @@ def test_named_features_must_be_numbers_or_categories(write, refusal):
 
 
 def test_something_must_be_labelled_and_be_a_feature(write, refusal):
-    assert "at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NA\n"))
+    assert "column kind: at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NA\n"))
     assert "at least one column must be a feature; found none. " in refusal(write("kind\nx\ny\n"))
     assert "(column a has the same value everywhere: left out)" in refusal(write("a,kind\n1,x\n1,y\n"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in any case
-NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+NUMBER = r"^\s*[+-]?(\d+[{0}]?\d*|[{0}]\d+)([eE][+-]?\d+)?\s*$"  # {0}: what separates decimals
 DATE = r"^\s*(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ][0-9:.,+Z -]*)?\s*$"
 LARGEST_WHOLE = 2.0**63
 
@@ -92,12 +93,14 @@ def _float_text(value: float) -> str:
     return str(int(value)) if abs(value) < LARGEST_WHOLE and value == int(value) else str(value)
 
 
-def as_numbers(column: Any) -> Floats | None:
+def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
     """Convert a column to numbers.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray
+    decimal : {".", ","}
+        What separates decimals in strings. Where it is a comma, a point does too.
 
     Returns
     -------
@@ -116,6 +119,8 @@ def as_numbers(column: Any) -> Floats | None:
     except pa.ArrowInvalid:
         pass
     said = pc.if_else(missing(column), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
+    if decimal == ",":
+        said = pc.replace_substring(said, ",", ".")  # 1.234,5 has two points then, and is no number
     try:
         return _array(said.cast(pa.float64()))
     except pa.ArrowInvalid:
@@ -135,12 +140,13 @@ def _array(column: Any) -> Floats:
     return np.array(column.to_numpy(), dtype=np.float64)  # a copy: Arrow's memory is read-only
 
 
-def first_bad_cell(column: Any) -> tuple[int, str, int]:
+def first_bad_cell(column: Any, decimal: str = ".") -> tuple[int, str, int]:
     """Find the first cell that is neither missing nor a number.
 
     Parameters
     ----------
     column : pyarrow.ChunkedArray of strings, one of them no number
+    decimal : {".", ","}
 
     Returns
     -------
@@ -150,7 +156,7 @@ def first_bad_cell(column: Any) -> tuple[int, str, int]:
     n_numbers : int
         How many cells are numbers.
     """
-    is_number = pc.fill_null(pc.match_substring_regex(column, NUMBER), False)
+    is_number = pc.fill_null(pc.match_substring_regex(column, NUMBER.format(re.escape("." + decimal))), False)
     good = _bools(pc.or_(missing(column), is_number))
     row = int(np.argmin(good))
     return row + 1, str(column[row].as_py()), int(np.count_nonzero(_bools(is_number)))

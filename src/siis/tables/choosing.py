@@ -106,7 +106,7 @@ def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[st
 
 
 def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, choice: _Choice) -> None:
-    numbers = as_numbers(column)
+    numbers = as_numbers(column, sheet.decimal)
     if numbers is not None:
         _learn_numbers(name, numbers, choice)
     elif is_time(column):
@@ -150,7 +150,7 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, choi
         return
     if is_named:
         raise not_numeric(sheet, name)
-    row, cell, n_numbers = first_bad_cell(texts)
+    row, cell, n_numbers = first_bad_cell(texts, sheet.decimal)
     if n_numbers > sheet.n / 2:
         choice.other.append(
             f"column {quoted(name)} is left out: {n_numbers:,} of its cells are numbers, but row {row:,} says "

@@ -137,7 +137,7 @@ class _Report:
 
 
 def _numbers(sheet: Sheet, name: str, column: Any) -> Floats:
-    numbers = as_numbers(column)
+    numbers = as_numbers(column, sheet.decimal)
     if numbers is None:
         raise not_numeric(sheet, name)
     return numbers
@@ -160,7 +160,7 @@ def not_numeric(sheet: Sheet, name: str) -> ValueError:
     if texts is None or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         found = f"it holds {column.type}"
     else:
-        row, cell, _ = first_bad_cell(texts)
+        row, cell, _ = first_bad_cell(texts, sheet.decimal)
         found = f"row {row:,} says {quoted(cell)}"
     return ValueError(
         f"{sheet.path}: feature {quoted(name)} must hold numbers; {found}. Correct the cell, or leave the column out."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, list[str]]:
+def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, str, list[str]]:
     """Read a CSV or TSV file, which may be compressed with gzip.
 
     Parameters
@@ -34,12 +35,16 @@ def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, list[str]
         The header, stripped; may hold duplicates.
     table : pyarrow.Table
         Columns of strings without the header, named 0, 1, ...
+    decimal : str
+        What separates decimals: a comma where columns are separated by semicolons, else a point.
     notes : list of str
     """
     data = _as_utf8(path, _bytes(path), encoding)
-    if not data.strip(b"\r\n"):
+    first = re.search(rb"[^\r\n]+", data)
+    if first is None:
         raise ValueError(f"{path}: is empty. A table needs a line of column names and at least one row.")
-    separator, notes = _separator(path, data)
+    separator = _separator(path, first.group())
+    notes = ["columns are separated by semicolons; decimals may be by commas"] if separator == ";" else []
     header = _header(path, data, separator)
     table = _parsed(path, data, separator, len(header))
     _check_quotes(path, data, table)
@@ -51,7 +56,7 @@ def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, list[str]
         notes.append(f"{table.num_rows - keep:,} empty rows at the end were left out")
     if all(_is_number(name) for name in header) and not all(name.strip().isdigit() for name in header):
         notes.append("the first line was taken for column names although it holds only numbers: add a header if not")
-    return [name.strip() for name in header], table.slice(0, keep), notes
+    return [name.strip() for name in header], table.slice(0, keep), "," if separator == ";" else ".", notes
 
 
 def _bytes(path: Path) -> bytes:
@@ -98,14 +103,11 @@ def _likely(data: bytes) -> str:
     return "utf-8"
 
 
-def _separator(path: Path, data: bytes) -> tuple[str, list[str]]:
+def _separator(path: Path, first: bytes) -> str:
     """Tab for TSV; for CSV comma, or semicolon where the first line holds semicolons and no comma."""
-    if ".tsv" in path.suffixes or ".TSV" in path.suffixes:
-        return "\t", []
-    first = data.lstrip(b"\r\n").split(b"\n", 1)[0]
-    if b"," not in first and b";" in first:
-        return ";", ["columns are separated by semicolons"]
-    return ",", []
+    if path.name.lower().endswith((".tsv", ".tsv.gz")):
+        return "\t"
+    return ";" if b"," not in first and b";" in first else ","
 
 
 def _rows(data: bytes, separator: str) -> Any:

@@ -60,7 +60,8 @@ def read(path: Path, roles: Roles) -> Data:
         examples = _from_arrays(path, roles)
     else:
         examples = _from_table(path, roles)
-    labelled = label_summary(examples.labels, examples.annotations, str(path))
+    where = f"{path}, column {quoted(roles.label)}" if roles.label else str(path)
+    labelled = label_summary(examples.labels, examples.annotations, where)
     X, recipe, features, notes = _features(path, roles, examples)
     unit = "image" if examples.images is not None else "row"
     return Data(
@@ -160,10 +161,10 @@ def _features(path: Path, roles: Roles, examples: _Examples) -> tuple[Features, 
     """Features, the recipe for more of them, how many there are, and notes."""
     n = len(examples.ids)
     if roles.graph is not None:
-        W = load_graph(roles.graph, n, path)
+        W = load_graph(Path(roles.graph), n, path)
         return W, None, f"a ready-made graph with {plural(W.nnz // 2, 'edge')}", []
     if roles.embeddings is not None:
-        X = load_embeddings(roles.embeddings, n, path)
+        X = load_embeddings(Path(roles.embeddings), n, path)
         return _valued(X, roles.embeddings, "embeddings of {} numbers")
     if examples.images is not None:
         pixels = Pixels()

@@ -32,12 +32,15 @@ class Sheet:
     n : int
         Number of rows, at least 1.
     notes : tuple of str
+    decimal : str
+        What separates decimals in columns of strings.
     """
 
     path: Path
     columns: dict[str, Any]
     n: int
     notes: tuple[str, ...]
+    decimal: str = "."
 
     def column(self, name: str, role: str) -> Any:
         """Look a column up.
@@ -77,12 +80,12 @@ def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
     if not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
     if name.endswith(TEXT_FILES):
-        header, table, notes = read_delimited(path, encoding)
+        header, table, decimal, notes = read_delimited(path, encoding)
         columns = list(table.columns)
     elif name.endswith(COLUMNAR_FILES):
         if encoding != "utf-8":
             raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
-        table, notes = _columnar(path), []
+        table, decimal, notes = _columnar(path), ".", []
         header = [str(column).strip() for column in table.column_names]
         columns = [_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
     else:
@@ -96,7 +99,7 @@ def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
         raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
     if table.num_rows == 0:
         raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
-    return Sheet(path, kept, int(table.num_rows), tuple(notes))
+    return Sheet(path, kept, int(table.num_rows), tuple(notes), decimal)
 
 
 def _columnar(path: Path) -> Any:
