@@ -40,7 +40,7 @@ def message(queue, rng):
     troubles = " and ".join(rng.choice(TROUBLES[queue].split("|"), 2, replace=False))
     remark = rng.choice(SUBJECTS[rng.choice(list(SUBJECTS))].split("|"))
     opening, closing = rng.choice(OPENINGS), rng.choice(CLOSINGS)
-    return f"{opening} {subject} {troubles}, {closing} PS: {remark} is fine now"
+    return f"{opening} {subject} {troubles}, {closing} PS: {remark} is fine"
 
 
 rng = np.random.default_rng(0)

@@ -37,7 +37,9 @@ def test_the_reference_lists_every_public_name(package):
 
 
 def test_the_reference_lists_what_siis_itself_offers():
-    assert _listed("classifier.md") == sorted(set(siis.__all__) - {"__version__"}), "list it in docs/api/classifier.md"
+    assert _listed("classifier.md") == sorted(set(siis.__all__) - {"__version__"}), (
+        "list it in docs/api/classifier.md"
+    )
 
 
 def test_every_package_is_in_the_reference():
