@@ -93,6 +93,18 @@ def test_encodings_within_encodings_are_undone(tmp_path):
     assert read(path, Roles(label="kind")).X[:, 0].tolist() == [1.5, 2.5] * 4
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather"])
+def test_texts_that_are_no_text(tmp_path, refusal, name):
+    raw = pa.array([b"x", b"\xff\xfe", b"y"])
+    broken = pa.Array.from_buffers(pa.string(), 3, raw.buffers())
+    table = pa.table({"a": [1, 2, 3], "kind": broken})
+    if name == "t.parquet":
+        pq.write_table(table, tmp_path / name)
+    else:
+        pyarrow.feather.write_feather(table, tmp_path / name)
+    assert "damaged" in refusal(tmp_path / name)
+
+
 def test_an_encoding_is_for_text(tmp_path, refusal):
     path = tmp_path / "t.parquet"
     write_parquet(path)

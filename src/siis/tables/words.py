@@ -79,7 +79,6 @@ class Words:
 
         vectorizer = CountVectorizer(vocabulary={term: i for i, term in enumerate(self.terms)}, dtype=np.float64)
         X = sp.csr_array(vectorizer.transform(texts))
-        X.sort_indices()
         X.data = (1 + np.log(X.data)) * self.idf[X.indices]
         X = sp.csr_array(normalize(X, copy=False))
         n_empty = int(np.count_nonzero(np.diff(X.indptr) == 0))
