@@ -35,6 +35,14 @@ CONTRAST = """(() => {
   };
 })()"""
 
+PAINTED = """color => { const c = byId('map-canvas'), copy = document.createElement('canvas');
+  [copy.width, copy.height] = [c.width, c.height];
+  const read = copy.getContext('2d', { willReadFrequently: true });
+  read.drawImage(c, 0, 0);
+  const d = read.getImageData(0, 0, c.width, c.height).data;
+  const [r, g, b] = [1, 3, 5].map(k => parseInt(color.slice(k, k + 2), 16));
+  let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] === r && d[i+1] === g && d[i+2] === b; return n; }"""
+
 
 def shown(page):
     return page.locator("#rows .id").all_text_contents()
@@ -111,28 +119,30 @@ def test_keys_on_the_map(open_report):
     assert page.evaluate("document.activeElement.tagName") == "TR"
 
 
+def eventually(page, color, holds):
+    """Wait for the pixels of a colour; Playwright's own waiting evaluates strings, which the page forbids."""
+    for _ in range(100):
+        if holds(page.evaluate(PAINTED, color)):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"{color}: {page.evaluate(PAINTED, color)} pixels")
+
+
 def test_the_legend_filters(open_report):
     data = make_report()
     page = open_report(data)
-    painted = """color => { const c = byId('map-canvas'), copy = document.createElement('canvas');
-      [copy.width, copy.height] = [c.width, c.height];
-      const read = copy.getContext('2d', { willReadFrequently: true });
-      read.drawImage(c, 0, 0);
-      const d = read.getImageData(0, 0, c.width, c.height).data;
-      const [r, g, b] = [1, 3, 5].map(k => parseInt(color.slice(k, k + 2), 16));
-      let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] === r && d[i+1] === g && d[i+2] === b; return n; }"""
     colors = page.evaluate("COLORS")
-    assert page.evaluate(painted, colors[0]) > 5
+    assert page.evaluate(PAINTED, colors[0]) > 5
     entry = page.locator("#legend button").first
     entry.click()
     assert entry.get_attribute("aria-pressed") == "false"
-    page.wait_for_function(f"(({painted})('{colors[0]}')) === 0")
-    assert page.evaluate(painted, colors[1]) > 5
+    eventually(page, colors[0], lambda n: n == 0)
+    assert page.evaluate(PAINTED, colors[1]) > 5
     assert hover(page, data, 12) == []
     page.click("#legend-none")
-    page.wait_for_function(f"(({painted})('{colors[1]}')) === 0")
+    eventually(page, colors[1], lambda n: n == 0)
     page.click("#legend-all")
-    page.wait_for_function(f"(({painted})('{colors[0]}')) > 5")
+    eventually(page, colors[0], lambda n: n > 5)
     page.check("input[value=suspect]")
     assert hover(page, data, 12) == []
     assert hover(page, data, 5) != []

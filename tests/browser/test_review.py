@@ -55,6 +55,16 @@ def test_keys(open_report):
     assert page.text_content("#progress-text") == "1 of 12 reviewed"
 
 
+def test_undo_takes_the_current_one_first(open_report):
+    page = open_report(make_report())
+    page.keyboard.press("a")
+    page.keyboard.press("k")
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    page.keyboard.press("u")
+    assert verdicts(page)[:2] == ["undecided", "kept: dog"]
+
+
 def test_keys_are_shown_and_hidden(open_report):
     page = open_report(make_report())
     assert page.is_hidden("#keys")
@@ -71,9 +81,11 @@ def test_letters_are_letters_in_the_search_box(open_report):
     page.keyboard.type("akcujnp?")
     assert page.input_value("#filter-text") == "akcujnp?"
     assert page.text_content("#progress-text") == "0 of 12 reviewed"
-    page.focus("#map-canvas")
-    page.keyboard.press("a")
-    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+    page.fill("#filter-text", "")
+    for elsewhere in ("#map-canvas", "#legend-all", "#zoom-in"):
+        page.focus(elsewhere)
+        page.keyboard.press("a")
+        assert page.text_content("#progress-text") == "0 of 12 reviewed"
 
 
 def test_mouse(open_report):

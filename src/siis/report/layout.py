@@ -94,10 +94,9 @@ def _embedded(E: Floats) -> Floats:
     start = np.zeros((n, 2), dtype=np.float32)
     kept = min(2, S.size)
     start[:, :kept] = W[:, :kept] * S[:kept]
+    # eigenvectors come with either sign: the farthest point is put on the positive side
     ends = start[np.argmax(np.abs(start), axis=0), [0, 1]]
-    start *= np.where(
-        ends < 0, -1, 1
-    )  # eigenvectors come with either sign: the farthest point is on the positive side
+    start *= np.where(ends < 0, -1, 1)
     spread = float(start.std())
     if spread < 1e-6:  # one point as far as the basis can tell
         return np.zeros_like(start)
