@@ -148,16 +148,22 @@ def test_the_legend_filters(open_report):
     assert hover(page, data, 5) != []
 
 
-def test_zoom(open_report):
+def test_zoom_and_drag(open_report):
     data = make_report()
     page = open_report(data)
-    before = place(page, data, 12)
     page.click("#zoom-in")
-    page.locator("#map-canvas").scroll_into_view_if_needed()
-    page.mouse.move(*before)
-    assert page.locator("#map-detail dd").all_text_contents()[:1] != ["far 0"]
+    assert hover(page, data, 13)[:1] != ["far 1"]  # above the edge by now
+    x, y = place(page, data, 13)
+    side = page.evaluate("Math.min(byId('map-canvas').clientWidth, byId('map-canvas').clientHeight)") - 2 * PAD
+    page.mouse.move(x, y + 30)
+    page.mouse.down()
+    page.mouse.move(x, y + 30 + side / 4, steps=4)
+    page.mouse.up()
+    page.mouse.move(x, y)
+    assert page.text_content("#map-detail dd") == "far 1"
     page.click("#zoom-reset")
     assert hover(page, data, 12)[0] == "far 0"
+    assert hover(page, data, 13)[0] == "far 1"
 
 
 def test_colour_is_not_the_only_sign(open_report):

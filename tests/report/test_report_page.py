@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from dataclasses import asdict, replace
 from html.parser import HTMLParser
 
@@ -145,3 +147,9 @@ def test_the_command_quotes_the_file():
 def test_no_nan_gets_in():
     with pytest.raises(ValueError, match="not JSON compliant"):
         render(make_report(noise=Noise([[float("nan")]], [None])))
+
+
+def test_the_classifier_does_not_bring_the_template_engine_in():
+    code = "import sys, siis; from siis import SIISClassifier; print('jinja2' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert found == "False"
