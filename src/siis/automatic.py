@@ -250,6 +250,8 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
         readings = evidence.readings[held[evidence.placed.vertex[judged]]]
         posterior = noise.posterior(readings, all_codes[judged])
         quality[judged] = noise.quality(readings, all_codes[judged])
+        doubted = np.flatnonzero(quality[judged] < 0.5)
+        posterior[doubted, all_codes[judged[doubted]]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
         held_out[judged] = noise.probabilities(readings)
     quality[labels.certain], suggested[labels.certain] = 1.0, all_codes[labels.certain]

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.graph.order import local_order
 from siis.linear import envelope_share
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import smooth as smooth_module
@@ -233,3 +234,30 @@ def test_identity_basis_conjugate_is_the_pseudo_inverse(rng):
 def test_bad_arguments(rng, m, laplacian, method):
     with pytest.raises(ValueError, match="must be"):
         smooth_basis(knn(rng.standard_normal((20, 2))), m, laplacian, method=method)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pairs_near_the_null_space_are_not_taken_for_it(dtype):
+    """Two halves of a path joined by an edge that is next to nothing: its eigenvalue is small, not 0."""
+    W = np.diag(np.ones(19), 1)
+    W[9, 10] = 1e-9
+    graph = Graph(W + W.T)
+    basis = smooth_basis(graph, 6, method="dense", dtype=dtype)
+    assert basis.n_null == 1
+    halves = np.sign(basis.vectors[:, 1])
+    assert set(halves[:10]) == {-halves[10]}
+    expected = 2 - 2 * np.cos(np.pi * np.array([1, 1, 2, 2]) / 10)
+    np.testing.assert_allclose(basis.values[2:], expected, rtol=1e-5)
+
+
+def test_an_order_keeps_neighbours_together():
+    """Points on a line in random order: neighbours come back within a group."""
+    n = 30_000
+    place = np.random.default_rng(0).permutation(n)
+    at = np.argsort(place)
+    W = sp.csr_array((np.ones(n - 1), (at[:-1], at[1:])), shape=(n, n))
+    W = sp.csr_array(W + W.T)
+    order = local_order(W)
+    assert np.array_equal(np.sort(order), np.arange(n))
+    number = np.argsort(order)
+    assert np.mean(np.abs(number[at[:-1]] - number[at[1:]]) <= 2) > 0.99

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from siis._types import Bools, Features, Ints
 from siis.graph.distinct import distinct_rows
 from siis.graph.graph import Graph, join
 from siis.graph.neighbors import Neighbors, neighbors_within, prepare
+from siis.graph.order import local_order
 from siis.graph.weights import gaussian_weights, median_bandwidth
 from siis.progress import Report, unheard
 
@@ -124,8 +123,6 @@ def ready_made(W: Features) -> Embedded:
 def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features) -> Embedded:
     """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
 
-    Products with the graph are bound by memory: reverse Cuthill-McKee brings what they gather into the cache.
-
     Parameters
     ----------
     neighbors : Neighbors
@@ -141,7 +138,7 @@ def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, poin
     W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind)
     if W.shape[0] <= RENUMBER_FROM:
         return Embedded(Graph(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
-    order = reverse_cuthill_mckee(sp.csr_matrix(W), symmetric_mode=True).astype(np.int64)
+    order = local_order(W)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     vertex = np.where(vertex >= 0, number[vertex], -1)

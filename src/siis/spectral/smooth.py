@@ -105,7 +105,7 @@ def smooth_basis(
         else:
             X = np.random.default_rng(random_state).standard_normal((n, block)).astype(dtype)
         if method == "dense":
-            found, check = _dense(S, null, n_rest), "dense"
+            found, check = _dense(S, null, n_rest, high), "dense"
         elif method == "shift-invert":
             found, check = _shift_invert(S, null, X, n_rest, high, tol)
         else:
@@ -198,10 +198,12 @@ def _ritz(S: Sparse, null: Sparse, X: Floats) -> RitzPairs:
     return subspace.lowest(X.shape[1])
 
 
-def _dense(S: Sparse, null: Sparse, n_wanted: int) -> RitzPairs:
-    k = null.shape[1]
-    _, vectors = sl.eigh(S.toarray(), subset_by_index=[0, min(k + n_wanted, S.shape[0]) - 1])
-    return _ritz(S, null, vectors[:, k:])  # near 0 the two mix; Rayleigh-Ritz sorts them out
+def _dense(S: Sparse, null: Sparse, n_wanted: int, high: float) -> RitzPairs:
+    """All at once, in double precision; the null space is lifted out of the way, since smallest pairs mix with it."""
+    S, null = S.astype(np.float64), null.astype(np.float64)
+    lifted = (S + 2 * high * (null @ null.T)).toarray()
+    _, vectors = sl.eigh(lifted, subset_by_index=[0, min(n_wanted, S.shape[0]) - 1])
+    return _ritz(S, null, vectors)
 
 
 def _chebyshev(

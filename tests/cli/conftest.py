@@ -1,0 +1,51 @@
+"""A small table with doubtful labels, and the program run in this process."""
+
+import csv
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from typer.testing import CliRunner
+
+from siis.cli import app
+
+QUICK = ["--selection", "none", "--n-components", "20", "--quiet"]
+
+
+@pytest.fixture
+def siis():
+    """Run the program with arguments; the result has exit_code, stdout, stderr."""
+
+    def run(*args):
+        return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    """200 digits, 80 labelled, 16 of these wrong: path, ids, labels, truth."""
+    X, truth = load_digits(n_class=4, return_X_y=True)
+    X, truth = X[:200], truth[:200].astype(str)
+    rng = np.random.default_rng(0)
+    labels = np.full(200, "", dtype=object)
+    rows = rng.choice(200, 80, replace=False)
+    labels[rows] = truth[rows]
+    for i in rows[:16]:
+        labels[i] = str((int(truth[i]) + 1) % 4)
+    ids = [f"digit {i}" for i in range(200)]
+    path = tmp_path_factory.mktemp("data") / "digits.csv"
+    write_csv(path, ["name", "label", *(f"p{k}" for k in range(64))], zip(ids, labels, *X.T, strict=True))
+    return path, ids, labels, truth
+
+
+def write_csv(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))

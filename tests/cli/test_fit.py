@@ -1,0 +1,313 @@
+"""`siis fit`, `predict`, `explain` and `corrections`, from file to file."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import QUICK, read_csv, write_csv
+from PIL import Image
+
+NAMES = ("predictions.csv", "label_issues.csv", "model.siis", "report.html", "summary.json")
+
+
+def fitted(siis, table, out, *more):
+    path = table[0]
+    done = siis("fit", path, "--label", "label", "--id", "name", "--out", out, *QUICK, *more)
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def test_from_file_to_files(siis, table, tmp_path):
+    path, ids, labels, truth = table
+    done = siis("fit", path, "--label", "label", "--id", "name", "--out", tmp_path / "new" / "out", "--seed", 3)
+    assert done.exit_code == 0
+    out = tmp_path / "new" / "out"
+    assert sorted(p.name for p in out.iterdir()) == sorted(NAMES)
+    assert "200 rows" in done.stderr
+    assert "80 labelled" in done.stderr
+    assert str(out / "report.html") in done.stdout
+    predictions = read_csv(out / "predictions.csv")
+    assert [row["id"] for row in predictions] == ids
+    answer = np.array([row["label"] for row in predictions])
+    assert np.mean(answer == truth) > 0.95
+    assert [row["given"] for row in predictions] == list(labels)
+    for row in predictions:
+        assert row["agrees"] == ("" if not row["given"] else "yes" if row["given"] == row["label"] else "no")
+        assert 0 < float(row["probability"]) <= 1
+    issues = read_csv(out / "label_issues.csv")
+    wrong = {ids[i] for i in range(200) if labels[i] and labels[i] != truth[i]}
+    assert len(wrong) == 16
+    assert len(wrong & {row["id"] for row in issues}) >= 14
+    assert [float(row["quality"]) for row in issues] == sorted(float(row["quality"]) for row in issues)
+    assert all(row["why"].endswith(".") for row in issues)
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["labelled"] == 80
+    assert summary["suspects"] == len(issues)
+    assert 0.1 < summary["noise_rate"] < 0.35
+    assert summary["relative_gap"] <= 1e-4
+    for name, digest in summary["files"].items():
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_same_input_gives_the_same_bytes(siis, table, tmp_path):
+    for name in ("a", "b"):
+        fitted(siis, table, tmp_path / name, "--selection", "auto", "--n-neighbors", 10)
+    for name in NAMES:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def test_parameters_reach_the_classifier(siis, table, tmp_path):
+    options = {
+        "n-neighbors": 7,
+        "n-components": 12,
+        "alpha": 50,
+        "beta": 5,
+        "bandwidth": 20,
+        "metric": "euclidean",
+        "edges": "mutual",
+        "laplacian": "normalized",
+        "neighbors": "exact",
+        "selection": "none",
+        "schedule": "paper",
+        "tol": 0.001,
+        "max-iter": 77,
+        "seed": 5,
+    }
+    given = [part for name, value in options.items() for part in (f"--{name}", value)]
+    fitted(siis, table, tmp_path / "out", *given, "--title", "My <digits>")
+    from siis import load
+
+    model = load(tmp_path / "out" / "model.siis")
+    renamed = {"edges": "graph", "seed": "random_state"}
+    for name, value in options.items():
+        expected = None if value == "none" else value
+        assert getattr(model, renamed.get(name, name.replace("-", "_"))) == expected, name
+    assert "My &lt;digits&gt;" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_wrong_parameters_are_refused_before_the_work(siis, table, tmp_path):
+    path = table[0]
+    for option, value, said in (
+        ("--alpha", "much", "alpha of SIISClassifier must be"),
+        ("--metric", "manhattan", "metric of SIISClassifier must be"),
+        ("--n-neighbors", "0", "n_neighbors of SIISClassifier must be"),
+        ("--label", "lable", "label"),
+    ):
+        done = siis("fit", path, "--label", "label", option, value, "--out", tmp_path / "out")
+        assert done.exit_code == 1
+        assert said in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert done.stderr.startswith("siis: ")
+    assert siis("fit", path, "--no-such-option").exit_code == 2
+    assert not list((tmp_path / "out").glob("*.csv"))
+
+
+def test_config_file(siis, table, tmp_path):
+    path = table[0]
+    config = tmp_path / "fit.toml"
+    config.write_text('label = "label"\nid = "name"\nselection = "none"\nn-components = 9\nquiet = true\n')
+    done = siis("fit", path, "--config", config, "--out", tmp_path / "out", "--n-components", 11, "--json")
+    assert done.exit_code == 0, done.stderr
+    options = json.loads(done.stdout)["options"]
+    assert options["parameters"]["n_components"] == 11
+    assert options["id"] == "name"
+    assert done.stderr == ""
+    config.write_text('features = ["p1", "p2", "p20", "p30"]\nlabel = "label"\nselection = "none"\nquiet = true\n')
+    done = siis("fit", path, "--config", config, "--out", tmp_path / "out", "--json")
+    assert json.loads(done.stdout)["features"] == 4
+    config.write_text('lable = "label"\n')
+    done = siis("fit", path, "--config", config)
+    assert done.exit_code == 2
+    assert "Did you mean 'label'?" in " ".join(done.stderr.split())
+    config.write_text("label = [\n")
+    assert siis("fit", path, "--config", config).exit_code == 2
+    config.write_text("tol = [1, 2]\n")
+    assert siis("fit", path, "--config", config).exit_code == 2
+
+
+def test_corrections_are_certain_and_accumulate(siis, table, tmp_path):
+    _, ids, labels, truth = table
+    out = tmp_path / "out"
+    fitted(siis, table, out)
+    before = {row["id"]: row for row in read_csv(out / "predictions.csv")}
+    wrong = [i for i in range(200) if labels[i] and labels[i] != truth[i]]
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    # one label that the fit had corrected is kept by the reviewer, others are accepted
+    kept = next(i for i in wrong if before[ids[i]]["label"] != labels[i])
+    write_csv(first, ["id", "label", "decision"], [(ids[kept], labels[kept], "kept")])
+    write_csv(second, ["id", "label", "decision"], [(ids[i], truth[i], "accepted") for i in wrong if i != kept])
+    done = siis("corrections", first, "--results", out, "--out", tmp_path / "two", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    after = {row["id"]: row for row in read_csv(tmp_path / "two" / "predictions.csv")}
+    assert after[ids[kept]]["label"] == labels[kept] != before[ids[kept]]["label"]
+    assert ids[kept] not in {row["id"] for row in read_csv(tmp_path / "two" / "label_issues.csv")}
+    done = siis("corrections", second, "--results", tmp_path / "two", "--json", "--quiet")
+    summary = json.loads(done.stdout)
+    assert summary["checked"] == len(wrong)
+    assert summary["suspects"] < len(read_csv(out / "label_issues.csv"))
+    last = {row["id"]: row for row in read_csv(tmp_path / "two" / "predictions.csv")}
+    assert all(last[ids[i]]["label"] == (labels[i] if i == kept else truth[i]) for i in wrong)
+    both = fitted(siis, table, tmp_path / "three", "--corrections", first, second, "--json")
+    assert json.loads(both.stdout)["checked"] == len(wrong)
+    write_csv(first, ["id", "label"], [("digit 1x", "1")])
+    done = siis("corrections", first, "--results", out)
+    assert done.exit_code == 1
+    assert "there is no id 'digit 1x'. Did you mean" in done.stderr
+    assert siis("corrections", second, "--results", tmp_path).exit_code == 1
+
+
+def test_predict_new_files(siis, table, tmp_path):
+    path, ids, _, _ = table
+    fitted(siis, table, tmp_path / "out")
+    done = siis("predict", tmp_path / "out", path, "--id", "name", "--encoding", "utf-8", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    expected = [(r["id"], r["label"], r["probability"]) for r in read_csv(tmp_path / "out" / "predictions.csv")]
+    lines = [tuple(line.split(",")) for line in done.stdout.splitlines()]
+    assert lines[0] == ("id", "label", "probability")
+    assert lines[1:] == expected
+    done = siis("predict", tmp_path / "out" / "model.siis", path, "--out", tmp_path / "new.csv")
+    assert done.exit_code == 0
+    assert [row["id"] for row in read_csv(tmp_path / "new.csv")][:2] == ["1", "2"]
+    assert "200" in done.stderr
+    write_csv(tmp_path / "few.csv", ["p1", "p2"], [(1, 2), (3, 4)])
+    done = siis("predict", tmp_path / "out", tmp_path / "few.csv")
+    assert done.exit_code == 1
+    assert "p0" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    done = siis("predict", tmp_path / "none", path)
+    assert done.exit_code == 1
+    assert "no such file" in done.stderr
+    (tmp_path / "bad.siis").write_bytes(b"PK nonsense")
+    assert "damaged" in siis("predict", tmp_path / "bad.siis", path).stderr
+
+
+def test_explain(siis, table, tmp_path):
+    _, ids, labels, truth = table
+    fitted(siis, table, tmp_path / "out", "--selection", "auto", "--n-neighbors", 10)
+    wrong = next(i for i in range(200) if labels[i] and labels[i] != truth[i])
+    done = siis("explain", ids[wrong], "--results", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert f"Its given label is {labels[wrong]}, which is likely wrong" in done.stdout
+    assert "Without its own label" in done.stdout
+    found = json.loads(siis("explain", ids[wrong], "--results", tmp_path / "out", "--json").stdout)
+    assert found["label"] == truth[wrong]
+    assert found["quality"] < 0.5
+    assert 5 <= len(found["neighbors"]) <= 10
+    assert sum(near["label"] == truth[wrong] for near in found["neighbors"]) > len(found["neighbors"]) / 2
+    weights = [near["weight"] for near in found["neighbors"]]
+    assert weights == sorted(weights, reverse=True)
+    unlabelled = next(i for i in range(200) if not labels[i])
+    assert "It has no given label." in siis("explain", ids[unlabelled], "--results", tmp_path / "out").stdout
+    done = siis("explain", "digit 9999", "--results", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "there is no 'digit 9999'" in done.stderr
+
+
+def test_texts(siis, tmp_path):
+    topics = {"sea": "ship wave harbour sail tide", "kitchen": "oven bread butter salt knife"}
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(120):
+        name = list(topics)[i % 2]
+        words = " ".join(rng.choice(topics[name].split(), 8))
+        rows.append((f"{words} <script>alert({i})</script>", name if i < 60 else ""))
+    write_csv(tmp_path / "texts.csv", ["body", "topic"], rows)
+    done = siis("fit", tmp_path / "texts.csv", "--text", "body", "--label", "topic", "--out", tmp_path / "out", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    answers = [row["label"] for row in read_csv(tmp_path / "out" / "predictions.csv")]
+    assert answers == [list(topics)[i % 2] for i in range(120)]
+    assert "<script>alert(" not in (tmp_path / "out" / "report.html").read_text()
+    done = siis("explain", "3", "--results", tmp_path / "out")
+    assert "oven" in done.stdout or "bread" in done.stdout
+    write_csv(tmp_path / "new.csv", ["body"], [("tide and harbour",), ("salt and butter",)])
+    done = siis("predict", tmp_path / "out", tmp_path / "new.csv", "--quiet")
+    assert [line.split(",")[1] for line in done.stdout.splitlines()[1:]] == ["sea", "kitchen"]
+
+
+def test_annotators_with_embeddings_and_a_graph(siis, table, tmp_path):
+    path, ids, _, truth = table
+    rng = np.random.default_rng(1)
+    answers = np.array([[t if rng.random() < 0.8 else rng.choice(list("0123")) for _ in range(3)] for t in truth])
+    answers[100:] = ""
+    write_csv(tmp_path / "people.csv", ["id", "ann", "bob", "eve"], zip(ids, *answers.T, strict=True))
+    X = np.loadtxt(path, delimiter=",", skiprows=1, usecols=range(2, 66))
+    np.save(tmp_path / "X.npy", X)
+    people = ["fit", tmp_path / "people.csv", "--id", "id", "--annotators", "ann", "bob", "eve"]
+    done = siis(*people, "--embeddings", tmp_path / "X.npy", "--out", tmp_path / "a", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    found = np.array([row["label"] for row in read_csv(tmp_path / "a" / "predictions.csv")])
+    assert np.mean(found == truth) > 0.95
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [(ids[0], "3"), (ids[150], "2")])
+    done = siis(*people, "--embeddings", tmp_path / "X.npy", "--out", tmp_path / "a", *QUICK, "--corrections", tmp_path / "fix.csv")  # noqa: E501
+    assert done.exit_code == 0, done.stderr
+    found = [row["label"] for row in read_csv(tmp_path / "a" / "predictions.csv")]
+    assert (found[0], found[150]) == ("3", "2")
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [(ids[0], "9")])
+    done = siis(*people, "--embeddings", tmp_path / "X.npy", "--corrections", tmp_path / "fix.csv", "--out", tmp_path / "a")
+    assert done.exit_code == 1
+    assert "must name one of the annotators' classes" in done.stderr
+    from siis.graph import embed
+
+    place = embed(X, 8)
+    W = place.graph.weights[place.vertex][:, place.vertex]
+    sp.save_npz(tmp_path / "W.npz", sp.csr_matrix(W))
+    done = siis(*people, "--graph", tmp_path / "W.npz", "--out", tmp_path / "g", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    found = np.array([row["label"] for row in read_csv(tmp_path / "g" / "predictions.csv")])
+    assert np.mean(found == truth) > 0.95
+    done = siis("predict", tmp_path / "g", tmp_path / "people.csv")
+    assert done.exit_code == 1
+    assert "ready-made graph" in done.stderr
+
+
+def test_a_folder_of_images(siis, table, tmp_path):
+    path, _, labels, truth = table
+    X = np.loadtxt(path, delimiter=",", skiprows=1, usecols=range(2, 66))
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for i in range(80):
+        Image.fromarray((X[i].reshape(8, 8) * 15).astype(np.uint8)).save(folder / f"img {i:02d}.png")
+    write_csv(tmp_path / "labels.csv", ["file", "label"], [(f"img {i:02d}.png", labels[i]) for i in range(80) if labels[i]])
+    done = siis("fit", folder, "--labels-file", tmp_path / "labels.csv", "--out", tmp_path / "out", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    rows = read_csv(tmp_path / "out" / "predictions.csv")
+    assert rows[3]["id"] == "img 03.png"
+    assert np.mean([row["label"] == t for row, t in zip(rows, truth, strict=False)]) > 0.9
+    assert "data:image/png;base64," in (tmp_path / "out" / "report.html").read_text()
+    done = siis("predict", tmp_path / "out", folder, "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 81
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "explain", "corrections", "demo", "reproduce"])
+def test_every_option_is_used_by_a_test_and_help_has_examples(siis, command):
+    import typer
+    from pathlib import Path
+
+    from siis.cli import app
+
+    done = siis(command, "--help")
+    assert done.exit_code == 0
+    assert "Example" in done.stdout
+    tests = "".join(p.read_text() for p in Path(__file__).parent.parent.rglob("test_*.py"))
+    used = tests.replace('f"--{name}"', "")
+    options = [o for p in typer.main.get_command(app).commands[command].params for o in p.opts if o.startswith("--")]
+    assert len(options) > 1
+    for option in options:
+        name = option.removeprefix("--")
+        assert f'"{option}"' in used or f'"{name}":' in used or f"{option} " in used, f"{command} {option}"
+
+
+def test_demo(siis, tmp_path):
+    import re
+
+    done = siis("demo", "--out", tmp_path / "demo", "--seed", 1)
+    assert done.exit_code == 0, done.stderr
+    rows = re.findall(r"on (?:examples with a given label|unlabelled examples)\s+([\d.]+)%\s+([\d.]+)%", done.stdout)
+    assert len(rows) == 2
+    assert all(float(after) > float(before) + 20 for before, after in rows)
+    assert re.search(r"wrong labels found: \d+ of 80", done.stdout)
+    assert done.stdout.rstrip().endswith("report.html")
+    assert "data:image/png;base64," in (tmp_path / "demo" / "report.html").read_text()
