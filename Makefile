@@ -5,8 +5,8 @@ STAMP := .venv/.installed
 
 .PHONY: demo test check lint bench accuracy results docs reproduction clean
 
-demo: $(STAMP)  ## set up, fit SIIS to digits with 40 % wrong labels, save a picture
-	$(BIN)/python examples/demo.py
+demo: $(STAMP)  ## set up, fit digits with 40 % wrong labels, write a report to open
+	$(BIN)/siis demo
 
 test: $(STAMP)  ## set up and run all tests
 	$(BIN)/python -m pytest
@@ -37,7 +37,7 @@ reproduction: $(STAMP)  ## all tables and figures of the paper, and docs/reprodu
 	$(BIN)/siis reproduce all --runs 10 --out docs/reproduction --page docs/reproduction.md
 
 results: $(STAMP)  ## write the measured figures and put them into the pages
-	$(BIN)/python examples/demo.py --out docs/demo
+	$(BIN)/python docs/demo.py
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python docs/fill.py
 

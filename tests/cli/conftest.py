@@ -1,15 +1,12 @@
 """A small table with doubtful labels, and the program run in this process."""
 
-import csv
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
+from cli_case import write_csv
 from siis.cli import app
-
-QUICK = ["--selection", "none", "--n-components", "20", "--quiet"]
 
 
 @pytest.fixture
@@ -37,15 +34,3 @@ def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "digits.csv"
     write_csv(path, ["name", "label", *(f"p{k}" for k in range(64))], zip(ids, labels, *X.T, strict=True))
     return path, ids, labels, truth
-
-
-def write_csv(path, header, rows):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
-def read_csv(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))

@@ -2,12 +2,19 @@
 
 import hashlib
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import QUICK, read_csv, write_csv
+import typer
 from PIL import Image
+
+from cli_case import QUICK, read_csv, write_csv
+from siis import load
+from siis.cli import app
+from siis.graph import embed
 
 NAMES = ("predictions.csv", "label_issues.csv", "model.siis", "report.html", "summary.json")
 
@@ -77,8 +84,6 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
     }
     given = [part for name, value in options.items() for part in (f"--{name}", value)]
     fitted(siis, table, tmp_path / "out", *given, "--title", "My <digits>")
-    from siis import load
-
     model = load(tmp_path / "out" / "model.siis")
     renamed = {"edges": "graph", "seed": "random_state"}
     for name, value in options.items():
@@ -159,7 +164,7 @@ def test_corrections_are_certain_and_accumulate(siis, table, tmp_path):
 
 
 def test_predict_new_files(siis, table, tmp_path):
-    path, ids, _, _ = table
+    path = table[0]
     fitted(siis, table, tmp_path / "out")
     done = siis("predict", tmp_path / "out", path, "--id", "name", "--encoding", "utf-8", "--quiet")
     assert done.exit_code == 0, done.stderr
@@ -214,7 +219,9 @@ def test_texts(siis, tmp_path):
         words = " ".join(rng.choice(topics[name].split(), 8))
         rows.append((f"{words} <script>alert({i})</script>", name if i < 60 else ""))
     write_csv(tmp_path / "texts.csv", ["body", "topic"], rows)
-    done = siis("fit", tmp_path / "texts.csv", "--text", "body", "--label", "topic", "--out", tmp_path / "out", *QUICK)
+    done = siis(
+        "fit", tmp_path / "texts.csv", "--text", "body", "--label", "topic", "--out", tmp_path / "out", *QUICK
+    )
     assert done.exit_code == 0, done.stderr
     answers = [row["label"] for row in read_csv(tmp_path / "out" / "predictions.csv")]
     assert answers == [list(topics)[i % 2] for i in range(120)]
@@ -240,16 +247,25 @@ def test_annotators_with_embeddings_and_a_graph(siis, table, tmp_path):
     found = np.array([row["label"] for row in read_csv(tmp_path / "a" / "predictions.csv")])
     assert np.mean(found == truth) > 0.95
     write_csv(tmp_path / "fix.csv", ["id", "label"], [(ids[0], "3"), (ids[150], "2")])
-    done = siis(*people, "--embeddings", tmp_path / "X.npy", "--out", tmp_path / "a", *QUICK, "--corrections", tmp_path / "fix.csv")  # noqa: E501
+    done = siis(
+        *people,
+        "--embeddings",
+        tmp_path / "X.npy",
+        "--out",
+        tmp_path / "a",
+        *QUICK,
+        "--corrections",
+        tmp_path / "fix.csv",
+    )
     assert done.exit_code == 0, done.stderr
     found = [row["label"] for row in read_csv(tmp_path / "a" / "predictions.csv")]
     assert (found[0], found[150]) == ("3", "2")
     write_csv(tmp_path / "fix.csv", ["id", "label"], [(ids[0], "9")])
-    done = siis(*people, "--embeddings", tmp_path / "X.npy", "--corrections", tmp_path / "fix.csv", "--out", tmp_path / "a")
+    done = siis(
+        *people, "--embeddings", tmp_path / "X.npy", "--corrections", tmp_path / "fix.csv", "--out", tmp_path / "a"
+    )
     assert done.exit_code == 1
     assert "must name one of the annotators' classes" in done.stderr
-    from siis.graph import embed
-
     place = embed(X, 8)
     W = place.graph.weights[place.vertex][:, place.vertex]
     sp.save_npz(tmp_path / "W.npz", sp.csr_matrix(W))
@@ -269,7 +285,9 @@ def test_a_folder_of_images(siis, table, tmp_path):
     folder.mkdir()
     for i in range(80):
         Image.fromarray((X[i].reshape(8, 8) * 15).astype(np.uint8)).save(folder / f"img {i:02d}.png")
-    write_csv(tmp_path / "labels.csv", ["file", "label"], [(f"img {i:02d}.png", labels[i]) for i in range(80) if labels[i]])
+    write_csv(
+        tmp_path / "labels.csv", ["file", "label"], [(f"img {i:02d}.png", labels[i]) for i in range(80) if labels[i]]
+    )
     done = siis("fit", folder, "--labels-file", tmp_path / "labels.csv", "--out", tmp_path / "out", *QUICK)
     assert done.exit_code == 0, done.stderr
     rows = read_csv(tmp_path / "out" / "predictions.csv")
@@ -283,11 +301,6 @@ def test_a_folder_of_images(siis, table, tmp_path):
 
 @pytest.mark.parametrize("command", ["fit", "predict", "explain", "corrections", "demo", "reproduce"])
 def test_every_option_is_used_by_a_test_and_help_has_examples(siis, command):
-    import typer
-    from pathlib import Path
-
-    from siis.cli import app
-
     done = siis(command, "--help")
     assert done.exit_code == 0
     assert "Example" in done.stdout
@@ -301,8 +314,6 @@ def test_every_option_is_used_by_a_test_and_help_has_examples(siis, command):
 
 
 def test_demo(siis, tmp_path):
-    import re
-
     done = siis("demo", "--out", tmp_path / "demo", "--seed", 1)
     assert done.exit_code == 0, done.stderr
     rows = re.findall(r"on (?:examples with a given label|unlabelled examples)\s+([\d.]+)%\s+([\d.]+)%", done.stdout)

@@ -1,4 +1,4 @@
-"""The README's example and the demo, run as a user would."""
+"""The README's example, run as a user would."""
 
 import re
 import subprocess
@@ -17,13 +17,3 @@ def test_ten_lines(tmp_path):
     assert correct > 0.85
     assert "suggested" in out
     assert re.search(r"wrong labels, about: 0\.\d+", out)
-
-
-def test_demo(tmp_path):
-    command = [sys.executable, "-W", "error", str(ROOT / "examples" / "demo.py"), "--out", str(tmp_path / "new")]
-    out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    rows = re.findall(r"on (?:examples with a given label|unlabelled examples)\s+([\d.]+)%\s+([\d.]+)%", out)
-    assert len(rows) == 2
-    assert all(float(after) > float(before) + 20 for before, after in rows)
-    assert re.search(r"wrong labels found: \d+ of 80", out)
-    assert (tmp_path / "new" / "demo.png").stat().st_size > 10_000

@@ -33,7 +33,7 @@ def test_a_certain_label_is_the_answer_even_where_everything_speaks_against_it(d
 
 
 def test_certain_labels_are_never_suspects_and_do_not_count_as_noise(digits):
-    X, y, truth, rows, wrong = digits
+    X, y, truth, rows, _ = digits
     before = SIISClassifier().fit(X, y)
     suspects = before.label_issues()["index"]
     checked = np.zeros(y.size, dtype=bool)

@@ -1,7 +1,5 @@
 """Folders of images."""
 
-import sys
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -91,12 +89,6 @@ def test_bad_folders(folder, tmp_path, refusal):
         (folder / "a" / "two.jpg").write_bytes(junk)
         message = refusal(folder, label=None)
         assert "two.jpg: must be an image" in message
-
-
-def test_pillow_is_needed_for_images_only(folder, animals, refusal, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    assert "pip install 'siis[data]'" in refusal(folder, label=None)
-    assert read(animals, Roles(label="kind")).X.shape[0] == 40
 
 
 def test_transparent_deep_and_turned_images(tmp_path):

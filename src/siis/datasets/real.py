@@ -162,7 +162,7 @@ def _fetch_coil20() -> Path:
 
         archive = pooch.retrieve(COIL_URL, None, "coil-20-proc.zip", cache_folder(), progressbar=True)
     except ImportError as cause:
-        raise RuntimeError("downloading COIL-20 needs pooch and pillow: pip install 'siis[data]'") from cause
+        raise RuntimeError("downloading COIL-20 needs pooch: pip install 'siis[data]'") from cause
     except Exception as cause:
         raise no_network("COIL-20", COIL_URL, cause) from cause
     X, y = read_coil_archive(Path(archive))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -45,7 +44,6 @@ class Pixels:
         -------
         ndarray of shape (n, size * size)
         """
-        _check_pillow()
         X = np.empty((len(paths), self.size * self.size))
         for i, path in enumerate(paths):
             with (
@@ -82,11 +80,6 @@ class Pixels:
         only_keys(arrays, (), "arrays")
         size = only_keys(settings, ("size",), "settings")["size"]
         return cls(whole_number(size, "size of images", LARGEST_SIZE))
-
-
-def _check_pillow() -> None:
-    if find_spec("PIL") is None:
-        raise ValueError("images need the library Pillow, which is not installed. Use pip install 'siis[data]'.")
 
 
 def _grey(path: Path, size: int) -> Floats:

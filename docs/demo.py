@@ -1,0 +1,43 @@
+"""Run `siis demo`, keep what it prints, and take a picture of its report (needs chromium): docs/demo/."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent / "demo"
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
+    "--window-size=1280,1500",
+    "--virtual-time-budget=5000",
+)
+
+
+def main():
+    """Write demo.md and report.png."""
+    chromium = os.environ.get("SIIS_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        raise SystemExit("chromium must be installed to take the picture of the report")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "siis", "demo", "--out", folder]
+        said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        kept = said[said.index("Compared with") :]
+        kept = re.sub(r"\nThe report to open.*", "", kept, flags=re.DOTALL).strip()
+        HERE.mkdir(exist_ok=True)
+        (HERE / "demo.md").write_text(f"```text\n{kept}\n```\n")
+        report = (Path(folder) / "report.html").as_uri()
+        picture = f"--screenshot={HERE / 'report.png'}"
+        profile = f"--user-data-dir={folder}/profile"
+        subprocess.run([chromium, *FLAGS, profile, picture, report], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Hostile data, full disks, kill -9, Ctrl-C: one clear sentence, and nothing lost or half-written."""
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from cli_case import QUICK, read_csv, write_csv
+from siis.cli import app
+from siis.files import STAGING, write_files
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
+
+
+def one_sentence(done, *said):
+    assert done.exit_code == 1
+    assert done.stderr.startswith("siis: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+    for text in said:
+        assert text in done.stderr
+
+
+def rows_of(n=60, seed=0):
+    """Two groups; every third row is labelled."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 2
+    X = rng.standard_normal((n, 3)) + 6 * truth[:, None]
+    return X, truth
+
+
+def hostile_table(path, names, ids):
+    X, truth = rows_of(len(ids))
+    labels = [names[k] if i % 3 == 0 else "" for i, k in enumerate(truth)]
+    write_csv(path, ["id", "label", "a", "b", "c"], zip(ids, labels, *X.T, strict=True))
+    return [names[k] for k in truth]
+
+
+def test_formulas_and_markup_are_only_text(siis, tmp_path):
+    names = ("=cmd()", "<script>window.__pwned = 1</script>")
+    nasty = [
+        '=HYPERLINK("x")',
+        "+1+1",
+        "@SUM(A1)",
+        '"quoted", twice',
+        "line\nbreak",
+        "😀",
+        "-2.5",
+        "\u2028",
+        "</script>",
+    ]
+    ids = nasty + [f"id {i}" for i in range(51)]
+    truth = hostile_table(tmp_path / "in.csv", names, ids)
+    done = siis("fit", tmp_path / "in.csv", "--label", "label", "--id", "id", "--out", tmp_path / "out", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    text = (tmp_path / "out" / "predictions.csv").read_text()
+    rows = read_csv(tmp_path / "out" / "predictions.csv")
+    assert [row["label"].removeprefix("'") for row in rows] == truth
+    assert [row["id"] for row in rows][:4] == ['\'=HYPERLINK("x")', "'+1+1", "'@SUM(A1)", '"quoted", twice']
+    assert rows[6]["id"] == "-2.5"  # a number is no formula
+    for cell in re.split(r"[,\n]", text):
+        assert not cell.startswith(("=", "+", "@")), cell
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<script>window.__pwned" not in page
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("'+1+1", "'=cmd()"), ('=HYPERLINK("x")', "new class")])
+    done = siis(
+        "fit",
+        tmp_path / "in.csv",
+        "--label",
+        "label",
+        "--id",
+        "id",
+        "--out",
+        tmp_path / "out",
+        *QUICK,
+        "--corrections",
+        tmp_path / "fix.csv",
+    )
+    assert done.exit_code == 0, done.stderr
+    rows = read_csv(tmp_path / "out" / "predictions.csv")
+    assert [row["label"] for row in rows][:2] == ["new class", "'=cmd()"]
+
+
+def test_control_characters_of_the_data_do_not_reach_the_terminal(siis, tmp_path):
+    ids = ["\x1b[31mred", *(f"id {i}" for i in range(59))]
+    hostile_table(tmp_path / "in.csv", ("a", "b\x1b[2J"), ids)
+    done = siis("fit", tmp_path / "in.csv", "--label", "label", "--id", "id", "--out", tmp_path / "out", *QUICK[:-1])
+    assert done.exit_code == 0, done.stderr
+    assert not CONTROL.search(done.stdout + done.stderr)
+    done = siis("explain", ids[0], "--results", tmp_path / "out")
+    assert done.exit_code == 0
+    assert not CONTROL.search(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"id,label,a\n", "row"),
+        (b"id,label,a\n1,x,2\n2,y\n", "line 3"),
+        (b"id,label,a\n1,caf\xe9,2\n2,y,3\n", "latin-1"),
+        (b"id,label,a,a\n1,x,2,3\n2,y,3,4\n", "'a'"),
+        (b"id,label,a\n1,x,2\n1,y,3\n", "'1'"),
+        (b"id,label,a\n1,,2\n2,,3\n", "label"),
+    ],
+    ids=["empty", "header only", "ragged", "encoding", "columns twice", "ids twice", "no label"],
+)
+def test_bad_tables(siis, tmp_path, content, said):
+    (tmp_path / "in.csv").write_bytes(content)
+    done = siis("fit", tmp_path / "in.csv", "--label", "label", "--id", "id", "--out", tmp_path / "out")
+    one_sentence(done, "in.csv", said)
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_latin_1_can_be_read(siis, tmp_path):
+    rows = "\n".join(f"{'café' if i % 2 else 'thé'},{i % 2 * 5 + i / 100},{i % 2}" for i in range(40))
+    (tmp_path / "in.csv").write_bytes(f"label,a,b\n{rows}\n".encode("latin-1"))
+    done = siis(
+        "fit", tmp_path / "in.csv", "--label", "label", "--encoding", "latin-1", "--out", tmp_path / "o", *QUICK
+    )
+    assert done.exit_code == 0, done.stderr
+    assert {row["label"] for row in read_csv(tmp_path / "o" / "predictions.csv")} == {"café", "thé"}
+
+
+@pytest.mark.parametrize("kind", ["one class", "all labelled"])
+def test_odd_labels_still_give_answers(siis, tmp_path, kind):
+    X, truth = rows_of()
+    labels = ["x" if i % 2 else "" for i in range(60)] if kind == "one class" else [f"class {k}" for k in truth]
+    write_csv(tmp_path / "in.csv", ["label", "a", "b", "c"], zip(labels, *X.T, strict=True))
+    done = siis("fit", tmp_path / "in.csv", "--label", "label", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    found = [row["label"] for row in read_csv(tmp_path / "out" / "predictions.csv")]
+    assert found == (["x"] * 60 if kind == "one class" else labels)
+
+
+def test_huge_cells(siis, tmp_path):
+    X, truth = rows_of()
+    text = ["x" * 10_000_000 if i == 0 else f"word{k} other" for i, k in enumerate(truth)]
+    labels = [f"class {k}" if i % 3 == 0 else "" for i, k in enumerate(truth)]
+    write_csv(tmp_path / "in.csv", ["label", "note", "a", "b", "c"], zip(labels, text, *X.T, strict=True))
+    done = siis(
+        "fit", tmp_path / "in.csv", "--label", "label", "--features", "a", "b", "c", "--out", tmp_path / "out", *QUICK
+    )
+    assert done.exit_code == 0, done.stderr
+    done = siis("fit", tmp_path / "in.csv", "--label", "label", "--text", "note", "--out", tmp_path / "out", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "out" / "report.html").stat().st_size < 2_000_000
+    assert (tmp_path / "out" / "model.siis").stat().st_size < 2_000_000
+
+
+def test_an_output_that_is_no_folder(siis, table, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    done = siis("fit", table[0], "--label", "label", "--out", tmp_path / "file")
+    one_sentence(done, "must be a folder")
+    assert (tmp_path / "file").read_text() == "mine"
+    (tmp_path / "out" / "report.html").mkdir(parents=True)
+    done = siis("fit", table[0], "--label", "label", "--out", tmp_path / "out", *QUICK)
+    one_sentence(done, "must be a file")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["report.html"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_full_or_read_only_disk_loses_nothing(siis, table, tmp_path, monkeypatch, code):
+    out = tmp_path / "out"
+    fit = ["fit", table[0], "--label", "label", "--out", out, *QUICK]
+    assert siis(*fit).exit_code == 0
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+
+    def fails(descriptor):
+        raise OSError(code, os.strerror(code), str(out / "predictions.csv"))
+
+    monkeypatch.setattr(os, "fsync", fails)
+    one_sentence(siis(*fit, "--seed", 5, "--n-components", 5), "predictions.csv cannot be")
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+
+
+def test_a_process_killed_while_writing_leaves_whole_files(tmp_path):
+    """After any number of renames, each file is the old or the new one, and the next run cleans up."""
+    script = """
+        import os, sys
+        from pathlib import Path
+        from siis.files import write_files
+        real, left = Path.replace, int(sys.argv[2])
+        def replace(self, target):
+            global left
+            if left == 0:
+                os.kill(os.getpid(), 9)
+            left -= 1
+            return real(self, target)
+        Path.replace = replace
+        write_files(Path(sys.argv[1]), {name: b"new" * 100_000 for name in "abc"})
+    """
+    for killed_after in range(3):
+        folder = tmp_path / str(killed_after)
+        folder.mkdir()
+        for name in "abc":
+            (folder / name).write_bytes(b"old")
+        command = [sys.executable, "-c", textwrap.dedent(script), str(folder), str(killed_after)]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+        found = [(folder / name).read_bytes() for name in "abc"]
+        assert found == [b"new" * 100_000] * killed_after + [b"old"] * (3 - killed_after)
+        assert list(folder.glob(f"{STAGING}*"))
+        write_files(folder, {"a": b"later"})
+        assert not list(folder.glob(f"{STAGING}*"))
+        assert (folder / "a").read_bytes() == b"later"
+
+
+def started(tmp_path, *more):
+    """A fit that takes minutes, in its own process, once it is at work."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    np.savez(
+        tmp_path / "in.npz", X=rng.standard_normal((n, 40)), y=np.where(np.arange(n) % 2, -1, rng.integers(0, 9, n))
+    )
+    command = [sys.executable, "-m", "siis", "fit", str(tmp_path / "in.npz"), "--out", str(tmp_path / "out"), *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "in.npz" in process.stderr.readline()  # what was understood is said before the work begins
+    time.sleep(3)
+    assert process.poll() is None
+    return process
+
+
+def test_interrupted_and_killed_fits_leave_earlier_results(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "predictions.csv").write_text("earlier")
+    process = started(tmp_path)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert time.monotonic() - asked < 20  # a second on a machine with nothing else to do
+    assert process.returncode == 130
+    assert said.rstrip().splitlines()[-1].startswith("Interrupted. Files in")
+    assert "Traceback" not in said
+    process = started(tmp_path)
+    process.kill()
+    process.communicate(timeout=60)
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["predictions.csv"]
+    assert (tmp_path / "out" / "predictions.csv").read_text() == "earlier"
+
+
+def test_no_control_characters_in_pipes(table, tmp_path):
+    environment = {**os.environ, "GITHUB_ACTIONS": "true", "CI": "true", "TERM": "xterm-256color"}
+    for command in (
+        ["--help"],
+        ["fit", "--help"],
+        ["fit"],
+        ["--version"],
+        ["fit", str(table[0]), "--label", "label", "--out", str(tmp_path / "out"), *QUICK[:-1]],
+        ["fit", str(table[0]), "--label", "nothing"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "siis", *command], capture_output=True, text=True, env=environment, check=False
+        )
+        assert not CONTROL.search(done.stdout + done.stderr), command
+        assert done.stdout or done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error_message(table, tmp_path):
+    fit = [
+        sys.executable,
+        "-m",
+        "siis",
+        "fit",
+        str(table[0]),
+        "--label",
+        "label",
+        "--out",
+        str(tmp_path / "out"),
+        *QUICK,
+    ]
+    assert subprocess.run(fit, check=False).returncode == 0
+    predict = f"'{sys.executable}' -m siis predict '{tmp_path / 'out'}' '{table[0]}' --quiet | true"
+    done = subprocess.run(["bash", "-c", predict], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+cells = st.one_of(st.text(max_size=6), st.integers(-5, 5).map(str), st.floats().map(str), st.just(""))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_any_table_gives_answers_or_one_sentence(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("any")
+    n, d = data.draw(st.integers(0, 12)), data.draw(st.integers(1, 4))
+    header = ["label", *data.draw(st.lists(st.text(max_size=4), min_size=d, max_size=d))]
+    labels = data.draw(st.lists(st.sampled_from(["a", "b", "", "=1"]), min_size=n, max_size=n))
+    rows = [[label, *data.draw(st.lists(cells, min_size=d, max_size=d))] for label in labels]
+    try:
+        write_csv(folder / "in.csv", header, rows)
+    except UnicodeEncodeError:
+        return  # half characters cannot be written
+    command = ["fit", str(folder / "in.csv"), "--label", "label", "--out", str(folder / "out"), *QUICK]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    if done.exit_code == 0:
+        assert len(read_csv(folder / "out" / "predictions.csv")) <= n
+        assert (folder / "out" / "report.html").exists()
+    else:
+        one_sentence(done)
