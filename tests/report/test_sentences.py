@@ -45,7 +45,7 @@ def test_summary_says_what_is_known():
     assert said == [
         "4 examples were put into 3 classes, starting from 1 given label.",
         "About 40 % of the given labels are wrong (between 30 % and 50 %).",
-        "1 label looks wrong; review it below, worst first.",
+        "1 label looks wrong; review it, worst first.",
         "2 labels were checked by a reviewer and taken as right.",
         "5 examples are connected to no label; their classes are guesses.",
     ]

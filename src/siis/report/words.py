@@ -82,7 +82,7 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     if counts.suspects:
         said.append(
             f"{number(counts.suspects, 'label looks', 'labels look')} wrong; review "
-            f"{'it' if counts.suspects == 1 else 'them'} below, worst first."
+            f"{'it' if counts.suspects == 1 else 'them'}, worst first."
         )
     else:
         said.append("No given label looks wrong.")

@@ -12,18 +12,30 @@ from siis.graph import Graph
 from siis.linear import THIN, envelope_share, factorize
 from siis.progress import Report, unheard
 from siis.spectral.basis import IdentityBasis, SmoothBasis
+from siis.spectral.coarse import Guess, guess
 from siis.spectral.factor import count_below
 from siis.spectral.spectrum import look
-from siis.spectral.subspace import ROOM, RitzPairs, Subspace, block_width, lowest_eigenpairs, missing_below
+from siis.spectral.subspace import (
+    ROOM,
+    RitzPairs,
+    Subspace,
+    block_width,
+    lowest_eigenpairs,
+    missing_below,
+    sweep,
+)
 from siis.threads import one_blas_thread
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
-ROUNDINGS = 50  # of the precision: the least residual that can be asked for
+ROUNDINGS = 10  # of the precision: the least residual that can be asked for
 FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound, in shift-invert
 LANCZOS_RESTARTS = 50
 MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
 BLOCK_STEPS = 10
+COARSE_FROM = 5_000  # vertices: beyond, a graph of groups gives a first guess
+GUARD = 4  # vectors that are guessed beyond the wanted ones: they tell where to cut next
+COARSE_CUT = 5.0  # times the largest eigenvalue on the groups: what is above is damped in the guess
 ROUNDS = 30  # of Lanczos in shift-invert, each outside what the others found
 METHODS = ("auto", "dense", "shift-invert", "chebyshev")
 
@@ -70,7 +82,7 @@ def smooth_basis(
         "auto": dense where the block would be half of the matrix anyway, shift-invert where a factor stays thin,
         otherwise Chebyshev (no factorisation).
     residual : float
-        Largest residual of a vector, over the upper bound of the spectrum; at least 50 roundings of the precision.
+        Largest residual of a vector, over the upper bound of the spectrum; at least 10 roundings of the precision.
     start : ndarray of shape (n, k), optional
         Vectors to begin with: of a smaller basis, or of a similar graph's.
     dtype : {np.float64, np.float32}
@@ -109,7 +121,11 @@ def smooth_basis(
         elif method == "shift-invert":
             found, check = _shift_invert(S, null, X, n_rest, high, tol)
         else:
-            found, check = _chebyshev(S, null, X, n_rest, high, tol, warm, report)
+            n_guessed = n_rest + GUARD
+            coarse = (
+                None if warm or n < COARSE_FROM else guess(S, null, graph.weights, scale, n_guessed, random_state)
+            )
+            found, check = _chebyshev(S, null, X, n_rest, high, tol, warm, coarse, report)
 
     V = null[:, :n_null].toarray()
     values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0).astype(np.float64)
@@ -207,12 +223,25 @@ def _dense(S: Sparse, null: Sparse, n_wanted: int, high: float) -> RitzPairs:
 
 
 def _chebyshev(
-    S: Sparse, null: Sparse, X: Floats, n_wanted: int, high: float, tol: float, warm: bool, report: Report
+    S: Sparse,
+    null: Sparse,
+    X: Floats,
+    n_wanted: int,
+    high: float,
+    tol: float,
+    warm: bool,
+    coarse: Guess | None,
+    report: Report,
 ) -> tuple[RitzPairs, str]:
-    start = X if warm else X[:, : block_width(n_wanted)]
     with one_blas_thread():
         spectrum = look(S, null, high, X.shape[1])
-        return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], warm, report), "probe"
+        if coarse is not None:
+            level = float(coarse.values[n_wanted - 1])
+            start = sweep(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
+        else:
+            start = X if warm else X[:, : block_width(n_wanted)]
+        is_guess = warm or coarse is not None
+        return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], is_guess, report), "probe"
 
 
 def _shift_invert(

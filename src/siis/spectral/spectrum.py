@@ -10,7 +10,7 @@ import scipy.linalg as sl
 from siis._types import Floats, Sparse
 from siis.kernels import product
 
-VECTORS, STEPS = 8, 40  # of the Lanczos quadrature
+VECTORS, STEPS = 4, 40  # of the Lanczos quadrature
 MARGIN = 1.01  # on the largest Ritz value plus its residual
 
 

@@ -161,16 +161,15 @@ def lowest_eigenpairs(
         return X
 
     wanted, cut = spectrum.level(n_wanted), spectrum.level(2 * n_wanted)
-    fresh = rng.standard_normal((n, width)).astype(S.dtype) if warm else start
-    block = sweep(S, fresh, wanted, cut, spectrum.high)
     if warm:  # without what lies in the null space
-        guess = outside(start)
-        guess = guess[:, np.linalg.norm(guess, axis=0) > 0.1 * np.linalg.norm(start, axis=0)]
-        block = np.hstack([guess, block])
+        block = outside(start)
+        block = block[:, np.linalg.norm(block, axis=0) > 0.1 * np.linalg.norm(start, axis=0)]
+    else:
+        block = sweep(S, start, wanted, cut, spectrum.high)
     for _ in range(MAX_STEPS):
         subspace.append(block[:, : n - k - found.values.size - subspace.width], outside)
         missing = n_wanted - found.values.size
-        pairs = subspace.lowest(min(width, missing))
+        pairs = subspace.lowest(min(max(width, block.shape[1]), missing))
         good = pairs.residuals <= tol
         n_good = good.size if good.all() else int(np.argmin(good))
         found = _joined(found, pairs, n_good)
