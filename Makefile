@@ -9,7 +9,7 @@ demo: $(STAMP)  ## set up, fit digits with 40 % wrong labels, write a report to 
 	$(BIN)/siis demo
 
 test: $(STAMP)  ## set up and run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: lint test  ## lint, types, tests
 

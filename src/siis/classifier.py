@@ -91,7 +91,7 @@ class SIISClassifier(TransductiveClassifier):
         L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
         "unnormalized").
     neighbors : {"auto", "exact", "faiss", "pynndescent"} or object
-        How neighbours are found. "auto": exactly, up to 60,000 distinct examples and for sparse X; beyond, by
+        How neighbours are found. "auto": exactly, up to 40,000 distinct examples and for sparse X; beyond, by
         approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
         ``fit`` and ``kneighbors``; a copy of it is fitted.
     selection : {"auto"} or None

@@ -179,7 +179,7 @@ def test_predict_new_files(siis, table, tmp_path):
     write_csv(tmp_path / "few.csv", ["p1", "p2"], [(1, 2), (3, 4)])
     done = siis("predict", tmp_path / "out", tmp_path / "few.csv")
     assert done.exit_code == 1
-    assert "p0" in done.stderr
+    assert "none named p3" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     done = siis("predict", tmp_path / "none", path)
     assert done.exit_code == 1
@@ -227,7 +227,7 @@ def test_texts(siis, tmp_path):
     assert answers == [list(topics)[i % 2] for i in range(120)]
     assert "<script>alert(" not in (tmp_path / "out" / "report.html").read_text()
     done = siis("explain", "3", "--results", tmp_path / "out")
-    assert "oven" in done.stdout or "bread" in done.stdout
+    assert "tide" in done.stdout  # texts of neighbours
     write_csv(tmp_path / "new.csv", ["body"], [("tide and harbour",), ("salt and butter",)])
     done = siis("predict", tmp_path / "out", tmp_path / "new.csv", "--quiet")
     assert [line.split(",")[1] for line in done.stdout.splitlines()[1:]] == ["sea", "kitchen"]

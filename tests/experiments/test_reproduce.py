@@ -38,7 +38,8 @@ def test_chain(tmp_path):
     for name in ("chain.svg", "chain.png", "chain.md", "reproduction.md"):
         assert (tmp_path / name).stat().st_size > 100
     first = (tmp_path / "chain.svg").read_bytes()
-    runner.invoke(app, ["reproduce", "chain", "--out", str(tmp_path)])
+    runner.invoke(app, ["reproduce", "chain", "--out", str(tmp_path), "--page", str(tmp_path / "my.md")])
+    assert "chain" in (tmp_path / "my.md").read_text()
     assert (tmp_path / "chain.svg").read_bytes() == first
 
 

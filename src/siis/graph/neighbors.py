@@ -18,7 +18,7 @@ from siis.threads import in_threads, one_blas_thread, pause_point
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
 SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
-MOST_EXACT = 60_000  # points, up to which "auto" is exact
+MOST_EXACT = 40_000  # points, up to which "auto" is exact
 SAMPLE = 500  # points on which recall is measured
 POOR_RECALL = 0.8  # below, a warning
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
@@ -106,7 +106,7 @@ def neighbors_within(
     n_neighbors : int
         K, at most n - 1.
     search : {"exact", "auto", "faiss", "pynndescent"} or object with fit and kneighbors
-        "auto": exact up to 60,000 points and for sparse ones, then through faiss or pynndescent, whichever is
+        "auto": exact up to 40,000 points and for sparse ones, then through faiss or pynndescent, whichever is
         installed.
     seed : int
         Of an approximate search, and of the sample on which its recall is measured.
