@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from typer.core import TyperCommand
+
+from siis.cli.reproduce import Method
 
 
 class ListCommand(TyperCommand):
@@ -12,14 +15,14 @@ class ListCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Spread the values, then parse as usual."""
-        several = {name: param for param in self.params if getattr(param, "multiple", False) for name in param.opts}
+        several = {name for param in self.params if getattr(param, "multiple", False) for name in param.opts}
         spread: list[str] = []
         option, fresh = "", False
         for k, text in enumerate(args):
             if text == "--":
                 spread += args[k:]
                 break
-            if option and not fresh and _fits(text, several[option], ctx):
+            if option and not fresh and FITS.get(option, _is_word)(text):
                 spread += [option, text]
                 continue
             option = text if text in several else option if fresh else ""
@@ -28,10 +31,16 @@ class ListCommand(TyperCommand):
         return list(super().parse_args(ctx, spread))
 
 
-def _fits(text: str, param: Any, ctx: Any) -> bool:
-    """Whether the text is a value of the option: of its type, and no option itself."""
+def _is_word(text: str) -> bool:
+    return not text.startswith("-")
+
+
+def _is_number(text: str) -> bool:
     try:
-        param.type.convert(text, param, ctx)
-    except Exception:  # whatever a type raises, the text is none of its values
+        float(text)
+    except ValueError:
         return False
-    return not text.startswith("-") or text.lstrip("-")[:1].isdigit()
+    return True
+
+
+FITS: dict[str, Callable[[str], bool]] = {"--noise": _is_number, "--methods": lambda text: text in set(Method)}
