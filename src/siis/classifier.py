@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from siis._types import Features, Floats, Ints
+from siis._types import Features, Floats
 from siis.automatic import gather_evidence, judge, warn_about
 from siis.labels import GivenLabels
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
@@ -29,7 +29,7 @@ from siis.transductive import (
     shown,
 )
 from siis.trust import issue_table, query_table
-from siis.trust.issues import witnesses
+from siis.trust.issues import representatives, witnesses
 from siis.trust.queries import entropy, ranked_vertices
 
 UNREACHED = "the distribution rests on the kernel model alone"
@@ -261,7 +261,7 @@ class SIISClassifier(TransductiveClassifier):
             index = np.flatnonzero(quality < threshold)
         codes = self._given_codes[index]
         winners = np.argmax(self._answers, axis=1)
-        example = self._examples()
+        example = representatives(self.vertex_, self._given_codes >= 0, self.graph_.n_vertices)
         against = [
             witnesses(self.graph_, v, winners, g, example) for v, g in zip(self.vertex_[index], codes, strict=True)
         ]
@@ -295,20 +295,10 @@ class SIISClassifier(TransductiveClassifier):
         doubt[at] = 0.0
         np.maximum.at(doubt, at, entropy(np.column_stack([quality[judged], 1 - quality[judged]])))
         picked, gains = ranked_vertices(self.graph_, doubt, n)
-        example = self._examples()
+        example = representatives(self.vertex_, self._given_codes >= 0, self.graph_.n_vertices)
         has_label = np.zeros(self.graph_.n_vertices, dtype=bool)
         has_label[at] = True
         return query_table([int(example[v]) for v in picked], [bool(has_label[v]) for v in picked], gains)
-
-    def _examples(self) -> Ints:
-        """An example at each vertex: the first with a label, else the first."""
-        example = np.zeros(self.graph_.n_vertices, dtype=np.int64)
-        for rows in (
-            np.flatnonzero(self.vertex_ >= 0),
-            np.flatnonzero((self.vertex_ >= 0) & (self._given_codes >= 0)),
-        ):
-            example[self.vertex_[rows[::-1]]] = rows[::-1]
-        return example
 
     def _need_selection(self, name: str) -> None:
         check_is_fitted(self)

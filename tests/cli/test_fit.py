@@ -117,7 +117,7 @@ def test_config_file(siis, table, tmp_path):
     assert done.exit_code == 0, done.stderr
     options = json.loads(done.stdout)["options"]
     assert options["parameters"]["n_components"] == 11
-    assert options["id"] == "name"
+    assert options["roles"]["id"] == "name"
     assert done.stderr == ""
     config.write_text('features = ["p1", "p2", "p20", "p30"]\nlabel = "label"\nselection = "none"\nquiet = true\n')
     done = siis("fit", path, "--config", config, "--out", tmp_path / "out", "--json")

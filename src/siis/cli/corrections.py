@@ -32,8 +32,8 @@ def corrections(
     folder = out or results
     with one_sentence(f"Files in {folder} are as they were."):
         options = options_of(results)
-        earlier = tuple(path for path in options.corrections if path != file)
-        run_fit(replace(options, corrections=(*earlier, file)), folder, quiet, as_json)
+        earlier = tuple(path for path in options.corrections if path != str(file))
+        run_fit(replace(options, corrections=(*earlier, str(file))), folder, quiet, as_json)
 
 
 def options_of(results: Path) -> FitOptions:

@@ -31,7 +31,7 @@ def demo(
             say("Handwritten digits of scikit-learn:")
             for note in data.notes:
                 say(f"  {note}")
-        options = FitOptions(Path("digits"), parameters={"random_state": seed}, title="Handwritten digits")
+        options = FitOptions("digits", parameters={"random_state": seed}, title="Handwritten digits")
         outcome = fit_and_write(data, {}, options, out, quiet, False, thumbnails)
         if not quiet:
             typer.echo("\n" + demo_summary(outcome, truth))

@@ -13,7 +13,7 @@ from siis.cli.config import read_config
 from siis.cli.screen import check_folder, in_background, one_sentence, printable, say, shown_progress
 
 RESULTS = Path("siis-results")
-PATHS = ("data", "embeddings", "graph", "labels_file")
+PATHS = ("embeddings", "graph", "labels_file")
 NO_SELECTION = "none"
 
 
@@ -23,55 +23,29 @@ class FitOptions:
 
     Attributes
     ----------
-    data : Path
-    label, id, text : str, optional
-    features : tuple of str, optional
-    annotators : tuple of str
-    embeddings, graph, labels_file : Path, optional
-    encoding : str
-    corrections : tuple of Path
+    data : str
+        Path of the file or folder.
+    roles : dict
+        Fields of siis.tables.Roles, paths as text.
+    corrections : tuple of str
+        Paths.
     title : str
     parameters : dict
-        Of SIISClassifier, where they are not its defaults.
+        Of SIISClassifier.
     """
 
-    data: Path
-    label: str | None = None
-    id: str | None = None
-    features: tuple[str, ...] | None = None
-    text: str | None = None
-    annotators: tuple[str, ...] = ()
-    embeddings: Path | None = None
-    graph: Path | None = None
-    labels_file: Path | None = None
-    encoding: str = "utf-8"
-    corrections: tuple[Path, ...] = ()
+    data: str
+    roles: dict[str, Any] = field(default_factory=dict)
+    corrections: tuple[str, ...] = ()
     title: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    def plain(self) -> dict[str, Any]:
-        """Values for JSON."""
-        found = asdict(self)
-        for name in PATHS:
-            found[name] = None if found[name] is None else str(found[name])
-        return {**found, "corrections": [str(path) for path in self.corrections]}
-
     @classmethod
     def from_plain(cls, found: Any) -> FitOptions:
-        """The options that ``plain`` wrote; ValueError where it is something else."""
-        names = {f.name for f in fields(cls)}
-        if not isinstance(found, dict) or set(found) != names or not isinstance(found["parameters"], dict):
+        """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
+        if not isinstance(found, dict) or set(found) != {f.name for f in fields(cls)}:
             raise ValueError("these are no options of siis fit")
-        tuples = {name: tuple(found[name] or ()) for name in ("features", "annotators", "corrections")}
-        return cls(
-            **{
-                **found,
-                **{name: None if found[name] is None else Path(found[name]) for name in PATHS},
-                "features": tuples["features"] or None,
-                "annotators": tuples["annotators"],
-                "corrections": tuple(Path(path) for path in tuples["corrections"]),
-            }
-        )
+        return cls(**{**found, "corrections": tuple(found["corrections"])})
 
 
 def fit(
@@ -174,21 +148,21 @@ def fit(
             "max_iter": max_iter,
             "random_state": seed,
         }
-        options = FitOptions(
-            data=data,
-            label=label,
-            id=id,
-            features=tuple(features) if features else None,
-            text=text,
-            annotators=tuple(annotators or ()),
-            embeddings=embeddings,
-            graph=graph,
-            labels_file=labels_file,
-            encoding=encoding,
-            corrections=tuple(corrections or ()),
-            title=title,
-            parameters=parameters,
-        )
+        roles = {
+            "label": label,
+            "id": id,
+            "features": features,
+            "text": text,
+            "annotators": annotators or [],
+            "embeddings": embeddings,
+            "graph": graph,
+            "labels_file": labels_file,
+            "encoding": encoding,
+        }
+        for name in PATHS:
+            roles[name] = None if roles[name] is None else str(roles[name])
+        files = tuple(str(path) for path in corrections or ())
+        options = FitOptions(str(data), roles, files, title, parameters)
         run_fit(options, out, quiet, as_json)
 
 
@@ -216,22 +190,20 @@ def run_fit(options: FitOptions, out: Path, quiet: bool, as_json: bool) -> None:
     check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
     check_folder(out)
     roles = tables.Roles(
-        label=options.label,
-        id=options.id,
-        features=options.features,
-        text=options.text,
-        annotators=options.annotators,
-        embeddings=options.embeddings,
-        graph=options.graph,
-        labels_file=options.labels_file,
-        encoding=options.encoding,
+        **{
+            **options.roles,
+            **{name: Path(path) for name in PATHS if (path := options.roles[name]) is not None},
+            "features": tuple(options.roles["features"]) if options.roles["features"] else None,
+            "annotators": tuple(options.roles["annotators"]),
+        }
     )
-    data = in_background(lambda: tables.read(options.data, roles))
+    path = Path(options.data)
+    data = in_background(lambda: tables.read(path, roles))
     checked: dict[str, str] = {}
-    for path in options.corrections:  # later ones go before
-        checked.update(tables.read_corrections(path))
+    for file in options.corrections:  # later ones go before
+        checked.update(tables.read_corrections(Path(file)))
     if not quiet:
-        say(f"{options.data}:")
+        say(f"{path}:")
         for note in data.notes:
             say(f"  {note}")
         if checked:
@@ -271,11 +243,11 @@ def fit_and_write(
             data,
             checked,
             options.parameters,
-            source=options.data.name,
+            source=Path(options.data).name,
             title=options.title,
             thumbnails=thumbnails,
         )
-        return outcome, job.output_files(outcome, options.plain())
+        return outcome, job.output_files(outcome, asdict(options))
 
     with shown_progress(quiet):
         outcome, contents = in_background(work)

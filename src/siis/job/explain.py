@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis.saved import Saved
+from siis.trust.issues import representatives
 
 N_NEIGHBORS, N_CLASSES = 10, 3
 DOUBTFUL = 0.5  # quality below which a label is called likely wrong
@@ -130,10 +131,8 @@ def _neighbors(saved: Saved, i: int, answers: list[str]) -> list[NearExample]:
     W = model.graph_.weights
     part = slice(W.indptr[v], W.indptr[v + 1])
     order = np.argsort(-W.data[part], kind="stable")[:N_NEIGHBORS]
-    example = np.zeros(model.graph_.n_vertices, dtype=np.int64)
-    labelled = np.array([label is not None for label in extra["given"]])
-    for rows in (np.flatnonzero(model.vertex_ >= 0), np.flatnonzero((model.vertex_ >= 0) & labelled)):
-        example[model.vertex_[rows[::-1]]] = rows[::-1]  # the first with a label, else the first
+    has_label = np.array([label is not None for label in extra["given"]])
+    example = representatives(model.vertex_, has_label, model.graph_.n_vertices)
     total = W.data[part].sum()
     return [
         NearExample(

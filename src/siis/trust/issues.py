@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Floats, Ints
+from siis._types import Bools, Floats, Ints
 from siis.graph import Graph
 from siis.table import Table
 
@@ -69,3 +69,23 @@ def witnesses(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints
     against = winners[near] != code
     near, weights = near[against], weights[against]
     return [int(i) for i in example[near[np.argsort(-weights, kind="stable")[:N_WITNESSES]]]]
+
+
+def representatives(vertex: Ints, has_label: Bools, n_vertices: int) -> Ints:
+    """Give an example at each vertex: the first with a label, else the first.
+
+    Parameters
+    ----------
+    vertex : ndarray of shape (n,)
+        The vertex of each example; -1 where it has none.
+    has_label : ndarray of bool, shape (n,)
+    n_vertices : int
+
+    Returns
+    -------
+    ndarray of shape (n_vertices,)
+    """
+    example = np.zeros(n_vertices, dtype=np.int64)
+    for rows in (np.flatnonzero(vertex >= 0), np.flatnonzero((vertex >= 0) & has_label)):
+        example[vertex[rows[::-1]]] = rows[::-1]
+    return example
