@@ -10,6 +10,7 @@ from siis.linear import envelope_share
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import smooth as smooth_module
 from siis.spectral import subspace as subspace_module
+from siis.spectral.coarse import groups
 from siis.spectral.factor import count_below
 
 
@@ -261,3 +262,35 @@ def test_an_order_keeps_neighbours_together():
     assert np.array_equal(np.sort(order), np.arange(n))
     number = np.argsort(order)
     assert np.mean(np.abs(number[at[:-1]] - number[at[1:]]) <= 2) > 0.99
+
+
+@pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+@pytest.mark.parametrize("n_parts", [1, 3])
+def test_a_guess_from_groups_leads_to_the_same_pairs(rng, laplacian, n_parts, monkeypatch):
+    n = 1800 // n_parts
+    parts = [knn(rng.standard_normal((n, 3)) + 3 * rng.integers(0, 3, (n, 1))).weights for _ in range(n_parts)]
+    graph = Graph(sp.block_diag(parts, format="csr"))
+    monkeypatch.setattr(smooth_module, "COARSE_FROM", 0)
+    seen = []
+    real = smooth_module.guess
+    monkeypatch.setattr(smooth_module, "guess", lambda *args: seen.append(real(*args)) or seen[-1])
+    basis = smooth_basis(graph, 12, laplacian, method="chebyshev")
+    assert seen[0] is not None
+    expected = dense_values(graph, laplacian, 12)
+    np.testing.assert_allclose(basis.values, expected, atol=1e-7 * expected.max() + 1e-9)
+    guessed, n_rest = seen[0], 12 - graph.n_components
+    np.testing.assert_allclose(guessed.vectors.T @ guessed.vectors, np.eye(guessed.values.size), atol=1e-8)
+    assert (guessed.values[:n_rest] >= expected[graph.n_components :] - 1e-9).all()  # minimax
+    assert guessed.values[0] < 20 * max(expected[graph.n_components], 1e-3)
+
+
+def test_groups_are_neighbours_and_enough(rng):
+    graph = knn(rng.standard_normal((800, 2)))
+    group = groups(graph.weights, 20)
+    k = group.max() + 1
+    assert 20 <= k < 400
+    assert np.array_equal(np.unique(group), np.arange(k))
+    for g in range(k):  # a group is connected
+        inside = graph.weights[group == g][:, group == g]
+        assert sp.csgraph.connected_components(inside)[0] == 1
+    assert groups(graph.weights, 600).max() + 1 == 800  # too few would be left: nobody is grouped
