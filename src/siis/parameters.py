@@ -27,8 +27,13 @@ class Rule:
         return Rule(lambda value: self.holds(value) or other.holds(value), f"{self.text} or {other.text}")
 
 
+LARGEST = 2**63  # what an array can hold
+
+
 def _is_number(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(value))  # type: ignore[call-overload]
+    if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
+        return False
+    return bool(abs(int(value)) < LARGEST if isinstance(value, Integral) else np.isfinite(value))  # type: ignore[call-overload]
 
 
 def one_of(*choices: str) -> Rule:

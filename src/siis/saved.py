@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from siis.evidence.space import Space
 from siis.files import write_file
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
+from siis.parameters import check_parameters
 from siis.selection import Selection
 from siis.selection.candidate import Candidate
 from siis.solvers.solution import History
@@ -34,7 +36,19 @@ PARTS: dict[str, type] = {
     for part in (Candidate, Embedded, Evidence, Graph, History, Kernel, KernelScores, Selection, Space, Supervision)
 }
 LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ tell what they proved
-NEEDED = ("classes_", "graph_", "vertex_", "_answers", "_reached", "_prior", "_n_neighbors", "label_distributions_")
+NEEDED = (
+    "classes_",
+    "graph_",
+    "vertex_",
+    "label_distributions_",
+    "is_reached_",
+    "bandwidth_",
+    "_answers",
+    "_reached",
+    "_prior",
+    "_points",
+    "_n_neighbors",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,38 +150,79 @@ def load_all(path: str | Path) -> Saved:
             state = reader.unpacked(content["state"])
             extra = reader.unpacked(content["extra"])
         _check_state(state, model)
-    except (
-        zipfile.BadZipFile,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-        OSError,
-        NotImplementedError,
-        EOFError,
-        MemoryError,
-    ) as problem:
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ValueError(
-            f"{path} is not a model that siis has saved, or it is damaged ({reason}). Fit and save it again."
-        ) from problem
+    except Exception as problem:  # whatever a damaged file brings about
+        raise _damaged(path, problem) from problem
     model.__dict__.update(state)
     return Saved(model, extra)
 
 
+@contextmanager
+def sound(path: Path) -> Iterator[None]:
+    """Say that a file is damaged where its content turns out to be senseless in use.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    try:
+        yield
+    except (OSError, ValueError, MemoryError):
+        raise
+    except Exception as problem:
+        raise _damaged(path, problem) from problem
+
+
+def _damaged(path: Path, problem: Exception) -> ValueError:
+    reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+    return ValueError(
+        f"{path} is not a model that siis has saved, or it is damaged ({reason}). Fit and save it again."
+    )
+
+
 def _check_state(state: dict[str, Any], model: SIISClassifier) -> None:
+    """Refuse what would lead compiled code astray, and attributes that are none."""
     missing = [name for name in (*NEEDED, *model.get_params()) if name not in state]
     if missing:
         raise ValueError(f"it lacks {', '.join(missing)}")
-    n = state["graph_"].n_vertices
-    vertex, answers = state["vertex_"], state["_answers"]
-    shape = (n, state["classes_"].size)
-    if answers.shape != shape or state["_reached"].shape != (n,):
-        raise ValueError(f"its answers have shape {answers.shape} for {shape}")
-    if vertex.size and (vertex.min() < -1 or vertex.max() >= n):
-        raise ValueError(f"an example lies at vertex {vertex.max()} of {n}")
+    strange = [name for name in state if callable(getattr(SIISClassifier, name, None))]
+    if strange:
+        raise ValueError(f"it sets {', '.join(strange)}")
+    check_parameters(SIISClassifier(**{name: state[name] for name in model.get_params()}), SIISClassifier._rules)
+    c, n, n_examples = state["classes_"].size, state["graph_"].n_vertices, state["vertex_"].size
+    shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+        "vertex_": ("i", (n_examples,)),
+        "_answers": ("f", (n, c)),
+        "_reached": ("b", (n,)),
+        "_prior": ("f", (c,)),
+        "label_distributions_": ("f", (n_examples, c)),
+        "is_reached_": ("b", (n_examples,)),
+        "label_quality_": ("f", (n_examples,)),
+        "held_out_distributions_": ("f", (n_examples, c)),
+        "_given_codes": ("i", (n_examples,)),
+        "_suggested": ("i", (n_examples,)),
+    }
+    for name, (kind, shape) in shapes.items():
+        if name in state and (state[name].dtype.kind != kind or state[name].shape != shape):
+            raise ValueError(f"{name} is {state[name].dtype} of shape {state[name].shape}, not of shape {shape}")
+    for name in ("_answers", "_prior", "label_distributions_"):
+        if not np.isfinite(state[name]).all():
+            raise ValueError(f"{name} holds numbers that are none")
+    for name, most in (("vertex_", n), ("_given_codes", c), ("_suggested", c)):
+        if name in state and n_examples and not -1 <= state[name].min() <= state[name].max() < most:
+            raise ValueError(f"{name} points beyond {most}")
+    _check_points(state, n)
+
+
+def _check_points(state: dict[str, Any], n: int) -> None:
+    points = state["_points"]
+    if type(state["_n_neighbors"]) is not int or state["_n_neighbors"] < 1:
+        raise ValueError(f"its number of neighbours is {state['_n_neighbors']!r}")
+    if points is None:
+        return
+    if points.ndim != 2 or points.shape[0] != n or points.dtype.kind != "f":
+        raise ValueError(f"its points have shape {points.shape} for {n} vertices")
+    if not (isinstance(state["bandwidth_"], float) and 0 < state["bandwidth_"] < np.inf):
+        raise ValueError(f"its bandwidth is {state['bandwidth_']!r}")
 
 
 class _Writer:

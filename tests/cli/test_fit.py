@@ -128,6 +128,11 @@ def test_config_file(siis, table, tmp_path):
     assert "Did you mean 'label'?" in " ".join(done.stderr.split())
     config.write_text("label = [\n")
     assert siis("fit", path, "--config", config).exit_code == 2
+    for content in ('quiet = "maybe"\n', "seed = true\n"):
+        config.write_text(content)
+        assert siis("fit", path, "--config", config).exit_code == 2
+    config.write_text('label = "label"\nselection = "none"\nquiet = true\njson = true\n')
+    assert json.loads(siis("fit", path, "--config", config, "--out", tmp_path / "out").stdout)["labelled"] == 80
     config.write_text("tol = [1, 2]\n")
     assert siis("fit", path, "--config", config).exit_code == 2
 
@@ -148,19 +153,42 @@ def test_corrections_are_certain_and_accumulate(siis, table, tmp_path):
     after = {row["id"]: row for row in read_csv(tmp_path / "two" / "predictions.csv")}
     assert after[ids[kept]]["label"] == labels[kept] != before[ids[kept]]["label"]
     assert ids[kept] not in {row["id"] for row in read_csv(tmp_path / "two" / "label_issues.csv")}
-    done = siis("corrections", second, "--results", tmp_path / "two", "--json", "--quiet")
+    first.write_text(second.read_text())  # browsers give every download the same name
+    done = siis("corrections", first, "--results", tmp_path / "two", "--json", "--quiet")
     summary = json.loads(done.stdout)
     assert summary["checked"] == len(wrong)
     assert summary["suspects"] < len(read_csv(out / "label_issues.csv"))
     last = {row["id"]: row for row in read_csv(tmp_path / "two" / "predictions.csv")}
     assert all(last[ids[i]]["label"] == (labels[i] if i == kept else truth[i]) for i in wrong)
-    both = fitted(siis, table, tmp_path / "three", "--corrections", first, second, "--json")
+    write_csv(first, ["id", "label"], [(ids[kept], "plutonium")])
+    both = siis(
+        "fit",
+        table[0],
+        "--label",
+        "label",
+        "--id",
+        "name",
+        "--out",
+        tmp_path / "three",
+        *QUICK[:-1],
+        "--corrections",
+        first,
+        second,
+        "--json",
+    )
     assert json.loads(both.stdout)["checked"] == len(wrong)
+    assert "a new class, 'plutonium'" in both.stderr
     write_csv(first, ["id", "label"], [("digit 1x", "1")])
     done = siis("corrections", first, "--results", out)
     assert done.exit_code == 1
     assert "there is no id 'digit 1x'. Did you mean" in done.stderr
     assert siis("corrections", second, "--results", tmp_path).exit_code == 1
+    moved = json.loads((out / "summary.json").read_text())
+    moved["options"]["data"] = "elsewhere.csv"
+    (out / "summary.json").write_text(json.dumps(moved))
+    done = siis("corrections", second, "--results", out)
+    assert done.exit_code == 1
+    assert "in the folder in which siis fit was run" in done.stderr
 
 
 def test_predict_new_files(siis, table, tmp_path):
@@ -174,8 +202,15 @@ def test_predict_new_files(siis, table, tmp_path):
     assert lines[1:] == expected
     done = siis("predict", tmp_path / "out" / "model.siis", path, "--out", tmp_path / "new.csv")
     assert done.exit_code == 0
-    assert [row["id"] for row in read_csv(tmp_path / "new.csv")][:2] == ["1", "2"]
+    assert [row["id"] for row in read_csv(tmp_path / "new.csv")][:2] == [
+        "digit 0",
+        "digit 1",
+    ]  # the column of the fit
     assert "200" in done.stderr
+    rows = [line.split(",", 1)[1] for line in path.read_text().splitlines()]
+    (tmp_path / "nameless.csv").write_text("\n".join(rows))
+    done = siis("predict", tmp_path / "out", tmp_path / "nameless.csv", "--quiet")
+    assert done.stdout.splitlines()[1].startswith("1,")
     write_csv(tmp_path / "few.csv", ["p1", "p2"], [(1, 2), (3, 4)])
     done = siis("predict", tmp_path / "out", tmp_path / "few.csv")
     assert done.exit_code == 1

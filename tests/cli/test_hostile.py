@@ -1,6 +1,7 @@
 """Hostile data, full disks, kill -9, Ctrl-C: one clear sentence, and nothing lost or half-written."""
 
 import errno
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,8 +94,8 @@ def test_formulas_and_markup_are_only_text(siis, tmp_path):
 
 
 def test_control_characters_of_the_data_do_not_reach_the_terminal(siis, tmp_path):
-    ids = ["\x1b[31mred", *(f"id {i}" for i in range(59))]
-    hostile_table(tmp_path / "in.csv", ("a", "b\x1b[2J"), ids)
+    ids = ["\x1b[31mred\x07", *(f"id {i}" for i in range(59))]
+    hostile_table(tmp_path / "in.csv", ("a", "b\x1b[2J\x08"), ids)
     done = siis("fit", tmp_path / "in.csv", "--label", "label", "--id", "id", "--out", tmp_path / "out", *QUICK[:-1])
     assert done.exit_code == 0, done.stderr
     assert not CONTROL.search(done.stdout + done.stderr)
@@ -179,7 +181,7 @@ def test_a_full_or_read_only_disk_loses_nothing(siis, table, tmp_path, monkeypat
         raise OSError(code, os.strerror(code), str(out / "predictions.csv"))
 
     monkeypatch.setattr(os, "fsync", fails)
-    one_sentence(siis(*fit, "--seed", 5, "--n-components", 5), "predictions.csv cannot be")
+    one_sentence(siis(*fit, "--seed", 5, "--n-components", 5), f"{out} cannot be")
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 
@@ -305,3 +307,77 @@ def test_any_table_gives_answers_or_one_sentence(tmp_path_factory, data):
         assert (folder / "out" / "report.html").exists()
     else:
         one_sentence(done)
+
+
+def test_links_pipes_and_devices_stay_what_they_are(siis, table, tmp_path):
+    fit = ("fit", table[0], "--label", "label", *QUICK)
+    assert siis(*fit, "--out", tmp_path / "out").exit_code == 0
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    assert siis("predict", tmp_path / "out", table[0], "--quiet", "--out", tmp_path / "link.csv").exit_code == 0
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("id,label,probability")
+    assert siis("predict", tmp_path / "out", table[0], "--quiet", "--out", os.devnull).exit_code == 0
+    assert not os.path.isfile(os.devnull)
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "out" / ".siis-probe").symlink_to(tmp_path / "mine.txt")
+    siis("fit", table[0], "--label", "nothing", "--out", tmp_path / "out")
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_names_taken_in_vain_are_given_back(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"old")
+    real, taken = Path.replace, []
+
+    def replace(self, target):
+        if len(taken) == 2:
+            taken.append("failed")
+            raise KeyboardInterrupt
+        taken.append(target)
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        write_files(tmp_path, {"a": b"new", "c": b"new", "b": b"new"})
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
+
+
+def test_work_in_progress_of_others_is_left_alone(tmp_path):
+    (tmp_path / f"{STAGING}{os.getpid()}-x").mkdir()
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
+    )
+    (tmp_path / f"{STAGING}{gone.stdout.strip()}-y").mkdir()
+    (tmp_path / f"{STAGING}notes").mkdir()
+    write_files(tmp_path, {"a": b"1"})
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{STAGING}{os.getpid()}-x", f"{STAGING}notes", "a"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": 5},
+        {"roles": []},
+        {"roles": {"label": "x"}},
+        {"corrections": [5]},
+        {"parameters": {"x": 1}},
+        {"title": None},
+    ],
+)
+def test_damaged_summaries(siis, table, tmp_path, change):
+    out = tmp_path / "out"
+    assert siis("fit", table[0], "--label", "label", "--out", out, *QUICK).exit_code == 0
+    summary = json.loads((out / "summary.json").read_text())
+    summary["options"].update(change)
+    (out / "summary.json").write_text(json.dumps(summary))
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", "0")])
+    one_sentence(siis("corrections", tmp_path / "fix.csv", "--results", out))
+
+
+def test_numbers_beyond_all_bounds(siis, table, tmp_path):
+    fit = ("fit", table[0], "--label", "label", "--out", tmp_path / "out")
+    for option in ("--n-neighbors", "--max-iter"):
+        one_sentence(siis(*fit, option, "9" * 25), "must be")
+    assert siis(*fit, "--seed", "9" * 25).exit_code == 2
+    assert siis("demo", "--seed", "-1").exit_code == 2

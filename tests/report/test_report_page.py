@@ -138,10 +138,8 @@ def test_status(status, said):
     assert said in render(replace(data, trust=replace(data.trust, status=status)))
 
 
-def test_the_command_quotes_the_file():
-    assert "siis fit data.csv --corrections corrections.csv --out DIR" in render(make_report())
-    assert "siis fit DATA --corrections" in render(make_report(source=""))
-    assert "siis fit &#39;my data.csv&#39; --corrections" in render(make_report(source="my data.csv"))
+def test_the_page_says_how_to_go_on():
+    assert "siis corrections corrections.csv --results DIR" in render(make_report())
 
 
 def test_no_nan_gets_in():

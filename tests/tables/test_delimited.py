@@ -181,3 +181,17 @@ def test_a_wide_table_is_read_quickly(write):
     data = read(path, KIND)
     assert time.perf_counter() - start < 5  # loops in Python would take longer even on a quick machine
     assert np.array_equal(data.X, X)
+
+
+def test_minus_one_is_unlabelled_among_whole_numbers(tmp_path):
+    def labels(*cells):
+        path = tmp_path / "in.csv"
+        path.write_text("label,a\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+        data = read(path, Roles(label="label"))
+        return list(data.labels), " ".join(data.notes)
+
+    found, notes = labels("-1", "0", "3", "-1")
+    assert found == [None, "0", "3", None]
+    assert "2 cells of column label (-1) taken for unlabelled" in notes
+    assert labels("-1", "1", "1", "-1")[0] == ["-1", "1", "1", "-1"]
+    assert labels("-1", "a", "b", "")[0] == ["-1", "a", "b", None]

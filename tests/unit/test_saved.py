@@ -123,6 +123,8 @@ def hostile(content):
     def with_state(**changes):
         return json.dumps({**structure, "state": {"dict": {**state, **changes}}})
 
+    nothing = io.BytesIO()
+    np.lib.format.write_array(nothing, np.full((400, 10), np.nan))
     vertex = io.BytesIO()
     np.lib.format.write_array(vertex, np.full(400, 10**6))
     return {
@@ -137,6 +139,12 @@ def hostile(content):
         "unknown kind": rewritten(content, {"model.json": with_state(graph_={"eval": "1"})}),
         "missing fields": rewritten(content, {"model.json": with_state(graph_={"part": "Graph", "fields": {}})}),
         "not a graph": rewritten(content, {"model.json": with_state(graph_=3)}),
+        "no neighbours": rewritten(content, {"model.json": with_state(_n_neighbors=-8)}),
+        "a method": rewritten(content, {"model.json": with_state(predict_proba=5)}),
+        "no bandwidth": rewritten(content, {"model.json": with_state(bandwidth_=0.0)}),
+        "an empty value": rewritten(content, {"model.json": with_state(graph_={})}),
+        "a huge shape": rewritten(content, {"model.json": with_state(graph_={"objects": [], "shape": [10**30]})}),
+        "answers that are none": rewritten(content, {f"{state['_answers']['array']}.npy": nothing.getvalue()}),
         "vertices that are not there": rewritten(content, {f"{state['vertex_']['array']}.npy": vertex.getvalue()}),
     }
 
@@ -156,6 +164,12 @@ def hostile(content):
         "missing fields",
         "not a graph",
         "vertices that are not there",
+        "no neighbours",
+        "a method",
+        "no bandwidth",
+        "an empty value",
+        "a huge shape",
+        "answers that are none",
     ],
 )
 def test_hostile_files_are_refused_in_one_sentence(models, tmp_path, name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -54,5 +55,13 @@ def main(
     """Classify many examples from few, partly wrong labels, and say which labels are wrong."""
 
 
-for command in (fit, predict, explain, corrections, demo, reproduce):
-    app.command(cls=ListCommand)(command)
+SHORT: dict[Callable[..., None], str] = {
+    fit: "Classify a file and list its doubtful labels.",
+    predict: "Classify new examples.",
+    explain: "Say why an example got its label.",
+    corrections: "Fit again with labels that were reviewed.",
+    demo: "Try it on handwritten digits.",
+    reproduce: "Reproduce the paper's experiments.",
+}
+for command, summary in SHORT.items():
+    app.command(cls=ListCommand, short_help=summary)(command)

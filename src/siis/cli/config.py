@@ -31,13 +31,16 @@ def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
     options = {param.name: param for param in ctx.command.params if param.name not in ("config", "help")}
     defaults: dict[str, Any] = {}
     for key, value in found.items():
-        name = key.replace("-", "_")
+        name = "as_json" if key == "json" else key.replace("-", "_")
         if name not in options:
-            known = sorted(str(option).replace("_", "-") for option in options)
+            known = sorted(str(option).replace("as_", "").replace("_", "-") for option in options)
             close = get_close_matches(key.replace("_", "-"), known, 1)
             hint = f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(known)}."
             raise typer.BadParameter(f"{path} sets {key!r}, which is no option of siis {ctx.info_name}. {hint}")
-        is_list = getattr(options[name], "multiple", False)
+        is_list, is_flag = getattr(options[name], "multiple", False), getattr(options[name], "is_flag", False)
+        if is_flag != isinstance(value, bool):
+            wanted = "true or false" if is_flag else "a text or a number"
+            raise typer.BadParameter(f"{path} must give {key!r} {wanted}; found {value!r}.")
         if isinstance(value, dict) or (isinstance(value, list) and not is_list):
             raise typer.BadParameter(f"{path} must give {key!r} one value; found {value!r}.")
         defaults[name] = value if isinstance(value, bool) else _texts(value, is_list)

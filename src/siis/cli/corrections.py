@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from siis.cli.fit import RESULTS, FitOptions, run_fit
+from siis.cli.predict import model_file
 from siis.cli.screen import one_sentence
 
 
@@ -22,7 +23,8 @@ def corrections(
 ) -> None:
     """Fit again as before, with the labels that a reviewer has checked: these are certain.
 
-    Corrections of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
+    CORRECTIONS is a table with the columns id and label (others are ignored), as the report saves it. Corrections
+    of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
 
     \b
     Examples:
@@ -31,9 +33,19 @@ def corrections(
     """
     folder = out or results
     with one_sentence(f"Files in {folder} are as they were."):
+        from siis.job import checked_labels  # noqa: PLC0415  (heavy)
+        from siis.saved import load_all, sound  # noqa: PLC0415
+
         options = options_of(results)
-        earlier = tuple(path for path in options.corrections if path != str(file))
-        run_fit(replace(options, corrections=(*earlier, str(file))), folder, quiet, as_json)
+        if not Path(options.data).exists():
+            raise ValueError(
+                f"the data of {results}, {options.data}, must be where they were; there is no such file here. Run "
+                "siis corrections in the folder in which siis fit was run."
+            )
+        saved = load_all(model_file(results))
+        with sound(results):
+            earlier = checked_labels(saved.extra)
+        run_fit(replace(options, corrections=(str(file),)), folder, quiet, as_json, earlier)
 
 
 def options_of(results: Path) -> FitOptions:
@@ -50,7 +62,7 @@ def options_of(results: Path) -> FitOptions:
     summary = results / "summary.json"
     try:
         return FitOptions.from_plain(json.loads(summary.read_text(encoding="utf-8"))["options"])
-    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(
             f"{summary} must be a summary that siis fit has written; it is not. Give the folder of the results with "
             "--results, or use siis fit DATA --corrections FILE."

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from siis.cli.fit import FitOptions, fit_and_write
-from siis.cli.screen import check_folder, one_sentence, say
+from siis.cli.screen import one_sentence, say
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("siis-demo"),
-    seed: Annotated[int, typer.Option(help="Of the labels that are given, and of those that are wrong.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of the labels that are given, and of those that are wrong.")
+    ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Classify 1,797 handwritten digits from 200 labels, 80 of them wrong.
@@ -23,9 +25,10 @@ def demo(
       siis demo --out siis-demo
     """
     with one_sentence(f"Files in {out} are as they were."):
+        from siis.files import check_writable  # noqa: PLC0415  (heavy)
         from siis.job.demo import demo_data, demo_summary  # noqa: PLC0415  (heavy)
 
-        check_folder(out)
+        check_writable(out)
         data, truth, thumbnails = demo_data(seed)
         if not quiet:
             say("Handwritten digits of scikit-learn:")

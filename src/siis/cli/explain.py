@@ -30,14 +30,16 @@ def explain(
     """
     with one_sentence():
         from siis.job import explain as found_reasons  # noqa: PLC0415  (heavy)
-        from siis.saved import load_all  # noqa: PLC0415
+        from siis.saved import load_all, sound  # noqa: PLC0415
 
-        found = in_background(lambda: found_reasons(load_all(model_file(results)), id))
+        saved = in_background(lambda: load_all(model_file(results)))
+        with sound(results):
+            found = found_reasons(saved, id)
         typer.echo(json.dumps(asdict(found)) if as_json else printable("\n".join(_lines(found))))
 
 
 def _lines(found: Any) -> list[str]:
-    lines = [found.id, "", *found.sentences, ""]
+    lines = [repr(found.id)[1:-1] if "\n" in found.id else found.id, "", *found.sentences, ""]
     lines.append("classes      " + ", ".join(f"{name} {p:.2f}" for name, p in found.likeliest))
     if found.without_own_label is not None:
         said = ", ".join(f"{name} {p:.2f}" for name, p in found.without_own_label)

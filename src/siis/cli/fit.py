@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from siis.cli.config import read_config
-from siis.cli.screen import check_folder, in_background, one_sentence, printable, say, shown_progress
+from siis.cli.screen import in_background, one_sentence, printable, say, shown_progress
 
 RESULTS = Path("siis-results")
 PATHS = ("embeddings", "graph", "labels_file")
+ROLES = {"label", "id", "features", "text", "annotators", "encoding", *PATHS}
 NO_SELECTION = "none"
 
 
@@ -43,8 +44,16 @@ class FitOptions:
     @classmethod
     def from_plain(cls, found: Any) -> FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
-        if not isinstance(found, dict) or set(found) != {f.name for f in fields(cls)}:
+        kinds = {"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict}
+        if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
+        roles = found["roles"]
+        lists = [found["corrections"], roles.get("features") or [], roles.get("annotators")]
+        texts = [value for name, value in roles.items() if name not in ("features", "annotators")]
+        if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
+            raise ValueError("these are no roles of siis fit")
+        if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
+            raise ValueError("these are no lists of names")
         return cls(**{**found, "corrections": tuple(found["corrections"])})
 
 
@@ -104,7 +113,7 @@ def fit(
     schedule: Annotated[str, typer.Option(help="certified, or paper: Algorithm 1.")] = "certified",
     tol: Annotated[float, typer.Option(help="Relative duality gap at which to stop.")] = 1e-4,
     max_iter: Annotated[int, typer.Option(help="Iterations at most.")] = 1000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same files.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same files.")] = 0,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -120,7 +129,7 @@ def fit(
     """Classify the examples of a file and list the labels that look wrong.
 
     Writes predictions.csv, label_issues.csv, report.html (open it in a browser), model.siis and summary.json
-    into the folder --out; files that are there are replaced at the very end, all or none.
+    into the folder --out; files that are there are replaced at the very end.
 
     \b
     Examples:
@@ -174,7 +183,9 @@ def _value(text: str, kind: type, word: str) -> Any:
         return text
 
 
-def run_fit(options: FitOptions, out: Path, quiet: bool, as_json: bool) -> None:
+def run_fit(
+    options: FitOptions, out: Path, quiet: bool, as_json: bool, earlier: dict[str, str] | None = None
+) -> None:
     """Read, fit, write and print.
 
     Parameters
@@ -182,13 +193,19 @@ def run_fit(options: FitOptions, out: Path, quiet: bool, as_json: bool) -> None:
     options : FitOptions
     out : Path
     quiet, as_json : bool
+    earlier : dict of str to str, optional
+        Labels that were checked in earlier rounds, by id.
     """
-    from siis import tables  # noqa: PLC0415  (heavy)
+    from siis import job, tables  # noqa: PLC0415  (heavy)
     from siis.classifier import SIISClassifier  # noqa: PLC0415
+    from siis.files import check_writable  # noqa: PLC0415
     from siis.parameters import check_parameters  # noqa: PLC0415
 
+    unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
+    if unknown:
+        raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
     check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
-    check_folder(out)
+    check_writable(out)
     roles = tables.Roles(
         **{
             **options.roles,
@@ -199,15 +216,18 @@ def run_fit(options: FitOptions, out: Path, quiet: bool, as_json: bool) -> None:
     )
     path = Path(options.data)
     data = in_background(lambda: tables.read(path, roles))
-    checked: dict[str, str] = {}
+    checked = dict(earlier or {})
     for file in options.corrections:  # later ones go before
         checked.update(tables.read_corrections(Path(file)))
+    job.given_of(data, checked)  # refuses ids that are not there
     if not quiet:
         say(f"{path}:")
         for note in data.notes:
             say(f"  {note}")
         if checked:
-            say(f"  {len(checked):,} labels were checked: they are certain")
+            say(f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain")
+        for name in job.new_classes(data, checked):
+            say(f"  a correction brings in a new class, {name!r}: a slip of the pen?")
     fit_and_write(data, checked, options, out, quiet, as_json)
 
 
@@ -247,7 +267,7 @@ def fit_and_write(
             title=options.title,
             thumbnails=thumbnails,
         )
-        return outcome, job.output_files(outcome, asdict(options))
+        return outcome, job.output_files(outcome, asdict(options), options.roles.get("id"))
 
     with shown_progress(quiet):
         outcome, contents = in_background(work)

@@ -17,7 +17,9 @@ def predict(
         Path, typer.Argument(metavar="NEWDATA", help="A file like the one that the model was fitted to.")
     ],
     out: Annotated[Path | None, typer.Option(help="CSV file to write. (default: standard output)")] = None,
-    id: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column that names the examples.")] = None,
+    id: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: that of the fit)")
+    ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and answers.")] = False,
 ) -> None:
@@ -32,18 +34,27 @@ def predict(
     """
     with one_sentence():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
-        from siis.job import predict_file  # noqa: PLC0415
-        from siis.saved import load_all  # noqa: PLC0415
 
-        content, notes = in_background(lambda: predict_file(load_all(model_file(model)), data, encoding, id))
+        content, notes = in_background(lambda: _answers(model, data, encoding, id))
         if not quiet:
             for note in notes:
                 say(note)
+        if out is None and sys.stdout is None:
+            raise ValueError("standard output must be open; it is closed. Name a file with --out.")
         if out is None:
             sys.stdout.buffer.write(content)
             sys.stdout.flush()
         else:
             write_file(out, content)
+
+
+def _answers(model: Path, data: Path, encoding: str, id: str | None) -> tuple[bytes, tuple[str, ...]]:
+    from siis.job import predict_file  # noqa: PLC0415
+    from siis.saved import load_all, sound  # noqa: PLC0415
+
+    saved = load_all(model_file(model))
+    with sound(model):
+        return predict_file(saved, data, encoding, id)
 
 
 def model_file(path: Path) -> Path:
@@ -57,4 +68,10 @@ def model_file(path: Path) -> Path:
     -------
     Path
     """
-    return path / "model.siis" if path.is_dir() else path
+    found = path / "model.siis" if path.is_dir() else path
+    if not found.is_file():
+        raise ValueError(
+            f"{found} must be a model of siis fit; there is no such file. Name the folder of the results "
+            "(--results DIR for explain and corrections), or fit first: siis fit DATA."
+        )
+    return found

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
@@ -72,10 +71,11 @@ def one_sentence(kept: str = "") -> Iterator[None]:
 
 
 def _os_sentence(problem: OSError) -> str:
-    if problem.filename is None:
-        return str(problem)
     if problem.errno == errno.ENOSPC:
-        return f"{problem.filename} cannot be written: the disk is full. Free some space, or choose another --out."
+        where = problem.filename or "the output"
+        return f"{where} cannot be written: the disk is full. Free some space, or choose another --out."
+    if problem.filename is None:
+        return f"a file cannot be used: {problem.strerror or problem}. Check the paths."
     return f"{problem.filename} cannot be used: {problem.strerror}. Choose another path, or change its permissions."
 
 
@@ -132,7 +132,7 @@ def shown_progress(quiet: bool) -> Iterator[None]:
     """
     if quiet:
         yield
-    elif sys.stderr.isatty():
+    elif sys.stderr is not None and sys.stderr.isatty():
         with _moving():
             yield
     else:
@@ -174,18 +174,3 @@ def _moving() -> Iterator[None]:
 
         with listening(tell):
             yield
-
-
-def check_folder(folder: Path) -> None:
-    """Make a folder and see that files can be written into it, before hours of work.
-
-    Parameters
-    ----------
-    folder : Path
-    """
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} must be a folder; it is a file. Choose another --out.")
-    folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / ".siis-probe"
-    probe.write_bytes(b"")
-    probe.unlink()

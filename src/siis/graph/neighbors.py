@@ -91,6 +91,8 @@ def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> 
     -------
     Neighbors
     """
+    if not 1 <= n_neighbors <= points.shape[0]:
+        raise ValueError(f"n_neighbors must lie in 1..{points.shape[0]}; found {n_neighbors}")
     found = _ranked(queries, points, n_neighbors)
     return Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
 

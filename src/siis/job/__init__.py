@@ -1,9 +1,9 @@
 """The main job, from examples with doubtful labels to files with answers: what the command line calls."""
 
 from siis.job.explain import Explanation, explain
-from siis.job.given import Given, given_of
+from siis.job.given import Given, given_of, new_classes
 from siis.job.outcome import Outcome, fit_data
-from siis.job.outputs import FILES, MODEL, REPORT, SUMMARY, output_files
+from siis.job.outputs import FILES, MODEL, REPORT, SUMMARY, checked_labels, output_files
 from siis.job.predict import predict_file
 
 __all__ = [
@@ -14,9 +14,11 @@ __all__ = [
     "Explanation",
     "Given",
     "Outcome",
+    "checked_labels",
     "explain",
     "fit_data",
     "given_of",
+    "new_classes",
     "output_files",
     "predict_file",
 ]

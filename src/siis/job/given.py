@@ -91,6 +91,24 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
     return Given(Distributions(Y, names), labels, weights, certain)
 
 
+def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
+    """Name the checked labels that the data itself does not hold: new classes, or slips of the pen.
+
+    Parameters
+    ----------
+    data : Data
+    checked : mapping of str to str
+
+    Returns
+    -------
+    list of str
+    """
+    answers = data.labels if data.labels is not None else data.annotations
+    assert answers is not None
+    known = {str(label) for label in answers.ravel() if label is not None}
+    return sorted({unguarded(label) for label in checked.values()} - known)
+
+
 def _places(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
     """The example of each checked id; spreadsheets' guards against formulas are taken off."""
     place = {name: i for i, name in enumerate(ids)}

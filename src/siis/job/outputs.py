@@ -28,7 +28,9 @@ FILES = (PREDICTIONS, ISSUES, MODEL, REPORT, SUMMARY)
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
 
 
-def output_files(outcome: Outcome, options: Mapping[str, Any] | None = None) -> dict[str, bytes]:
+def output_files(
+    outcome: Outcome, options: Mapping[str, Any] | None = None, id_column: str | None = None
+) -> dict[str, bytes]:
     """Give the files of a fit; the summary comes last and holds the digests of the others.
 
     Parameters
@@ -36,6 +38,8 @@ def output_files(outcome: Outcome, options: Mapping[str, Any] | None = None) -> 
     outcome : Outcome
     options : mapping, optional
         What was asked for, in plain values; kept in the summary.
+    id_column : str, optional
+        Kept with the model, to name new examples by it.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def output_files(outcome: Outcome, options: Mapping[str, Any] | None = None) -> 
     contents = {
         PREDICTIONS: _predictions(outcome),
         ISSUES: _issues(outcome),
-        MODEL: saved_bytes(outcome.model, _companions(outcome)),
+        MODEL: saved_bytes(outcome.model, {**_companions(outcome), "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
     }
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -144,6 +148,22 @@ def _predictions(outcome: Outcome) -> bytes:
 def _issues(outcome: Outcome) -> bytes:
     rows = ((s.id, s.given, s.suggested, f"{s.quality:.4f}", s.why) for s in outcome.report.suspects)
     return csv_bytes(("id", "given", "suggested", "quality", "why"), rows)
+
+
+def checked_labels(extra: Mapping[str, Any]) -> dict[str, str]:
+    """Labels that were certain when a model was fitted, by id.
+
+    Parameters
+    ----------
+    extra : mapping
+        What was saved with the model.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    triples = zip(extra["ids"], extra["given"], extra["certain"], strict=True)
+    return {name: label for name, label, is_certain in triples if is_certain}
 
 
 def _companions(outcome: Outcome) -> dict[str, Any]:

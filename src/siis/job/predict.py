@@ -22,7 +22,7 @@ def predict_file(
         A file like the one that it was fitted to; labels are not needed.
     encoding : str
     id : str, optional
-        Column of ids.
+        Column of ids. If left out: the one of the fit, where the file has it, else row numbers.
 
     Returns
     -------
@@ -42,6 +42,12 @@ def predict_file(
             "the model was fitted on a ready-made graph, which says nothing about new examples. Fit again with them "
             "in the graph, unlabelled."
         )
-    new = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"]).apply(path, encoding, id)
+    recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
+    try:
+        new = recipe.apply(path, encoding, id or extra["id_column"])
+    except ValueError:
+        if id is not None or extra["id_column"] is None:
+            raise
+        new = recipe.apply(path, encoding)  # without that column; other trouble is met again
     P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

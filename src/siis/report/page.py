@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import shlex
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -50,8 +49,7 @@ def render(data: ReportData) -> str:
         "has_noise": data.noise is not None,
         "reason": None if data.selection is None else data.selection.reason,
         "pictured": data.pictured,
-        "command": f"siis fit {shlex.quote(data.source) if data.source else 'DATA'} "
-        "--corrections corrections.csv --out DIR",
+        "command": "siis corrections corrections.csv --results DIR",
     }
     return _template().render(
         policy=policy,

@@ -240,6 +240,8 @@ def load_graph(path: Path, n: int, data: Path) -> Sparse:
             W = sp.load_npz(file)
             W = W if W.format in ("csr", "csc", "bsr") else W.tocsr()
             W.check_format(full_check=True)  # indices of a hostile file may point anywhere
+    if W.dtype.kind not in "biuf":
+        raise ValueError(f"{path}: the weights of a graph must be real numbers; found {W.dtype}. Convert them.")
     if W.shape != (n, n):
         raise ValueError(
             f"{path}: the graph must have one row and one column for each of the {n:,} examples of {data}; found "

@@ -131,7 +131,9 @@ def _learn_numbers(name: str, numbers: Floats, choice: _Choice) -> None:
         return
     choice.learned.append((name, (), median_of(finite), 1.0))
     choice.parsed[name] = numbers
-    if finite.size == numbers.size > 2 and (np.diff(numbers) == 1).all():
+    with np.errstate(over="ignore"):
+        counts_rows = finite.size == numbers.size > 2 and bool((np.diff(numbers) == 1).all())
+    if counts_rows:
         choice.counters.append(f"column {quoted(name)} counts the rows: if it is no feature, name it with --id")
 
 

@@ -160,7 +160,23 @@ def labels_of(
             f"{listed(list(sheet.columns))}."
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
-    return answers, None, notes
+    return answers, None, notes + _unlabel_minus_one(answers, label)
+
+
+def _unlabel_minus_one(answers: Answers, name: str) -> list[str]:
+    """Among whole numbers -1 is unlabelled, unless the labels are -1 and 1: then both are classes."""
+    found = {str(answer) for answer in answers if answer is not None}
+    if "-1" not in found or found <= {"-1", "1"} or not all(_is_whole(text) for text in found):
+        return []
+    is_minus_one = answers == "-1"
+    answers[is_minus_one] = None
+    return [
+        f"{plural(int(np.count_nonzero(is_minus_one)), 'cell')} of column {quoted(name)} (-1) taken for unlabelled"
+    ]
+
+
+def _is_whole(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:
