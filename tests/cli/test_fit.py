@@ -268,6 +268,27 @@ def test_texts(siis, tmp_path):
     assert [line.split(",")[1] for line in done.stdout.splitlines()[1:]] == ["sea", "kitchen"]
 
 
+def test_rows_of_a_table_can_be_read_in_the_report(siis, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        (
+            f"{20 + 30 * (i % 2) + rng.random():.2f}",
+            ["red", "blue"][i % 2],
+            ["a", "b"][i % 2 ^ (i < 6)] if i < 60 else "",
+        )
+        for i in range(120)
+    ]
+    write_csv(tmp_path / "in.csv", ["age", "colour", "kind"], rows)
+    done = siis(
+        "fit", tmp_path / "in.csv", "--label", "kind", "--n-neighbors", 5, "--out", tmp_path / "out", "--quiet"
+    )
+    assert done.exit_code == 0, done.stderr
+    page = (tmp_path / "out" / "report.html").read_text()
+    first = read_csv(tmp_path / "out" / "label_issues.csv")[0]
+    age, colour, _ = rows[int(first["id"]) - 1]
+    assert f"age {float(age):.6g}, colour {colour}" in page
+
+
 def test_annotators_with_embeddings_and_a_graph(siis, table, tmp_path):
     path, ids, _, truth = table
     rng = np.random.default_rng(1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,22 @@ from siis.job.thumbnails import thumbnails_of
 from siis.progress import Progress
 from siis.report import ReportData, collect
 from siis.tables import Data
+from siis.tables.columns import Columns
+
+MOST_COLUMNS = 12  # of a table whose rows a person can read
+
+
+class _Rows(Sequence[str]):
+    """The rows of a table in words, each when it is asked for."""
+
+    def __init__(self, encoder: Columns, X: Any) -> None:
+        self.encoder, self.X = encoder, X
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.encoder.describe(self.X[index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +96,18 @@ def fit_data(
             ids=data.ids,
             source=source,
             title=title,
-            texts=data.texts,
+            texts=_shown_texts(data),
             thumbnails=thumbnails or thumbnails_of(data.images),
             checked=np.flatnonzero(given.certain).tolist(),
             given=given.labels,
             warnings=said,
         )
     return Outcome(data, given, model, said, report)
+
+
+def _shown_texts(data: Data) -> Sequence[str] | None:
+    """What a reviewer reads of an example: its text, or the values of a table that is not too wide."""
+    encoder = None if data.recipe is None else data.recipe.encoder
+    if data.texts is None and isinstance(encoder, Columns) and len(encoder.names) <= MOST_COLUMNS:
+        return _Rows(encoder, data.X)
+    return data.texts

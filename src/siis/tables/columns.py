@@ -81,6 +81,27 @@ class Columns:
             at += len(values) or 1
         return X, report.notes()
 
+    def describe(self, row: Floats) -> str:
+        """Put the features of one example into words: "age 37, colour red".
+
+        Parameters
+        ----------
+        row : ndarray of shape (d,)
+
+        Returns
+        -------
+        str
+        """
+        said, at = [], 0
+        for name, values in zip(self.names, self.categories, strict=True):
+            part = row[at : at + (len(values) or 1)]
+            if not values:
+                said.append(f"{name} {part[0]:.6g}")
+            elif part.any():
+                said.append(f"{name} {values[int(np.argmax(part))]}")
+            at += part.size
+        return ", ".join(said)
+
     def to_plain(self) -> Plain:
         """Give the encoder as plain data.
 
