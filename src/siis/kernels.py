@@ -7,8 +7,10 @@ that the same input gives the same bytes anywhere.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 
 from siis._types import Floats, Sparse
@@ -50,6 +52,14 @@ def _product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[n
                 row[k] += s * X[j, k]
         for k in range(width):
             out[i, k] = row[k]
+
+
+def compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
+    """The matrix in one precision, with short indices where they suffice: one compiled loop serves all."""
+    M = sp.csr_array(M, dtype=dtype)
+    if max(*M.shape, M.nnz) < np.iinfo(np.int32).max:
+        M.indices, M.indptr = M.indices.astype(np.int32, copy=False), M.indptr.astype(np.int32, copy=False)
+    return M
 
 
 def product(S: Sparse, X: Floats) -> Floats:

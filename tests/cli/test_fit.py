@@ -211,6 +211,11 @@ def test_predict_new_files(siis, table, tmp_path):
     (tmp_path / "nameless.csv").write_text("\n".join(rows))
     done = siis("predict", tmp_path / "out", tmp_path / "nameless.csv", "--quiet")
     assert done.stdout.splitlines()[1].startswith("1,")
+    twice = path.read_text().splitlines()
+    (tmp_path / "twice.csv").write_text("\n".join([*twice, twice[1]]))
+    done = siis("predict", tmp_path / "out", tmp_path / "twice.csv", "--quiet")
+    assert done.exit_code == 1  # ids that are there must be sound; row numbers do not take their place
+    assert "ids must differ" in done.stderr
     write_csv(tmp_path / "few.csv", ["p1", "p2"], [(1, 2), (3, 4)])
     done = siis("predict", tmp_path / "out", tmp_path / "few.csv")
     assert done.exit_code == 1

@@ -24,6 +24,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "rows": 0,
     "progress": 0,
     "files": 0,
+    "results": 0,
     "parameters": 0,
     "table": 0,
     "graph": 1,

@@ -9,6 +9,7 @@ import typer
 
 from siis.cli.fit import FitOptions, fit_and_write
 from siis.cli.screen import one_sentence, say
+from siis.results import REPORT
 
 
 def demo(
@@ -26,6 +27,7 @@ def demo(
     """
     with one_sentence(f"Files in {out} are as they were."):
         from siis.files import check_writable  # noqa: PLC0415  (heavy)
+        from siis.job import given_of  # noqa: PLC0415
         from siis.job.demo import demo_data, demo_summary  # noqa: PLC0415  (heavy)
 
         check_writable(out)
@@ -35,7 +37,7 @@ def demo(
             for note in data.notes:
                 say(f"  {note}")
         options = FitOptions("digits", parameters={"random_state": seed}, title="Handwritten digits")
-        outcome = fit_and_write(data, {}, options, out, quiet, False, thumbnails)
+        outcome = fit_and_write(data, given_of(data, {}), options, out, quiet, False, thumbnails)
         if not quiet:
             typer.echo("\n" + demo_summary(outcome, truth))
-            typer.echo(f"\nThe report to open: {out / 'report.html'}")
+            typer.echo(f"\nThe report to open: {out / REPORT}")

@@ -39,7 +39,7 @@ def explain(
 
 
 def _lines(found: Any) -> list[str]:
-    lines = [repr(found.id)[1:-1] if "\n" in found.id else found.id, "", *found.sentences, ""]
+    lines = [printable(found.id, ""), "", *(printable(said, "") for said in found.sentences), ""]
     lines.append("classes      " + ", ".join(f"{name} {p:.2f}" for name, p in found.likeliest))
     if found.without_own_label is not None:
         said = ", ".join(f"{name} {p:.2f}" for name, p in found.without_own_label)
@@ -50,8 +50,9 @@ def _lines(found: Any) -> list[str]:
             (near.id, f"{near.weight:.2f}", near.label, (near.given or "-") + (" (checked)" if near.checked else ""))
             for near in found.neighbors
         ]
+        rows = [tuple(printable(cell, "") for cell in row) for row in rows]
         widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        texts = ["", *((near.snippet or "")[:SHOWN].replace("\n", " ") for near in found.neighbors)]
+        texts = ["", *(printable((near.snippet or "")[:SHOWN], "") for near in found.neighbors)]
         lines.append("")
         for row, text in zip(rows, texts, strict=True):
             cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))

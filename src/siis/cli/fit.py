@@ -11,6 +11,7 @@ import typer
 
 from siis.cli.config import read_config
 from siis.cli.screen import in_background, one_sentence, printable, say, shown_progress
+from siis.results import REPORT, SUMMARY
 
 RESULTS = Path("siis-results")
 PATHS = ("embeddings", "graph", "labels_file")
@@ -219,7 +220,7 @@ def run_fit(
     checked = dict(earlier or {})
     for file in options.corrections:  # later ones go before
         checked.update(tables.read_corrections(Path(file)))
-    job.given_of(data, checked)  # refuses ids that are not there
+    given = job.given_of(data, checked)
     if not quiet:
         say(f"{path}:")
         for note in data.notes:
@@ -228,12 +229,12 @@ def run_fit(
             say(f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain")
         for name in job.new_classes(data, checked):
             say(f"  a correction brings in a new class, {name!r}: a slip of the pen?")
-    fit_and_write(data, checked, options, out, quiet, as_json)
+    fit_and_write(data, given, options, out, quiet, as_json)
 
 
 def fit_and_write(
     data: Any,
-    checked: dict[str, str],
+    given: Any,
     options: FitOptions,
     out: Path,
     quiet: bool,
@@ -245,7 +246,7 @@ def fit_and_write(
     Parameters
     ----------
     data : Data
-    checked : dict of str to str
+    given : Given
     options : FitOptions
     out : Path
     quiet, as_json : bool
@@ -261,7 +262,7 @@ def fit_and_write(
     def work() -> tuple[Any, dict[str, bytes]]:
         outcome = job.fit_data(
             data,
-            checked,
+            given,
             options.parameters,
             source=Path(options.data).name,
             title=options.title,
@@ -273,11 +274,11 @@ def fit_and_write(
         outcome, contents = in_background(work)
     write_files(out, contents)
     if as_json:
-        typer.echo(json.dumps(json.loads(contents[job.SUMMARY])))
+        typer.echo(json.dumps(json.loads(contents[SUMMARY])))
     elif not quiet:
         typer.echo(printable("\n".join(["", *outcome.report.summary])))
         for warning in outcome.warnings:
             typer.echo(printable(f"Warning: {warning}"))
-        typer.echo(printable(f"\nOpen {out / job.REPORT} in a browser. Other files there: predictions.csv,"))
+        typer.echo(printable(f"\nOpen {out / REPORT} in a browser. Other files there: predictions.csv,"))
         typer.echo("label_issues.csv, model.siis, summary.json.")
     return outcome

@@ -32,18 +32,20 @@ def say(text: str = "") -> None:
     typer.echo(printable(text).encode(encoding, "replace").decode(encoding, "replace"), err=True)
 
 
-def printable(text: str) -> str:
+def printable(text: str, kept: str = "\n") -> str:
     """Show control characters of data as such, instead of sending them to the terminal.
 
     Parameters
     ----------
     text : str
+    kept : str
+        Those that are sent; none for a text that must stay on its line.
 
     Returns
     -------
     str
     """
-    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+    return "".join(c if c in kept or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 @contextmanager

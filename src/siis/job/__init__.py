@@ -3,14 +3,10 @@
 from siis.job.explain import Explanation, explain
 from siis.job.given import Given, given_of, new_classes
 from siis.job.outcome import Outcome, fit_data
-from siis.job.outputs import FILES, MODEL, REPORT, SUMMARY, checked_labels, output_files
+from siis.job.outputs import checked_labels, output_files
 from siis.job.predict import predict_file
 
 __all__ = [
-    "FILES",
-    "MODEL",
-    "REPORT",
-    "SUMMARY",
     "Explanation",
     "Given",
     "Outcome",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from siis.classifier import SIISClassifier
-from siis.job.given import Given, given_of
+from siis.job.given import Given
 from siis.job.thumbnails import thumbnails_of
 from siis.progress import Progress
 from siis.report import ReportData, collect
@@ -56,7 +56,7 @@ class Outcome:
 
 def fit_data(
     data: Data,
-    checked: Mapping[str, str] | None = None,
+    given: Given,
     parameters: Mapping[str, Any] | None = None,
     *,
     source: str = "",
@@ -68,8 +68,8 @@ def fit_data(
     Parameters
     ----------
     data : Data
-    checked : mapping of str to str, optional
-        Label of each id that a reviewer has checked: certain.
+    given : Given
+        Its labels, with those that a reviewer has checked.
     parameters : mapping, optional
         Of SIISClassifier.
     source, title : str
@@ -81,7 +81,6 @@ def fit_data(
     -------
     Outcome
     """
-    given = given_of(data, checked or {})
     settings = dict(parameters or {})
     if data.metric == "precomputed":
         settings["metric"] = "precomputed"

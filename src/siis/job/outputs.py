@@ -15,16 +15,9 @@ from siis import __version__
 from siis.job.given import guarded
 from siis.job.outcome import Outcome
 from siis.report import render
+from siis.results import ISSUES, MODEL, PREDICTIONS, REPORT, SUMMARY
 from siis.saved import saved_bytes
 
-PREDICTIONS, ISSUES, MODEL, REPORT, SUMMARY = (
-    "predictions.csv",
-    "label_issues.csv",
-    "model.siis",
-    "report.html",
-    "summary.json",
-)
-FILES = (PREDICTIONS, ISSUES, MODEL, REPORT, SUMMARY)
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
 
 

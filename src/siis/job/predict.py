@@ -43,11 +43,6 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    try:
-        new = recipe.apply(path, encoding, id or extra["id_column"])
-    except ValueError:
-        if id is not None or extra["id_column"] is None:
-            raise
-        new = recipe.apply(path, encoding)  # without that column; other trouble is met again
+    new = recipe.apply(path, encoding, id, extra["id_column"])
     P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
+from siis.kernels import compact
 from siis.spectral.spectrum import look
 from siis.spectral.subspace import block_width, lowest_eigenpairs
 
@@ -62,10 +63,7 @@ def guess(S: Sparse, null: Sparse, W: Sparse, scale: Floats, n_wanted: int, seed
         return None
     norms = np.sqrt(np.bincount(group, 1 / scale**2))
     P = sp.csr_array((1 / (scale * norms[group]), group, np.arange(group.size + 1)), shape=(group.size, k))
-    small = sp.csr_array(P.T @ S.astype(np.float64) @ P)
-    small_null = sp.csr_array(P.T @ null.astype(np.float64))
-    for M in (small, small_null):
-        M.indices, M.indptr = M.indices.astype(np.int32), M.indptr.astype(np.int32)
+    small, small_null = compact(P.T @ S @ P, np.float64), compact(P.T @ null, np.float64)
     bound = float(abs(small).sum(axis=1).max())
     start = np.random.default_rng(seed).standard_normal((k, block_width(n_wanted)))
     spectrum = look(small, small_null, bound, seed)

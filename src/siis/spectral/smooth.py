@@ -9,6 +9,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from siis._types import BlockProduct, Floats, Sparse
 from siis.graph import Graph
+from siis.kernels import compact
 from siis.linear import THIN, envelope_share, factorize
 from siis.progress import Report, unheard
 from siis.spectral.basis import IdentityBasis, SmoothBasis
@@ -98,8 +99,8 @@ def smooth_basis(
     _check(n, n_components, method, start)
     m = min(n_components, n)
     scale = _vertex_scale(graph, laplacian)
-    S = _compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), dtype)
-    null = _compact(_null_vectors(graph, scale), dtype)
+    S = compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), dtype)
+    null = compact(_null_vectors(graph, scale), dtype)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
     block = min(n - null.shape[1], n_rest + max(8, n_rest // 5))  # vectors of a dense or sparse factorisation
@@ -150,14 +151,6 @@ def _check(n: int, n_components: int, method: str, start: Floats | None) -> None
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
     if start is not None and (start.ndim != 2 or len(start) != n):
         raise ValueError(f"start must have a row for each of {n} vertices; found shape {start.shape}")
-
-
-def _compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
-    """The matrix in one precision, with short indices where they suffice: one compiled loop serves all."""
-    M = sp.csr_array(M, dtype=dtype)
-    if max(*M.shape, M.nnz) < np.iinfo(np.int32).max:
-        M.indices, M.indptr = M.indices.astype(np.int32, copy=False), M.indptr.astype(np.int32, copy=False)
-    return M
 
 
 def _vertex_scale(graph: Graph, laplacian: str) -> Floats:

@@ -63,7 +63,9 @@ class Recipe:
         rest = {name: value for name, value in settings.items() if name not in ("version", "kind")}
         return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
 
-    def apply(self, path: Path, encoding: str = "utf-8", id: str | None = None) -> NewData:
+    def apply(
+        self, path: Path, encoding: str = "utf-8", id: str | None = None, usual_id: str | None = None
+    ) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
         Parameters
@@ -74,6 +76,8 @@ class Recipe:
             Of CSV and TSV.
         id : str, optional
             Column that names the examples (NPZ: the array, "ids" unless said); without it they are numbered from 1.
+        usual_id : str, optional
+            The same, where the file has it and ``id`` is left out.
 
         Returns
         -------
@@ -85,9 +89,9 @@ class Recipe:
         if isinstance(self.encoder, Pixels):
             return _new_images(self.encoder, path, encoding, id)
         if isinstance(self.encoder, Values):
-            return _new_arrays(self.encoder, path, encoding, id)
+            return _new_arrays(self.encoder, path, encoding, id, usual_id)
         sheet = read_sheet(path, encoding)
-        ids = ids_of(sheet, id)
+        ids = ids_of(sheet, id or (usual_id if usual_id in sheet.columns else None))
         if isinstance(self.encoder, Columns):
             X, notes = self.encoder.encode(sheet)
             texts = None
@@ -107,12 +111,12 @@ def _new_images(encoder: Pixels, path: Path, encoding: str, id: str | None) -> N
     return NewData(ids, encoder.encode(paths), None, paths, (plural(len(ids), "image"),))
 
 
-def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None) -> NewData:
+def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None, usual_id: str | None) -> NewData:
     if encoding != "utf-8":
         raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
     arrays = load_arrays(path)
     X, notes = encoder.encode(matrix_of(path, arrays), str(path))
     n = X.shape[0]
-    name = id or ("ids" if "ids" in arrays else None)
+    name = id or next((name for name in (usual_id, "ids") if name in arrays), None)
     ids = ids_of(sheet_of(path, arrays, n, [name] if name else []), name)
     return NewData(ids, X, None, None, (plural(n, "row"), *notes))

@@ -1,0 +1,7 @@
+"""Names of the files that a fit writes."""
+
+PREDICTIONS = "predictions.csv"
+ISSUES = "label_issues.csv"
+MODEL = "model.siis"
+REPORT = "report.html"
+SUMMARY = "summary.json"
