@@ -13,6 +13,7 @@ from siis._types import Features
 
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
+    from siis.tables.rows import Rows
 
 Answers: TypeAlias = NDArray[np.object_]  # of str, or None where nothing was said
 
@@ -73,6 +74,8 @@ class Data:
         Turns files with new examples into rows like those of X.
     notes : tuple of str
         What was understood, in sentences.
+    rows : Rows of length n, or None
+        What a table says of each example besides its id and its labels.
     """
 
     ids: tuple[str, ...]
@@ -84,11 +87,12 @@ class Data:
     images: tuple[Path, ...] | None
     recipe: Recipe | None
     notes: tuple[str, ...]
+    rows: Rows | None = None
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):
             raise ValueError("data must hold either labels or annotations")
-        _check_lengths(self.ids, self.labels, self.annotations, self.X, self.texts, self.images)
+        _check_lengths(self.ids, self.labels, self.annotations, self.X, self.texts, self.images, self.rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from siis.tables.given import ids_of, label_summary, labels_of, texts_of
 from siis.tables.images import Pixels
 from siis.tables.messages import plural, quoted
 from siis.tables.recipe import Recipe
+from siis.tables.rows import rows_of
 from siis.tables.sheet import Sheet, read_sheet
 from siis.tables.words import Words
 
@@ -64,6 +65,7 @@ def read(path: Path, roles: Roles) -> Data:
     labelled = label_summary(examples.labels, examples.annotations, where)
     X, recipe, features, notes = _features(path, roles, examples)
     unit = "image" if examples.images is not None else "row"
+    shown = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
     return Data(
         ids=examples.ids,
         labels=examples.labels,
@@ -74,6 +76,7 @@ def read(path: Path, roles: Roles) -> Data:
         images=examples.images,
         recipe=recipe,
         notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
+        rows=rows_of(examples.source, shown) if isinstance(examples.source, Sheet) else None,
     )
 
 

@@ -1,0 +1,49 @@
+"""What a table says of each example, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from siis.tables.cells import as_texts
+from siis.tables.sheet import Sheet
+
+
+class Rows(Sequence[tuple[str, ...]]):
+    """The cells of each example as the file says them, an empty text where a cell is.
+
+    Parameters
+    ----------
+    names : tuple of k str
+        The columns, in the order of the file.
+    columns : tuple of k pyarrow.ChunkedArray of strings, each of length n
+    n : int
+    """
+
+    def __init__(self, names: tuple[str, ...], columns: tuple[Any, ...], n: int) -> None:
+        self.names, self._columns, self._n = names, columns, n
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, index: Any) -> Any:
+        i = range(self._n)[index]  # one example; counts from the end where it is negative
+        return tuple(column[i].as_py() or "" for column in self._columns)
+
+
+def rows_of(sheet: Sheet, left_out: Collection[str]) -> Rows:
+    """Give the cells of a table that can be read.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    left_out : collection of str
+        Columns that are shown elsewhere: ids and labels.
+
+    Returns
+    -------
+    Rows
+    """
+    texts = {name: as_texts(column) for name, column in sheet.columns.items() if name not in left_out}
+    kept = {name: column for name, column in texts.items() if column is not None}
+    return Rows(tuple(kept), tuple(kept.values()), sheet.n)
