@@ -38,6 +38,7 @@ from siis.selection import (
     smoothed,
     total_deviation,
 )
+from siis.selection.search import TOO_FEW
 from siis.trust import Carriage, NoiseModel, carriage, fit_noise
 
 SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
@@ -268,9 +269,9 @@ def warn_about(evidence: Evidence, judged: Judged, classes: Any) -> None:
     classes : ndarray of shape (c,)
     """
     if not evidence.rows.size:
-        warnings.warn(
-            f"{evidence.selection.reason}. Label two examples or more of each class.", UserWarning, stacklevel=4
-        )
+        reason = evidence.selection.reason
+        remedy = " Label two examples or more of each class." if reason == TOO_FEW else ""
+        warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
         return
     if judged.carriage.is_weak:
         warnings.warn(

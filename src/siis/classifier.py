@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,10 +14,10 @@ from siis.labels import GivenLabels
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
-from siis.selection import Wishes, final_basis, final_program, final_readings
+from siis.selection import Candidate, Wishes, final_basis, final_readings, solve_final
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
-from siis.spectral import smooth_basis
+from siis.spectral import SmoothBasis, smooth_basis
 from siis.table import Table
 from siis.transductive import (
     Answer,
@@ -318,18 +318,25 @@ class SIISClassifier(TransductiveClassifier):
             return super()._classify(X, labels, progress)
         evidence = gather_evidence(X, labels, self._wishes(), seed_of(self.random_state), progress)
         graph, c = evidence.placed.graph, labels.classes.size
-        chosen, wishes = evidence.selection.chosen, self._wishes()
-        with progress.stage("basis") as report:
-            basis = final_basis(graph, chosen, seed_of(self.random_state), _precision(X), report)
-        program = final_program(graph, basis, evidence.distributions, chosen, wishes)
-        with progress.stage("solve") as report:
-            solution = self._solve(program, progress, report)
-        readings = final_readings(program, solution.coefficients, c, chosen.reading)
+
+        def basis_of(candidate: Candidate) -> SmoothBasis:
+            with progress.stage("basis") as report:
+                return final_basis(graph, candidate, seed_of(self.random_state), _precision(X), report)
+
+        def solve(program: Program) -> Solution:
+            with progress.stage("solve") as report:
+                return self._solve(program, progress, report)
+
+        chosen = evidence.selection.chosen
+        solved = solve_final(graph, evidence.distributions, chosen, self._wishes(), solve, basis_of)
+        if solved.failures:
+            evidence = replace(evidence, selection=evidence.selection.without(solved.failures, solved.chosen))
+        readings = final_readings(solved.program, solved.solution.coefficients, c, solved.chosen.reading)
         judged = judge(evidence, labels, readings)
         warn_about(evidence, judged, labels.classes)
         attributes = {
-            "basis_": basis,
-            **shown(solution),
+            "basis_": solved.program.basis,
+            **shown(solved.solution),
             "selection_": evidence.selection.table,
             "selection_reason_": evidence.selection.reason,
             "chosen_": evidence.selection.chosen,

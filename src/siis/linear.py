@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import SuperLU, splu
 
 from siis._types import Floats, Sparse
+from siis.errors import NumericalError
 
 THIN = 0.05  # mean width of the envelope, as a share of n
 SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
@@ -26,8 +27,8 @@ class LinearSolver(Protocol):
 def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
     """Prepare to solve with a symmetric positive definite matrix, once for many right-hand sides.
 
-    Dense: Cholesky. Sparse: a sparse factor where it stays thin, otherwise conjugate gradients with the diagonal as
-    preconditioner, for all columns at once.
+    Dense: Cholesky, or the pseudo-inverse where the matrix is singular to rounding. Sparse: a sparse factor where it
+    stays thin, otherwise conjugate gradients with the diagonal as preconditioner, for all columns at once.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
     LinearSolver
     """
     if not sp.issparse(M):
-        return _cholesky((M + M.T) / 2)
+        return _dense_solver((M + M.T) / 2)
     M = sp.csr_array(M)
     n, share = M.shape[0], envelope_share(M)
     if share <= THIN or share * n * n <= SMALL:
@@ -100,25 +101,45 @@ class _Cholesky:
         return X
 
 
-def _cholesky(M: Floats) -> LinearSolver:
-    """Factorise with unit diagonal; where rounding has made M indefinite, with the least ridge that helps."""
+@dataclass(frozen=True, eq=False)
+class _PseudoInverse:
+    """V diag(1 / values) V' on the directions that rounding leaves, 0 on the others."""
+
+    vectors: Floats
+    values: Floats
+    scale: Floats
+
+    def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
+        V = self.vectors
+        X: Floats = self.scale * (V @ ((V.T @ (self.scale * B)) / self.values[:, None]))
+        return X
+
+
+def _dense_solver(M: Floats) -> LinearSolver:
+    """Factorise with unit diagonal; where M is singular to rounding, give the solution of least (scaled) norm.
+
+    A direction along which M vanishes to rounding changes the quadratic by less than rounding: any coefficient would
+    do, and 0 is the one that does no harm elsewhere.
+    """
     diagonal = np.diagonal(M)
-    if not (np.isfinite(M).all() and (diagonal > 0).all()):
-        raise ValueError(
-            f"a linear system is not positive definite (diagonal from {diagonal.min():.1e} to {diagonal.max():.1e}): "
-            "the weights of graph and labels are too far apart. Rescale the graph's weights, alpha or sample_weight."
+    if not np.isfinite(M).all():
+        raise NumericalError(
+            f"a linear system has entries that are not finite (diagonal from {diagonal.min():.1e} to "
+            f"{diagonal.max():.1e}): the weights of graph and labels are too far apart. Rescale the graph's weights, "
+            "alpha or sample_weight."
         )
-    scale = (1 / np.sqrt(diagonal))[:, None]
+    live = diagonal > 0  # 0 where nothing depends on a coefficient
+    scale = np.where(live, 1 / np.sqrt(np.where(live, diagonal, 1.0)), 0.0)[:, None]
     unit = scale * M * scale.T
-    for ridge in (0.0, 1e-14, 1e-12, 1e-10):
-        try:
-            return _Cholesky(sl.cho_factor(unit + ridge * np.eye(len(unit)), check_finite=False), scale)
-        except sl.LinAlgError:
-            continue
-    raise ValueError(
-        "a linear system is singular to rounding: examples cannot be told apart, or parts of the graph hang on edges "
-        "that are too light. Rescale X, remove such edges, or regularise more."
-    )
+    try:
+        return _Cholesky(sl.cho_factor(unit, check_finite=False), scale)
+    except sl.LinAlgError:
+        values, V = sl.eigh(unit, check_finite=False)
+    noise = max(
+        len(unit) * np.finfo(np.float64).eps * values[-1], -2 * values[0]
+    )  # no eigenvalue is negative but by it
+    kept = values > noise
+    return _PseudoInverse(V[:, kept], values[kept], scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +177,7 @@ class _ConjugateGradients:
             rho, before = np.einsum("ij,ij->j", R, Z), rho
             D *= np.divide(rho, before, out=np.zeros_like(rho), where=before > 0)
             D += Z
-        raise RuntimeError(
+        raise NumericalError(
             f"conjugate gradients did not converge in {CG_MAX_ITER} iterations: relative residual "
             f"{(np.linalg.norm(R, axis=0) / np.maximum(goal / self.tol, 1e-300)).max():.1e}"
         )

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints, Sparse
+from siis.errors import NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
 from siis.linear import LinearSolver, positive_solver
@@ -218,17 +219,25 @@ class Program:
             Without V1; times ``scale`` it is feasible with the others.
         """
         V2 = project_rows(V2, self.alpha)
+        soft = self.basis.soft_vectors
+        best = self._valued(pull, V2)
+        if soft.shape[1]:  # R_k / lambda_k is large there however small R_k is: make that 0 as well
+            N = soft[self.rows]
+            excess = soft.T @ pull + N.T @ V2
+            balanced = self._valued(pull, V2 - self.alpha[:, None] * (N @ self._solve_soft(excess)))
+            best = max(best, balanced, key=lambda point: point.value)
+        return best
+
+    def _valued(self, pull: Floats, V2: Floats) -> DualPoint:
+        """The best bound from P' V1 and V2, after the equalities of (M6) are restored."""
         # only the constants of the components must balance; P annihilates them, so V2 alone does
         component = self.graph.component[self.rows]
         n_groups = self.graph.n_components
         excess = np.stack([np.bincount(component, v, n_groups) for v in V2.T], axis=1)
         weight = np.bincount(component, self.alpha, n_groups)
         V2 = V2 - self.alpha[:, None] * (excess / weight[:, None])[component]
-        quadratic = (
-            self.basis.energy_conjugate(self.basis.analyze(pull + (V2 if self.labels_every_vertex else self.JT @ V2)))
-            / self.beta
-        )
-        s, value = self._scaled(V2, quadratic, _room(V2, self.alpha))
+        R = self.basis.analyze(pull + (V2 if self.labels_every_vertex else self.JT @ V2))
+        s, value = self._scaled(V2, self.basis.energy_conjugate(R) / self.beta, _room(V2, self.alpha))
         return DualPoint(np.zeros((0, V2.shape[1])), s * V2, value, s)
 
     def _scaled(self, V2: Floats, quadratic: float, room: float) -> tuple[float, float]:
@@ -255,9 +264,9 @@ class Program:
         floor = self.floor if self.basis.dtype == np.float64 else max(self.floor, SINGLE_FLOOR)
         scale = max(primal, floor * self.value_at_zero, 1e-300)
         if not dual <= primal + self._rounding * max(scale, self.value_at_zero):
-            raise RuntimeError(
+            raise NumericalError(
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "
-                "the labels are too far apart for double precision. Rescale them, and please report this program."
+                "the labels are too far apart for double precision. Rescale them."
             )
         return max(primal - dual, 0.0) / scale
 
@@ -265,6 +274,12 @@ class Program:
     def _rounding(self) -> float:
         """How far rounding may lift the bound over the value, as a share of the value at A = 0."""
         return ROUNDING if self.basis.dtype == np.float64 else SINGLE_ROUNDING
+
+    @cached_property
+    def _solve_soft(self) -> LinearSolver:
+        """Solve with N' diag(alpha) N, N the labelled rows of the vectors that are nearly null vectors, or are."""
+        N = self.basis.soft_vectors[self.rows]
+        return positive_solver(N.T @ (self.alpha[:, None] * N))
 
     @cached_property
     def _solve_gram(self) -> LinearSolver:

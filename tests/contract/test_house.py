@@ -18,6 +18,7 @@ from siis.spectral import smooth_basis
 ROOT = Path(siis.__file__).parent
 FLOORS = {  # a module may import from floors below its own, and from its own package
     "_types": -1,
+    "errors": -1,
     "threads": -1,
     "kernels": 0,
     "linear": 0,

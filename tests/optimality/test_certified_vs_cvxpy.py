@@ -7,8 +7,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from programs import random_program
+from programs import random_graph, random_program
+from siis.graph import Graph
+from siis.program import Program
 from siis.solvers import solve_certified
+from siis.spectral import smooth_basis
 
 N_PROGRAMS = 240
 
@@ -51,3 +54,20 @@ def test_optimum(seed):
     norms = np.linalg.norm(solution.dual.edges, axis=1)
     assert norms.max(initial=0) <= program.gamma * (1 + 1e-12)
     assert (np.linalg.norm(solution.dual.labels, axis=1) <= program.alpha * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("laplacian", ["normalized", "unnormalized"])
+@pytest.mark.parametrize("light", [1e-6, 1e-9])
+def test_parts_that_hang_on_next_to_nothing(rng, laplacian, light):
+    """Eigenvalues near 0 divide what the multipliers leave over: the bound balances these vectors too."""
+    W = random_graph(rng, 60, 4).weights.tolil()
+    for a in (14, 29, 44):
+        W[a, a + 1] = W[a + 1, a] = light
+    graph = Graph(W.tocsr())
+    assert graph.n_components == 1
+    Y = np.eye(3)[rng.integers(0, 3, 60)]
+    basis = smooth_basis(graph, 20, laplacian)
+    program = Program(graph, basis, np.arange(60), Y, np.full(60, 1.0), 3.0)
+    solution = solve_certified(program, tol=1e-5, max_iter=2000)
+    assert solution.status == "certified"
+    assert solution.dual.value <= reference(program) * (1 + 1e-7)

@@ -5,10 +5,11 @@ import pytest
 from sklearn.datasets import load_digits, make_blobs
 
 from siis import SIISClassifier
+from siis.errors import NumericalError
 from siis.graph import distinct_rows, embed
 from siis.labels import Supervision, gather, one_hot
 from siis.selection import Candidate, Wishes, deal_folds, final_program
-from siis.selection.candidate import compare
+from siis.selection.candidate import compare, expected_hits
 
 search_module = sys.modules["siis.selection.search"]
 
@@ -178,3 +179,98 @@ def test_names_of_classes_do_not_matter():
     assert one.chosen_ == two.chosen_
     np.testing.assert_array_equal(one.transduction_, 9 - two.transduction_)
     np.testing.assert_allclose(one.label_quality_, two.label_quality_, atol=1e-6)
+
+
+def lost(*args, **kwargs):
+    raise NumericalError("lost on purpose")
+
+
+def small_problem():
+    X, truth = make_blobs(200, 3, centers=3, cluster_std=1.0, random_state=0)
+    return X, np.where(np.arange(200) % 5 == 0, truth, -1), truth
+
+
+def test_a_candidate_that_fails_is_dropped_and_listed(monkeypatch):
+    X, y, truth = small_problem()
+    race_module, final_module = sys.modules["siis.selection.race"], sys.modules["siis.selection.final"]
+    weights_of, basis_of = race_module.graph_weights, final_module.smooth_basis
+    settled = search_module.settle
+
+    def fails_at_20(near, K, kind, bandwidth="median"):
+        return lost() if (K, kind) == (20, "mutual") else weights_of(near, K, kind, bandwidth)
+
+    def fails_unnormalized(graph, m, laplacian, *args, **kwargs):
+        return lost() if laplacian == "unnormalized" else basis_of(graph, m, laplacian, *args, **kwargs)
+
+    monkeypatch.setattr(race_module, "graph_weights", fails_at_20)
+    monkeypatch.setattr(final_module, "smooth_basis", fails_unnormalized)
+    monkeypatch.setattr(
+        search_module, "settle", lambda s, *args: lost() if s.name == "unit variance" else settled(s, *args)
+    )
+    model = SIISClassifier().fit(X, y)
+    assert np.mean(model.transduction_ == truth) > 0.9
+    failed = [row for row in model.selection_.rows() if row["failed"]]
+    assert {row["stage"] for row in failed} == {"space", "graph", "program"}
+    assert {row["failed"] for row in failed} == {"lost on purpose"}
+    assert all((row["n_neighbors"], row["graph"]) == (20, "mutual") for row in failed if row["stage"] == "graph")
+    assert {row["laplacian"] for row in failed if row["stage"] == "program"} == {"unnormalized"}
+    assert not any(row["chosen"] or row["accuracy"] >= 0 for row in failed)
+    assert "candidates that reached the end" in model.selection_reason_
+
+
+def test_where_every_graph_fails_stated_defaults_answer(monkeypatch):
+    X, y, truth = small_problem()
+    monkeypatch.setattr(sys.modules["siis.selection.race"], "graph_weights", lost)
+    monkeypatch.setattr(search_module, "probe", lambda place, given, folds, wishes: np.ones(given.rows.size))
+    with pytest.warns(UserWarning, match="every graph that was tried has failed; stated defaults were used"):
+        model = SIISClassifier().fit(X, y)
+    assert (model.chosen_.n_neighbors, model.chosen_.graph) == (10, "mutual")
+    assert np.mean(model.transduction_ == truth) > 0.9
+
+
+def test_a_program_that_fails_on_all_examples_gives_way_to_the_next(monkeypatch):
+    X, y, truth = small_problem()
+    first = SIISClassifier().fit(X, y)
+    final_module, solved = sys.modules["siis.selection.final"], []
+    build = final_module.final_program
+
+    def fails_once(graph, basis, evidence, candidate, wishes):
+        if graph.n_vertices == 200 and basis.dtype == np.float64 and candidate == first.chosen_:
+            lost()
+        solved.append(candidate)
+        return build(graph, basis, evidence, candidate, wishes)
+
+    monkeypatch.setattr(final_module, "final_program", fails_once)
+    model = SIISClassifier().fit(X, y)
+    assert model.chosen_ == solved[-1] != first.chosen_
+    assert np.mean(model.transduction_ == truth) > 0.9
+    assert "1 failed on all examples, and the next was taken" in model.selection_reason_
+    programs = [row for row in model.selection_.rows() if row["stage"] == "program"]
+    assert [row["failed"] for row in programs if row["failed"]] == ["lost on purpose"]
+    assert sum(row["chosen"] for row in programs) == 1
+    monkeypatch.setattr(final_module, "final_program", lost)
+    with pytest.raises(NumericalError, match=r"none of the \d+ programs .* lost on purpose.*n_neighbors"):
+        model.fit(X, y)
+    assert model.chosen_ == solved[-1], "an earlier fit stays"
+
+
+def test_vertices_without_evidence_count_as_guesses():
+    Y, prior = np.eye(2)[[0, 0, 1]], np.array([0.75, 0.25])
+    met = expected_hits(np.array([1.0, 1.0, 1.0]), Y, prior, np.array([True, False, True]), 0.5)
+    np.testing.assert_allclose(met, [0.5 + 0.375, 0.75, 0.5 + 0.125])
+
+
+def test_a_graph_that_leaves_most_rows_without_evidence_is_not_chosen():
+    """Six near-equal rows of each kind: with five neighbours every kind is alone, and few kinds have labels."""
+    rng = np.random.default_rng(0)
+    kinds = rng.standard_normal((150, 2))
+    X = np.repeat(kinds, 6, axis=0) + 1e-6 * rng.standard_normal((900, 2))
+    truth = np.repeat((kinds[:, 0] > 0).astype(int), 6)
+    y = np.full(900, -1)
+    rows = np.concatenate([np.arange(6 * k, 6 * k + 5) for k in range(0, 150, 10)])
+    y[rows] = truth[rows]
+    model = SIISClassifier().fit(X, y)
+    assert np.mean(model.is_reached_) > 0.9
+    assert np.mean(model.transduction_ == truth) > 0.8
+    shares = {row["n_neighbors"]: row["unreached"] for row in model.selection_.rows() if row["stage"] == "graph"}
+    assert shares[model.chosen_.n_neighbors] < 0.1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from siis.errors import NumericalError
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.graph.order import local_order
 from siis.linear import envelope_share
@@ -12,6 +13,7 @@ from siis.spectral import smooth as smooth_module
 from siis.spectral import subspace as subspace_module
 from siis.spectral.coarse import groups
 from siis.spectral.factor import count_below
+from table_case import mixed_table
 
 
 def knn(X, k=6, kind="union"):
@@ -294,3 +296,45 @@ def test_groups_are_neighbours_and_enough(rng):
         inside = graph.weights[group == g][:, group == g]
         assert sp.csgraph.connected_components(inside)[0] == 1
     assert groups(graph.weights, 600).max() + 1 == 800  # too few would be left: nobody is grouped
+
+
+@pytest.mark.parametrize("kind", ["mutual", "union"])
+def test_tables_of_near_equal_rows_have_a_basis(kind):
+    """Rounded to single precision, the Laplacian has other null vectors than the components', and other inertia."""
+    graph = knn(np.unique(mixed_table(9, 4000), axis=0), 10, kind)
+    basis = smooth_basis(graph, 90, "normalized", residual=1e-4, dtype=np.float32)
+    np.testing.assert_allclose(basis.values, dense_values(graph, "normalized", 90), atol=1e-4)
+    assert basis.method == "shift-invert"
+
+
+def failing(*args, **kwargs):
+    raise NumericalError("lost on purpose")
+
+
+def test_where_one_method_fails_others_go_on(monkeypatch):
+    graph = knn(np.arange(600.0)[:, None], 4)
+    expected = dense_values(graph, "normalized", 12)
+    assert smooth_basis(graph, 12, "normalized").method == "shift-invert"
+    monkeypatch.setattr(smooth_module, "_shift_invert", failing)
+    for method in ("chebyshev", "dense"):
+        basis = smooth_basis(graph, 12, "normalized")
+        assert basis.method == method
+        np.testing.assert_allclose(basis.values, expected, atol=1e-8)
+        monkeypatch.setattr(smooth_module, "_chebyshev", failing)
+    with pytest.raises(NumericalError, match="lost on purpose"):
+        smooth_basis(graph, 12, "normalized", method="shift-invert")
+    monkeypatch.setattr(smooth_module, "_dense", failing)
+    with pytest.raises(NumericalError, match=r"cannot be found \(shift-invert: lost .*; chebyshev: .*; dense: "):
+        smooth_basis(graph, 12, "normalized")
+
+
+def test_counting_leaves_the_filters_of_warnings_alone(monkeypatch):
+    """They belong to the whole process: what one thread sets, another restores at the wrong time."""
+    path = sp.diags_array([-np.ones(5), np.full(6, 2.0), -np.ones(5)], offsets=[-1, 0, 1]).tocsr()
+
+    def refused(*args):
+        raise AssertionError("filters of warnings were changed")
+
+    monkeypatch.setattr("warnings.simplefilter", refused)
+    monkeypatch.setattr("warnings.filterwarnings", refused)
+    assert count_below(path, 1.0) == 2

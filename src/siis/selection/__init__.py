@@ -1,7 +1,7 @@
 """Choosing graph and smoothing from the given labels alone, however noisy."""
 
 from siis.selection.candidate import Candidate
-from siis.selection.final import final_basis, final_program, final_readings
+from siis.selection.final import final_basis, final_program, final_readings, solve_final
 from siis.selection.folds import deal_folds
 from siis.selection.place import Wishes, join_scores, smoothed, total_deviation
 from siis.selection.search import (
@@ -26,5 +26,6 @@ __all__ = [
     "search",
     "search_graph",
     "smoothed",
+    "solve_final",
     "total_deviation",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -123,6 +124,49 @@ def hits(readings: Floats, Y: Floats) -> Floats:
     return np.asarray(Y[np.arange(len(Y)), np.argmax(readings, axis=1)])
 
 
+def expected_hits(met: Floats, Y: Floats, prior: Floats, is_reached: Bools, unreached: float) -> Floats:
+    """Hits as they would be over all vertices: where no label reaches, a guess by the labels' frequencies.
+
+    Parameters
+    ----------
+    met : ndarray of shape (l,)
+        Hits on held-out labels.
+    Y : ndarray of shape (l, c)
+        These labels.
+    prior : ndarray of shape (c,)
+    is_reached : ndarray of bool, shape (l,)
+        Whether one of the other labels is connected to the vertex.
+    unreached : float
+        Share of all vertices that no label reaches.
+
+    Returns
+    -------
+    ndarray of shape (l,)
+    """
+    guessed = Y @ prior
+    return np.asarray((1 - unreached) * np.where(is_reached, met, guessed) + unreached * guessed)
+
+
+def failed_rows(stage: str, failures: Mapping[Candidate, str]) -> list[dict[str, Any]]:
+    """Rows of candidates that ended without an answer, for the table of what was tried.
+
+    Parameters
+    ----------
+    stage : str
+    failures : mapping of Candidate to str
+        Why each of them did.
+
+    Returns
+    -------
+    list of dict
+    """
+    unknown = dict.fromkeys(("accuracy", "error", "behind", "behind_error", "unreached"), float("nan"))
+    return [
+        {"stage": stage, **asdict(candidate), **unknown, "n_held_out": 0, "chosen": False, "failed": why}
+        for candidate, why in failures.items()
+    ]
+
+
 def judge(
     stage: str,
     candidates: list[Candidate],
@@ -130,6 +174,7 @@ def judge(
     weights: Floats,
     order: list[tuple[float, ...]],
     margin: float = TELL_APART,
+    unreached: Floats | None = None,
 ) -> tuple[list[dict[str, Any]], int]:
     """Rank the candidates of a stage of the search.
 
@@ -144,6 +189,8 @@ def judge(
         Complexity; the least of those that cannot be told from the best wins.
     margin : float
         Standard errors within which they cannot.
+    unreached : ndarray of shape (k,), optional
+        Share of the vertices that no label reaches, where hits allow for them.
 
     Returns
     -------
@@ -161,8 +208,10 @@ def judge(
             "error": float(judged.error[k]),
             "behind": float(judged.behind[k]),
             "behind_error": float(judged.behind_error[k]),
+            "unreached": float("nan") if unreached is None else float(unreached[k]),
             "n_held_out": met.shape[1],
             "chosen": bool(k == best),
+            "failed": "",
         }
         for k in np.argsort(-judged.accuracy, kind="stable")
     ]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from siis._types import Floats, Ints, Sparse
+from siis.errors import FAILURES, NumericalError
 from siis.evidence import as_distributions, read, softmax
 from siis.graph import Graph
 from siis.labels import Supervision, coded
 from siis.program import Program
 from siis.progress import Report, unheard
-from siis.selection.candidate import Candidate, held_out, hits, judge
+from siis.selection.candidate import Candidate, failed_rows, held_out, hits, judge
 from siis.selection.folds import splits
 from siis.selection.place import Wishes
-from siis.solvers import solve_batch
+from siis.solvers import Solution, solve_batch
 from siis.spectral import SmoothBasis, smooth_basis
 from siis.threads import in_threads, one_blas_thread
 
@@ -110,6 +112,61 @@ def final_program(graph: Graph, basis: SmoothBasis, evidence: Floats, chosen: Ca
     return Program(graph, basis, rows, coded(evidence), np.full(rows.size, alpha), beta, floor=EASY)
 
 
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A final program that was solved, and those before it that could not be.
+
+    Attributes
+    ----------
+    chosen : Candidate
+    program : Program
+    solution : Solution
+    failures : dict of Candidate to str
+    """
+
+    chosen: Candidate
+    program: Program
+    solution: Solution
+    failures: dict[Candidate, str]
+
+
+def solve_final(
+    graph: Graph,
+    evidence: Floats,
+    chosen: Candidate,
+    wishes: Wishes,
+    solve: Callable[[Program], Solution],
+    basis_of: Callable[[Candidate], SmoothBasis],
+) -> Solved:
+    """Solve the chosen program on all examples; where rounding defeats it, the next one that can be solved.
+
+    Parameters
+    ----------
+    graph : Graph
+    evidence : ndarray of shape (n, c)
+        Distributions.
+    chosen : Candidate
+    wishes : Wishes
+    solve : callable
+    basis_of : callable
+
+    Returns
+    -------
+    Solved
+    """
+    failures: dict[Candidate, str] = {}
+    for candidate in dict.fromkeys([chosen, *program_candidates(chosen, wishes, evidence.shape[1])]):
+        try:
+            program = final_program(graph, basis_of(candidate), evidence, candidate, wishes)
+            return Solved(candidate, program, solve(program), failures)
+        except FAILURES as failure:
+            failures[candidate] = str(failure)
+    raise NumericalError(
+        f"none of the {len(failures)} programs that were tried on this graph could be solved; the first: "
+        f"{failures[chosen]} Set n_neighbors to more neighbours, or n_components to fewer."
+    )
+
+
 def final_readings(program: Program, A: Floats, n_classes: int, reading: str) -> Floats:
     """Read the soft labels of a solved program, shape (n, c)."""
     return read(as_distributions(program.basis.synthesize(A), n_classes), reading)
@@ -146,6 +203,7 @@ def choose_program(
     chosen : Candidate
     """
     met = np.zeros((len(candidates), given.rows.size))
+    failures: dict[Candidate, str] = {}
     order = sorted(range(len(candidates)), key=lambda k: (candidates[k].laplacian, -candidates[k].n_components))
     parts = [
         (held, W, softmax(read(F, candidates[0].reading)))
@@ -160,17 +218,28 @@ def choose_program(
         for _, of_laplacian in groupby(order, key=lambda k: candidates[k].laplacian):
             basis: SmoothBasis | None = None
             for k in of_laplacian:
-                basis = basis or final_basis(graph, candidates[k], seed, precision)
-                smaller = basis.first(candidates[k].n_components)
-                programs = [final_program(graph, smaller, soft, candidates[k], wishes) for _, _, soft in group]
-                solutions = solve_batch(programs, ROUGH, FEW_ITERATIONS)
+                try:
+                    basis = basis or final_basis(graph, candidates[k], seed, precision)
+                    smaller = basis.first(candidates[k].n_components)
+                    programs = [final_program(graph, smaller, soft, candidates[k], wishes) for _, _, soft in group]
+                    solutions = solve_batch(programs, ROUGH, FEW_ITERATIONS)
+                except FAILURES as failure:
+                    failures[candidates[k]] = str(failure)
+                    continue
                 for (held, _, _), program, solution in zip(group, programs, solutions, strict=True):
                     answer = final_readings(program, solution.coefficients, given.n_classes, candidates[k].reading)
                     met[k, held] = hits(answer[given.rows[held]], given.Y[held])
 
     with one_blas_thread():
         in_threads(on_one_graph, groups)
+    failures = {candidate: failures[candidate] for candidate in candidates if candidate in failures}
+    kept = np.array([k for k, candidate in enumerate(candidates) if candidate not in failures], dtype=np.int64)
+    if (
+        not kept.size
+    ):  # in single precision and on parts of the labels: the usual program may yet succeed on all of them
+        return failed_rows("program", failures), candidates[0]
     out = held_out(folds)
-    complexity = [candidate.program_complexity for candidate in candidates]
-    rows, best = judge("program", candidates, met[:, out], given.weights[out], complexity)
-    return rows, candidates[best]
+    complexity = [candidates[k].program_complexity for k in kept]
+    met = met[np.ix_(kept, out)]
+    rows, best = judge("program", [candidates[k] for k in kept], met, given.weights[out], complexity)
+    return rows + failed_rows("program", failures), candidates[kept[best]]

@@ -7,13 +7,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
+from siis.errors import FAILURES
 from siis.evidence import READINGS, kernel_scores, read, smooth_labels
 from siis.graph import Neighbors
 from siis.labels import Supervision
 from siis.progress import Progress
-from siis.selection.candidate import Candidate, compare, held_out, hits, judge
+from siis.selection.candidate import Candidate, compare, expected_hits, failed_rows, held_out, hits, judge
 from siis.selection.folds import splits
 from siis.selection.place import WORTH_THREADS, Place, Wishes, graph_weights, nearest
 from siis.threads import in_threads
@@ -42,18 +44,52 @@ def probe(place: Place, given: Supervision, folds: Ints, wishes: Wishes) -> Floa
     built = [graph_weights(near, K, kind, wishes.bandwidth) for K, kind in graphs]
     found = np.zeros(given.rows.size)
     for train, held in splits(given, folds):
-        soft = [kernel_scores(place.points, train, place.kernel)[0]]
+        Y, rows = given.Y[held], given.rows[held]
+        scores = kernel_scores(place.points, train, place.kernel)[0]
+        met = [hits(read(scores, READINGS[0])[rows], Y)]
         for W in built:
-            soft.extend(smoothing_path(W, train, FIDELITIES[:2]))
-        met = [hits(read(F, READINGS[0])[given.rows[held]], given.Y[held]) for F in soft]
+            met.extend(path_hits(W, train, rows, Y, FIDELITIES[:2])[0])
         found[held] = np.mean(met, axis=0)
     return found[held_out(folds)]
 
 
+def path_hits(
+    W: Sparse, train: Supervision, rows: Ints, Y: Floats, fidelities: tuple[float, ...]
+) -> tuple[list[Floats], float]:
+    """Hits of labels smoothed over a graph, for each fidelity; vertices that no label reaches count as guesses.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+    train : Supervision
+    rows : ndarray of shape (l,)
+        Vertices of held-out labels.
+    Y : ndarray of shape (l, c)
+        These labels.
+    fidelities : tuple of float
+
+    Returns
+    -------
+    hits : list of ndarray of shape (l,)
+    unreached : float
+        Share of the vertices that no label of ``train`` reaches.
+    """
+    component = connected_components(W, directed=False)[1]
+    reached = np.isin(component, component[train.rows])
+    unreached = float(np.mean(~reached))
+    paths = smoothing_path(W, train, fidelities)
+    return [
+        expected_hits(hits(read(F, READINGS[0])[rows], Y), Y, train.prior, reached[rows], unreached) for F in paths
+    ], unreached
+
+
 def race(
     place: Place, graphs: list[tuple[int, str]], given: Supervision, folds: Ints, wishes: Wishes, progress: Progress
-) -> tuple[list[dict[str, Any]], Candidate]:
-    """Try all score weights, graphs and fidelities, fold after fold; drop those that fall far behind."""
+) -> tuple[list[dict[str, Any]], Candidate | None]:
+    """Try all score weights, graphs and fidelities, fold after fold; drop those that fail or fall far behind.
+
+    None where all of them have failed.
+    """
     name = place.space.name
     combined = list(product(SCORE_WEIGHTS, graphs))
     candidates = [
@@ -61,8 +97,9 @@ def race(
         for weight, (K, kind) in combined
         for fidelity in FIDELITIES
     ]
-    met = np.zeros((len(candidates), given.rows.size))
+    met, unreached = np.zeros((len(candidates), given.rows.size)), np.zeros(len(candidates))
     alive, seen = np.ones(len(candidates), dtype=bool), np.zeros(given.rows.size, dtype=bool)
+    failures: dict[Candidate, str] = {}
     most = max(K for K, _ in graphs)
     bandwidth = wishes.bandwidth
     for fold, (train, held) in enumerate(splits(given, folds)):
@@ -73,20 +110,27 @@ def race(
                 continue
             near = nearest(place.joined(scores, weight), most)
 
-            def attempt(g: int, near: Neighbors = near, train: Supervision = train, held: Ints = held) -> Floats:
+            def attempt(
+                g: int, near: Neighbors = near, train: Supervision = train, held: Ints = held
+            ) -> tuple[list[Floats], float] | str:
                 K, kind = combined[g][1]
-                W = graph_weights(near, K, kind, bandwidth)
-                rows = given.rows[held]
                 last = int(np.flatnonzero(alive[_block(g)])[-1]) + 1
-                found = [
-                    hits(read(F, READINGS[0])[rows], given.Y[held])
-                    for F in smoothing_path(W, train, FIDELITIES[:last])
-                ]
-                return np.array(found + [np.zeros(held.size)] * (len(FIDELITIES) - last))
+                try:
+                    W = graph_weights(near, K, kind, bandwidth)
+                    return path_hits(W, train, given.rows[held], given.Y[held], FIDELITIES[:last])
+                except FAILURES as failure:
+                    return str(failure)
 
             worth = len(place.points) >= WORTH_THREADS
             for g, found in zip(mine, in_threads(attempt, mine) if worth else map(attempt, mine), strict=True):
-                met[_block(g), held] = found
+                if isinstance(found, str):
+                    failures.update(dict.fromkeys(candidates[_block(g)], found))
+                    alive[_block(g)] = False
+                else:
+                    for k, hit in enumerate(found[0], start=_block(g).start):
+                        met[k, held], unreached[k] = hit, found[1]
+        if not alive.any():
+            return failed_rows("graph", failures), None
         seen[held] = True
         so_far = compare(met[np.ix_(alive, seen)], given.weights[seen])
         alive[alive] = so_far.level(RACE_MARGIN)
@@ -99,8 +143,9 @@ def race(
         met[np.ix_(left, out)],
         given.weights[out],
         [candidates[k].complexity for k in left],
+        unreached=unreached[left],
     )
-    return rows, candidates[left[best]]
+    return rows + failed_rows("graph", failures), candidates[left[best]]
 
 
 def _block(g: int) -> slice:

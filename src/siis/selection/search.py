@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
+from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, spaces
 from siis.evidence.kernel import Kernel
 from siis.labels import Supervision
 from siis.progress import Progress
-from siis.selection.candidate import TELL_APART, Candidate, held_out, hits, judge
+from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, judge
 from siis.selection.final import choose_program, program_candidates
 from siis.selection.folds import deal_folds, splits
 from siis.selection.place import GraphOf, Place, Wishes, fold_graphs, settle, smoothed
@@ -25,6 +26,11 @@ MOST_VERTICES = 10_000  # in the search; the answer is computed on all
 MOST_LABELS = 5_000
 STEADY = 1.5  # standard errors that it takes to leave the plainest space, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
+TOO_FEW = (
+    f"nothing could be chosen: fewer than {LEAST_HELD_OUT} labels can be held out (a class needs two of them); "
+    "stated defaults were used"
+)
+ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
 COLUMNS = (
     "stage",
     "space",
@@ -42,8 +48,10 @@ COLUMNS = (
     "error",
     "behind",
     "behind_error",
+    "unreached",
     "n_held_out",
     "chosen",
+    "failed",
 )
 
 
@@ -61,7 +69,8 @@ class Selection:
     kernel : Kernel or None
     table : Table
         Everything that was tried: the share of held-out given labels that was met (accuracy), its standard error, how
-        far that is behind the best of its stage, and the standard error of that difference.
+        far that is behind the best of its stage, and the standard error of that difference; of graphs, the share of
+        vertices that no label reaches, which count as guesses in their accuracy; why a candidate failed, if it did.
     reason : str
         Why the chosen one was chosen, in a sentence.
     rows : ndarray of shape (l,)
@@ -78,6 +87,33 @@ class Selection:
     reason: str
     rows: Ints
     readings: Floats
+
+    def without(self, failures: dict[Candidate, str], chosen: Candidate) -> Selection:
+        """The selection after final programs have failed, and another one has been solved.
+
+        Parameters
+        ----------
+        failures : dict of Candidate to str
+            Those that failed, and why.
+        chosen : Candidate
+            The one that was solved.
+
+        Returns
+        -------
+        Selection
+        """
+        table = self.table.rows()
+        kept = [row for row in table if row["stage"] != "program" or not any(_is(row, c) for c in failures)]
+        for row in kept:
+            row["chosen"] = _is(row, chosen) if row["stage"] == "program" else row["chosen"]
+        rows = kept + failed_rows("program", failures)
+        reason = f"{self.reason}; of the programs, {len(failures)} failed on all examples, and the next was taken"
+        return replace(self, chosen=chosen, table=Table.from_rows(rows, COLUMNS), reason=reason)
+
+
+def _is(row: dict[str, Any], candidate: Candidate) -> bool:
+    """Whether a row of the table describes a candidate."""
+    return all(row[name] == value for name, value in asdict(candidate).items())
 
 
 def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress: Progress) -> Selection:
@@ -101,30 +137,38 @@ def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress:
     folds = deal_folds(given.Y, seed)
     graphs = wishes.graphs(X.shape[0])
     if held_out(folds).size < LEAST_HELD_OUT or X.shape[0] < 3:
-        return _fixed(found[0], settle(found[0], X, given), graphs, given, wishes)
+        return _fixed(found[0], settle(found[0], X, given), graphs, given, wishes, TOO_FEW)
     kept, X, given, folds = _subset(X, given, folds, seed)
 
     with progress.stage(f"selection: {len(found)} spaces"):
-        places, met = [], []
+        places, usual, met = [], [], []
+        failures: dict[Candidate, str] = {}
         for space in found:
-            place = settle(space, X, given)
+            candidate = Candidate(space.name, 0.0, *USUAL, PULLS[0], READINGS[0])
+            try:
+                place = settle(space, X, given)
+                met.append(probe(place, given, folds, wishes))
+            except FAILURES as failure:
+                failures[candidate] = str(failure)
+                continue
             places.append(place)
-            met.append(probe(place, given, folds, wishes))
-        rows, best = judge(
-            "space",
-            [Candidate(p.space.name, 0.0, *USUAL, PULLS[0], READINGS[0]) for p in places],
-            np.array(met),
-            given.weights[held_out(folds)],
-            [(float(i),) for i in range(len(places))],
-            STEADY,
-        )
+            usual.append(candidate)
+        if not places:
+            raise NumericalError(f"the examples cannot be compared in any space: {next(iter(failures.values()))}")
+        order: list[tuple[float, ...]] = [(float(i),) for i in range(len(places))]
+        rows, best = judge("space", usual, np.array(met), given.weights[held_out(folds)], order, STEADY)
+        rows += failed_rows("space", failures)
         place = places[best]
     with progress.stage(f"selection: {len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)} graphs and smoothings"):
-        more, chosen = race(place, graphs, given, folds, wishes, progress)
+        more, winner = race(place, graphs, given, folds, wishes, progress)
         rows += more
+    if winner is None:
+        return replace(
+            _fixed(place.space, place, graphs, given, wishes, ALL_FAILED), table=Table.from_rows(rows, COLUMNS)
+        )
     with progress.stage("selection: reading"):
         fresh = deal_folds(given.Y, seed + 1)  # the winner's luck with the folds of the race does not count
-        more, chosen, readings, evidence = _finish(chosen, given, fresh, PULLS, fold_graphs(place, chosen, wishes))
+        more, chosen, readings, evidence = _finish(winner, given, fresh, PULLS, fold_graphs(place, winner, wishes))
         rows += more
     more, chosen = _program(chosen, given, fresh, evidence, wishes, seed, progress)
     rows += more
@@ -153,7 +197,7 @@ def search_graph(W: Sparse, given: Supervision, wishes: Wishes, seed: int, progr
     folds = deal_folds(given.Y, seed)
     plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], READINGS[0])
     if held_out(folds).size < LEAST_HELD_OUT:
-        return _fixed(None, None, [(0, "ready-made")], given, wishes)
+        return _fixed(None, None, [(0, "ready-made")], given, wishes, TOO_FEW)
     candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
     with progress.stage("selection: smoothing"):
         met = np.zeros((len(candidates), given.rows.size))
@@ -202,17 +246,18 @@ def cross_readings(
 
 
 def _fixed(
-    space: Space | None, place: Place | None, graphs: list[tuple[int, str]], given: Supervision, wishes: Wishes
+    space: Space | None,
+    place: Place | None,
+    graphs: list[tuple[int, str]],
+    given: Supervision,
+    wishes: Wishes,
+    reason: str,
 ) -> Selection:
-    """The stated defaults, where the labels are too few to choose by: ten mutual neighbours, moderate smoothing."""
+    """The stated defaults, where nothing can be chosen: ten mutual neighbours, moderate smoothing."""
     K, kind = min(graphs, key=lambda graph: (abs(graph[0] - USUAL[0]), graph[1] != USUAL[1]))
     name = "ready-made" if space is None else space.name
     plain = Candidate(name, 0.0, K, kind, USUAL[2], PULLS[0], READINGS[0])
     chosen = program_candidates(plain, wishes, given.n_classes)[0]
-    reason = (
-        f"nothing could be chosen: fewer than {LEAST_HELD_OUT} labels can be held out (a class needs two of them); "
-        "stated defaults were used"
-    )
     empty, table = np.zeros((0, given.n_classes)), Table.from_rows([], COLUMNS)
     unit, kernel = (1.0, None) if place is None else (place.unit, place.kernel)
     return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty)
@@ -276,7 +321,7 @@ def _program(
 
 def _reason(rows: list[dict[str, Any]]) -> str:
     last = [row for row in rows if row["chosen"]][-1]
-    race = [row for row in rows if row["stage"] in ("graph", "smoothing")]
+    race = [row for row in rows if row["stage"] in ("graph", "smoothing") and not row["failed"]]
     won = next(row for row in race if row["chosen"])
     level = sum(row["behind"] <= TELL_APART * row["behind_error"] + 1e-12 for row in race)
     return (

@@ -13,6 +13,8 @@ from siis._types import Bools, Floats, Ints, Sparse
 from siis.kernels import product, tall_product, tall_transposed
 from siis.linear import LinearSolver, positive_solver
 
+SOFT = 1e-4  # of the largest eigenvalue: below, a vector is nearly constant on parts that nearly no edge joins
+
 
 @dataclass(frozen=True, eq=False)
 class SmoothBasis:
@@ -57,6 +59,12 @@ class SmoothBasis:
     def shape(self) -> tuple[int, int]:
         """(n, m)."""
         return self.vectors.shape[0], self.vectors.shape[1]
+
+    @cached_property
+    def soft_vectors(self) -> Floats:
+        """The null vectors and those of next to no energy, shape (n, k); none where all others have some."""
+        k = int(np.count_nonzero(self.values <= SOFT * self.values[-1]))
+        return self.vectors[:, : k if k > self.n_null else 0].astype(np.float64)
 
     def first(self, m: int) -> SmoothBasis:
         """The m smoothest of the vectors (at least the null space, at most all)."""
@@ -133,6 +141,11 @@ class IdentityBasis:
     def shape(self) -> tuple[int, int]:
         """(n, n)."""
         return self.laplacian_matrix.shape[0], self.laplacian_matrix.shape[0]
+
+    @property
+    def soft_vectors(self) -> Floats:
+        """None, shape (n, 0): energies are not known vector by vector."""
+        return np.zeros((self.shape[0], 0))
 
     def synthesize(self, A: Floats) -> Floats:
         """F = A, shape (n, c)."""

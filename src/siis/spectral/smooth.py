@@ -1,5 +1,6 @@
 """Graph -> SmoothBasis: complete, with checked residuals, by the method that suits the graph."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
-from siis._types import BlockProduct, Floats, Sparse
+from siis._types import BlockProduct, Floats, Ints, Sparse
+from siis.errors import NumericalError
 from siis.graph import Graph
 from siis.kernels import compact
 from siis.linear import THIN, envelope_share, factorize
@@ -37,7 +39,8 @@ BLOCK_STEPS = 10
 COARSE_FROM = 5_000  # vertices: beyond, a graph of groups gives a first guess
 GUARD = 4  # vectors that are guessed beyond the wanted ones: they tell where to cut next
 COARSE_CUT = 5.0  # times the largest eigenvalue on the groups: what is above is damped in the guess
-ROUNDS = 30  # of Lanczos in shift-invert, each outside what the others found
+ROUNDS = 10  # of Lanczos in shift-invert, each outside what the others found
+MOST_DENSE = 20_000  # vertices of a component that the last resort takes: some 3 GB
 METHODS = ("auto", "dense", "shift-invert", "chebyshev")
 
 
@@ -99,49 +102,92 @@ def smooth_basis(
     _check(n, n_components, method, start)
     m = min(n_components, n)
     scale = _vertex_scale(graph, laplacian)
-    S = compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), dtype)
-    null = compact(_null_vectors(graph, scale), dtype)
+    S = compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), np.float64)
+    null = compact(_null_vectors(graph, scale), np.float64)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
-    block = min(n - null.shape[1], n_rest + max(8, n_rest // 5))  # vectors of a dense or sparse factorisation
     high = _upper_bound(graph, laplacian)
     tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
-
-    if n_rest == 0:
-        found, check, method = None, "components", "components"
-    else:
-        if method == "auto":
-            method = _choose(S, block)
-        warm = start is not None and start.shape[1] > 0
-        if start is not None and warm:
-            X = (start[:, :block] / scale[:, None]).astype(dtype)
-        else:
-            X = np.random.default_rng(random_state).standard_normal((n, block)).astype(dtype)
-        if method == "dense":
-            found, check = _dense(S, null, n_rest, high), "dense"
-        elif method == "shift-invert":
-            found, check = _shift_invert(S, null, X, n_rest, high, tol)
-        else:
-            n_guessed = n_rest + GUARD
-            coarse = (
-                None if warm or n < COARSE_FROM else guess(S, null, graph.weights, scale, n_guessed, random_state)
-            )
-            found, check = _chebyshev(S, null, X, n_rest, high, tol, warm, coarse, report)
+    found, check, used = None, "components", "components"
+    if n_rest:
+        warm = None if start is None or not start.shape[1] else start / scale[:, None]
+        problem = _Problem(S, null, graph, scale, n_rest, high, tol, dtype, report)
+        found, check, used = _find(problem, method, warm, random_state)
 
     V = null[:, :n_null].toarray()
-    values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0).astype(np.float64)
+    values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0)
+    V = V.astype(dtype, copy=False)
     if found is not None:
-        if found.residuals[:n_rest].max() > tol:
-            raise RuntimeError(
-                _incomplete(f"residuals reach {found.residuals[:n_rest].max():.1e}, {tol:.1e} was asked")
-            )
         V = np.hstack([V, _fix_signs(found.vectors[:, :n_rest]).astype(dtype, copy=False)])
         # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
         values = np.concatenate([values, np.maximum(found.values[:n_rest], FLOOR * high)])
         residuals = np.concatenate([residuals, found.residuals[:n_rest]])
     mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
     V *= (scale * mean).astype(dtype)[:, None]
-    return SmoothBasis(V, values, laplacian, n_null, residuals, method, check)
+    return SmoothBasis(V, values, laplacian, n_null, residuals, used, check)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The eigenpairs to find: the ``n_wanted`` lowest of S outside its null space, to residuals of ``tol``."""
+
+    S: Sparse
+    null: Sparse
+    graph: Graph
+    scale: Floats
+    n_wanted: int
+    high: float
+    tol: float
+    dtype: type[np.floating[Any]]
+    report: Report
+
+    @property
+    def block(self) -> int:
+        """Vectors of a factorisation or of a start."""
+        return min(int(self.S.shape[0] - self.null.shape[1]), self.n_wanted + max(8, self.n_wanted // 5))
+
+
+def _find(problem: _Problem, method: str, warm: Floats | None, seed: int) -> tuple[RitzPairs, str, str]:
+    """Find all wanted pairs: pairs, how completeness was checked, method.
+
+    Where "auto" has chosen a method that ends without all of them, others go on: blocks that start from what is known
+    and from another seed, and at last a dense decomposition of each component.
+    """
+    if method != "auto":
+        return _attempt(problem, method, warm, seed)
+    first = _choose(problem.S, problem.block)
+    largest = int(np.bincount(problem.graph.component).max())
+    attempts = [(first, warm, seed)]
+    attempts += [("chebyshev", None, seed + 1)] if first != "dense" else []
+    attempts += [("dense", None, seed)] if first != "dense" and largest <= MOST_DENSE else []
+    failures: list[str] = []
+    for name, start, its_seed in attempts:
+        try:
+            return _attempt(problem, name, start, its_seed)
+        except NumericalError as failure:
+            failures.append(f"{name}: {failure}")
+    raise NumericalError(
+        f"the {problem.n_wanted} smoothest eigenvectors of this graph cannot be found ({'; '.join(failures)}). Use "
+        "fewer components, or a graph with more neighbours."
+    )
+
+
+def _attempt(problem: _Problem, method: str, warm: Floats | None, seed: int) -> tuple[RitzPairs, str, str]:
+    """Find the pairs by one method, and check their residuals."""
+    n, n_wanted, tol = problem.S.shape[0], problem.n_wanted, problem.tol
+    if method == "dense":
+        found, check = _dense(problem), "dense"
+    else:
+        X = np.random.default_rng(seed).standard_normal((n, problem.block)) if warm is None else warm
+        X = X[:, : problem.block]
+        if method == "shift-invert":
+            found, check = _shift_invert(problem.S, problem.null, X, n_wanted, problem.high, tol)
+        else:
+            found, check = _chebyshev(problem, X, warm is not None, seed)
+    worst = float(found.residuals[:n_wanted].max())
+    if worst > tol:
+        raise NumericalError(f"residuals reach {worst:.1e}, {tol:.1e} was asked")
+    return found, check, method
 
 
 def _check(n: int, n_components: int, method: str, start: Floats | None) -> None:
@@ -207,34 +253,55 @@ def _ritz(S: Sparse, null: Sparse, X: Floats) -> RitzPairs:
     return subspace.lowest(X.shape[1])
 
 
-def _dense(S: Sparse, null: Sparse, n_wanted: int, high: float) -> RitzPairs:
-    """All at once, in double precision; the null space is lifted out of the way, since smallest pairs mix with it."""
-    S, null = S.astype(np.float64), null.astype(np.float64)
-    lifted = (S + 2 * high * (null @ null.T)).toarray()
-    _, vectors = sl.eigh(lifted, subset_by_index=[0, min(n_wanted, S.shape[0]) - 1])
-    return _ritz(S, null, vectors)
+def _dense(problem: _Problem) -> RitzPairs:
+    """All at once, component by component; the null vector, with which small pairs mix, is lifted out of the way."""
+    S, n_wanted = problem.S, problem.n_wanted
+    values, vectors = [], []
+    for members in _members(problem.graph):
+        if members.size == 1:
+            continue
+        null = 1 / problem.scale[members]
+        null /= np.linalg.norm(null)
+        lifted = S[members][:, members].toarray() + 2 * problem.high * np.outer(null, null)
+        last = min(n_wanted, members.size - 1) - 1
+        theta, V = sl.eigh(lifted, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
+        values.append(theta)
+        vectors.append((members, V))
+    lowest = np.argsort(np.concatenate(values), kind="stable")[:n_wanted]
+    of = np.repeat(np.arange(len(values)), [theta.size for theta in values])[lowest]
+    at = np.concatenate([np.arange(theta.size) for theta in values])[lowest]
+    X = np.zeros((S.shape[0], lowest.size))
+    for column, (part, k) in enumerate(zip(of, at, strict=True)):
+        members, V = vectors[part]
+        X[members, column] = V[:, k]
+    return _ritz(S, problem.null, X)
 
 
-def _chebyshev(
-    S: Sparse,
-    null: Sparse,
-    X: Floats,
-    n_wanted: int,
-    high: float,
-    tol: float,
-    warm: bool,
-    coarse: Guess | None,
-    report: Report,
-) -> tuple[RitzPairs, str]:
+def _members(graph: Graph) -> list[Ints]:
+    """The vertices of each component."""
+    order = np.argsort(graph.component, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(graph.component))[:-1])
+
+
+def _chebyshev(problem: _Problem, X: Floats, warm: bool, seed: int) -> tuple[RitzPairs, str]:
+    """Filter blocks in the precision that was asked for."""
+    S, null = compact(problem.S, problem.dtype), compact(problem.null, problem.dtype)
+    n_wanted, X = problem.n_wanted, X.astype(problem.dtype)
+    coarse: Guess | None = None
+    if not warm and S.shape[0] >= COARSE_FROM:
+        coarse = guess(S, null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed)
     with one_blas_thread():
-        spectrum = look(S, null, high, X.shape[1])
+        spectrum = look(S, null, problem.high, X.shape[1])
         if coarse is not None:
             level = float(coarse.values[n_wanted - 1])
             start = sweep(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
         else:
             start = X if warm else X[:, : block_width(n_wanted)]
         is_guess = warm or coarse is not None
-        return lowest_eigenpairs(S, null, start, n_wanted, tol, spectrum, X.shape[1], is_guess, report), "probe"
+        found = lowest_eigenpairs(
+            S, null, start, n_wanted, problem.tol, spectrum, X.shape[1] + seed, is_guess, problem.report
+        )
+    return found, "probe"
 
 
 def _shift_invert(
@@ -242,9 +309,9 @@ def _shift_invert(
 ) -> tuple[RitzPairs, str]:
     """Lanczos on (S + shift I)^-1, again and again outside what is known, until the inertia says that none is left.
 
-    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision.
+    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision: rounding of S
+    to single would move the null space, and the inertia with it.
     """
-    S, null, start = S.astype(np.float64), null.astype(np.float64), start.astype(np.float64)
     factor = factorize(S, SHIFT * high)
     known, missing = start[:, :0], start.shape[1]
     for round_ in range(ROUNDS):
@@ -266,7 +333,7 @@ def _shift_invert(
         missing = count - null.shape[1] - last
         if missing == 0:
             return pairs, "inertia"
-    raise RuntimeError(_incomplete(f"{missing} were not found in {ROUNDS} rounds"))
+    raise NumericalError(f"{missing} eigenvalues were not found in {ROUNDS} rounds")
 
 
 def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted: int) -> Floats:
@@ -291,13 +358,9 @@ def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, hi
     rng = np.random.default_rng(n_wanted)
     unseen = missing_below(S, _outside(null, found.vectors), found, n - k, tol, look(S, null, high, n_wanted), rng)
     if unseen is not None:
-        raise RuntimeError(
-            _incomplete(f"one at or below {unseen.theta[0]:.6g}, the last found is {found.values[-1]:.6g}")
+        raise NumericalError(
+            f"an eigenvalue at or below {unseen.theta[0]:.6g} is missing, the last found is {found.values[-1]:.6g}"
         )
-
-
-def _incomplete(what: str) -> str:
-    return f"the basis misses eigenvalues: {what}. Use another random_state, and please report this graph."
 
 
 def _fix_signs(V: Floats) -> Floats:

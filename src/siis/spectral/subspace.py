@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import BlockProduct, Floats, Sparse
+from siis.errors import NumericalError
 from siis.kernels import chebyshev_filter, product, tall_product, tall_transposed
 from siis.progress import Report, unheard
 from siis.spectral.spectrum import Spectrum
@@ -189,9 +190,9 @@ def lowest_eigenpairs(
             subspace.keep(n_good, most)
         block, levels = subspace.next_block(width, n_wanted - found.values.size, rng)
         block = sweep(S, block, *(levels or (wanted, cut)), spectrum.high)
-    raise RuntimeError(
+    raise NumericalError(
         f"the {n_wanted} smoothest eigenvectors were not found in {MAX_STEPS} steps: {found.values.size} have "
-        f"residuals of at most {tol:.1e}. Use fewer components."
+        f"residuals of at most {tol:.1e}"
     )
 
 
