@@ -41,7 +41,7 @@ class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]  # untyped base
     >>> from siis.validation import LabelledKFold
     >>> y = np.array([0, 1, -1, 0, 1, -1])
     >>> [(train.tolist(), test.tolist()) for train, test in LabelledKFold(2).split(y, y)]
-    [([1, 2, 3, 4, 5], [0]), ([0, 2, 4, 5], [1, 3])]
+    [([2, 3, 4, 5], [0, 1]), ([0, 1, 2, 5], [3, 4])]
     """
 
     def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None) -> None:

@@ -1,5 +1,6 @@
 """Cross-validation with scikit-learn's tools where most examples have no label."""
 
+import doctest
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import siis.validation
 from plain import PlainSIIS
 from siis.baselines import GFHFClassifier
 from siis.validation import LabelledKFold, labelled_accuracy_scorer, labelled_scorer
@@ -155,3 +157,7 @@ def test_booleans_and_none(digits):
     labels = np.array([None if k < 0 else bool(k < 5) for k in y], dtype=object)
     model = PlainSIIS(n_components=20).fit(X, labels)
     assert model.score(X, labels) == labelled_accuracy_scorer(model, X, labels) > 0.8
+
+
+def test_the_example_of_the_reference():
+    assert doctest.testmod(siis.validation).failed == 0
