@@ -229,11 +229,11 @@ def _rows(data: Data) -> dict[str, Any]:
     """What the table says of each example, as lists of texts; a note where that is too much to keep."""
     if data.rows is None:
         return {"row_names": None, "row_cells": None, "row_note": None}
-    lines, n_bytes = data.rows.lines(CELL, MOST_BYTES)
+    lines = data.rows.lines(CELL, MOST_BYTES)
     if lines is None:
         note = (
-            f"the cells of the table, {n_bytes / 1e6:,.0f} MB, are not kept in the model, which keeps at most "
-            f"{MOST_BYTES / 1e6:.0f} MB: siis explain shows neighbours without them"
+            f"the cells of the table, more than {MOST_BYTES / 1e6:.0f} MB, are not kept in the model: siis explain "
+            "shows neighbours without them"
         )
         return {"row_names": None, "row_cells": None, "row_note": note}
     return {"row_names": list(data.rows.names), "row_cells": lines, "row_note": None}

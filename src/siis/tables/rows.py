@@ -33,7 +33,7 @@ class Rows(Sequence[tuple[str, ...]]):
         i = range(self._n)[index]  # one example; counts from the end where it is negative
         return tuple(column[i].as_py() or "" for column in self._columns)
 
-    def lines(self, length: int, most: int) -> tuple[list[str] | None, int]:
+    def lines(self, length: int, most: int) -> list[str] | None:
         """Give each column as one text, a line for each example, unless that is too much.
 
         Parameters
@@ -45,14 +45,17 @@ class Rows(Sequence[tuple[str, ...]]):
 
         Returns
         -------
-        texts : list of k str, or None
+        list of k str, or None
             Of n lines each. None where they would be larger.
-        n_bytes : int
-            How large they are, or would be.
         """
-        cells = [_one_line(column, length) for column in self._columns]
-        n_bytes = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in cells) + self._n * len(cells)
-        return (["\n".join(column.to_pylist()) for column in cells] if n_bytes <= most else None), n_bytes
+        texts, n_bytes = [], 0
+        for column in self._columns:
+            cells = _one_line(column, length)
+            n_bytes += self._n + (pc.sum(pc.binary_length(cells)).as_py() or 0)
+            if n_bytes > most:
+                return None
+            texts.append("\n".join(cells.to_pylist()))
+        return texts
 
 
 def _one_line(column: Any, length: int) -> Any:
