@@ -43,9 +43,10 @@ hits = is_wrong[issues["index"]].sum()
 print(f"listed: {issues.n_rows}, really wrong: {hits} of {is_wrong.sum()}")
 
 # %%
-# How far down should you check? ``label_quality_`` ranks all labels, also those that the list leaves out.
+# How far down should you check? ``label_ranking`` goes on where the list ends: all labels, worst first.
 
-found = np.cumsum(is_wrong[np.argsort(model.label_quality_)])
+ranking = model.label_ranking()
+found = np.cumsum(is_wrong[ranking["index"]])
 figure, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
 axis.plot(np.arange(1, 101), found[:100], label="lowest quality first")
 axis.plot([0, 100], [0, 100 * is_wrong.mean()], "--", label="any order")
@@ -57,7 +58,7 @@ plt.show()
 # %%
 # Suppose an expert checks the forty worst. Checked labels go back as certain ones: they are not doubted again.
 
-checked = np.argsort(model.label_quality_)[:40]
+checked = ranking["index"][:40]
 y[checked] = truth[checked]
 again = SIISClassifier().fit(X, y, certain=np.isin(np.arange(y.size), checked))
 print(f"labels still wrong: {np.sum(y != truth)}")

@@ -40,6 +40,7 @@ from siis.selection import (
 )
 from siis.selection.search import TOO_FEW
 from siis.trust import Carriage, NoiseModel, carriage, fit_noise
+from siis.trust.issues import BELOW_CERTAIN, CERTAIN
 
 SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
@@ -255,7 +256,8 @@ def judge(evidence: Evidence, labels: GivenLabels, final: Floats) -> Judged:
         posterior[doubted, all_codes[judged[doubted]]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
         held_out[judged] = noise.probabilities(readings)
-    quality[labels.certain], suggested[labels.certain] = 1.0, all_codes[labels.certain]
+    quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the readings are, nobody has checked the label
+    quality[labels.certain], suggested[labels.certain] = CERTAIN, all_codes[labels.certain]
     return Judged(noise, scored, noise.probabilities(final), quality, all_codes, suggested, held_out)
 
 

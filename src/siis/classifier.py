@@ -28,7 +28,7 @@ from siis.transductive import (
     narrated,
     shown,
 )
-from siis.trust import issue_table, query_table
+from siis.trust import issue_table, query_table, ranking_table
 from siis.trust.issues import representatives, witnesses
 from siis.trust.queries import entropy, ranked_vertices
 
@@ -268,12 +268,31 @@ class SIISClassifier(TransductiveClassifier):
         given, suggested = self.classes_[codes], self.classes_[self._suggested[index]]
         return issue_table(index, given, suggested, self.label_quality_[index], against)
 
+    def label_ranking(self) -> Table:
+        """Rank all given labels by how far they can be trusted, worst first.
+
+        ``label_issues`` lists those that are likely wrong; this goes on to the best ones, for a review that stops
+        where errors become rare.
+
+        Returns
+        -------
+        Table
+            Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
+            says (often the given one); quality, as in ``label_quality_``. All labelled examples, certain labels
+            last, equal quality in the order of the examples.
+        """
+        self._need_selection("label_ranking")
+        index = np.flatnonzero(self._given_codes >= 0)
+        given, suggested = self.classes_[self._given_codes[index]], self.classes_[self._suggested[index]]
+        return ranking_table(index, given, suggested, self.label_quality_[index])
+
     def suggest_queries(self, n: int = 10) -> Table:
         """Rank the examples whose label, or whose check, would help most.
 
         The doubt about an unlabelled example is the entropy of its distribution; about a labelled one, that of its
         label's quality. Doubt counts more where neighbours are in doubt too, and less next to a query that is
-        already in the list. Examples without a label come with the action "label", others with "check".
+        already in the list. Examples without a label come with the action "label", others with "check"; where there
+        is no doubt at all, as with certain labels, nothing is asked.
 
         Parameters
         ----------
@@ -295,10 +314,9 @@ class SIISClassifier(TransductiveClassifier):
         doubt[at] = 0.0
         np.maximum.at(doubt, at, entropy(np.column_stack([quality[judged], 1 - quality[judged]])))
         picked, gains = ranked_vertices(self.graph_, doubt, n)
-        example = representatives(self.vertex_, self._given_codes >= 0, self.graph_.n_vertices)
-        has_label = np.zeros(self.graph_.n_vertices, dtype=bool)
-        has_label[at] = True
-        return query_table([int(example[v]) for v in picked], [bool(has_label[v]) for v in picked], gains)
+        has_label = self._given_codes >= 0
+        example = representatives(self.vertex_, has_label, self.graph_.n_vertices)[picked]
+        return query_table(example, has_label[example], np.asarray(gains))
 
     def _need_selection(self, name: str) -> None:
         check_is_fitted(self)

@@ -2,6 +2,8 @@
 
 PREDICTIONS = "predictions.csv"
 ISSUES = "label_issues.csv"
+QUALITY = "label_quality.csv"
+NEXT = "label_next.csv"
 MODEL = "model.siis"
 REPORT = "report.html"
 SUMMARY = "summary.json"

@@ -18,6 +18,7 @@ from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.graph import Embedded, Graph, embed, neighbors_between, prepare
 from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
+from siis.labels.labelled import labelled_accuracy
 from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report, unheard
@@ -203,6 +204,25 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         winners = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[winners]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the share of labels that ``predict`` meets, among the examples that have one.
+
+        Examples without a label (-1 among integers, None, NaN or NA) do not count, so that ``cross_val_score`` and
+        ``GridSearchCV`` can be used where only some are labelled; ``cv=siis.validation.LabelledKFold(5)`` holds out
+        labels alone.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, d)
+        y : array-like of shape (n_new,)
+        sample_weight : array-like of shape (n_new,), optional
+
+        Returns
+        -------
+        float
+        """
+        return labelled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def _validated(self, X: Any, reset: bool) -> Features:
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])

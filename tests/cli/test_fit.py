@@ -16,7 +16,15 @@ from siis import load
 from siis.cli import app
 from siis.graph import embed
 
-NAMES = ("predictions.csv", "label_issues.csv", "model.siis", "report.html", "summary.json")
+NAMES = (
+    "predictions.csv",
+    "label_issues.csv",
+    "label_quality.csv",
+    "label_next.csv",
+    "model.siis",
+    "report.html",
+    "summary.json",
+)
 
 
 def fitted(siis, table, out, *more):

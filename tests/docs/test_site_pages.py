@@ -15,7 +15,18 @@ from siis import SIISClassifier
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
-PACKAGES = ["baselines", "datasets", "graph", "labels", "report", "solvers", "spectral", "tables", "trust"]
+PACKAGES = [
+    "baselines",
+    "datasets",
+    "graph",
+    "labels",
+    "report",
+    "solvers",
+    "spectral",
+    "tables",
+    "trust",
+    "validation",
+]
 INSIDE = ["cli", "evidence", "experiments", "job", "selection"]  # only the house uses them
 
 

@@ -14,6 +14,9 @@ from siis.cli.predict import model_file
 from siis.cli.screen import in_background, one_sentence, printable
 
 SHOWN = 60  # characters of a text
+WIDTH, NAME, CELL = 100, 24, 12  # characters of a line, of a column's name and of a cell, at most
+MOST_NEAR, MOST_VALUES = 6, 20  # neighbours side by side, and columns of the table
+MARK = "*"
 
 
 def explain(
@@ -22,6 +25,9 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Say why an example got its label: its given label, the evidence, its neighbours.
+
+    For a table, the example's cells stand beside those of its closest neighbours. Columns in which it differs most
+    from those of its class come first.
 
     \b
     Examples:
@@ -57,4 +63,49 @@ def _lines(found: Any) -> list[str]:
         for row, text in zip(rows, texts, strict=True):
             cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             lines.append(f"{cells}  {text}".rstrip())
+    if found.values:
+        lines += ["", *_values(found)]
+    elif found.values_note is not None:
+        lines += ["", f"Note: {found.values_note}."]
     return lines
+
+
+def _values(found: Any) -> list[str]:
+    """The example's cells beside its neighbours', a line for each column of the table."""
+    shown = found.values[:MOST_VALUES]
+    near = found.neighbors[:MOST_NEAR]
+    heads = [_cut(text, CELL) for text in (found.id, *(n.id for n in near))]
+    classes = [_cut(text, CELL) for text in (found.label, *(n.label for n in near))]
+    names = ["", "classified as"]
+    names += [_cut(column.name if column.is_feature else f"({column.name})", NAME) for column in shown]
+    width = max(map(len, names))
+    table = [[_cut(cell, CELL) for cell in (column.value, *column.neighbors)] for column in shown]
+    marks = [[False, *column.differs] for column in shown]
+    is_number = [False, False, *(column.is_number for column in shown)]
+    blocks: list[list[str]] = []
+    used = width
+    for k in range(1 + len(near)):
+        cells = [heads[k], classes[k], *(row[k] for row in table)]
+        wide = max(map(len, cells))
+        used += 2 + wide + len(MARK)
+        if used > WIDTH and k > 1:
+            break
+        signs = ["", "", *(MARK if row[k] else "" for row in marks)]
+        blocks.append(
+            [
+                cell.rjust(wide) + (sign or " ") if right else (cell + sign).ljust(wide + len(MARK))
+                for cell, sign, right in zip(cells, signs, is_number, strict=True)
+            ]
+        )
+    lines = ["  ".join([name.ljust(width), *cells]).rstrip() for name, *cells in zip(names, *blocks, strict=True)]
+    if len(found.values) > len(shown):
+        lines.append(f"({len(found.values) - len(shown):,} more columns: --json shows all)")
+    lines.append(f"{MARK} not as in the example: another text, or a number more than a standard deviation away")
+    if not all(column.is_feature for column in shown):
+        lines.append("(in brackets: columns that examples were not compared by)")
+    return lines
+
+
+def _cut(text: str, length: int) -> str:
+    text = printable(text, "")
+    return text if len(text) <= length else text[: length - 1] + "…"

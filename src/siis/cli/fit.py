@@ -11,12 +11,14 @@ import typer
 
 from siis.cli.config import read_config
 from siis.cli.screen import in_background, one_sentence, printable, say, shown_progress
-from siis.results import REPORT, SUMMARY
+from siis.results import NEXT, REPORT, SUMMARY
 
 RESULTS = Path("siis-results")
 PATHS = ("embeddings", "graph", "labels_file")
 ROLES = {"label", "id", "features", "text", "annotators", "encoding", *PATHS}
 NO_SELECTION = "none"
+QUERIES, NAMED = 20, 5  # examples to label next: in the file, and in the summary
+SHOWN = 30  # characters of an id
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class FitOptions:
     title : str
     parameters : dict
         Of SIISClassifier.
+    queries : int
+        How many examples to name that should be labelled next.
     """
 
     data: str
@@ -41,11 +45,14 @@ class FitOptions:
     corrections: tuple[str, ...] = ()
     title: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
+    queries: int = QUERIES
 
     @classmethod
     def from_plain(cls, found: Any) -> FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
-        kinds = {"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict}
+        kinds = {"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int}
+        if isinstance(found, dict):
+            found = {"queries": QUERIES, **found}  # version 0.1.0 had no such option
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
         roles = found["roles"]
@@ -101,6 +108,9 @@ def fit(
         typer.Option(metavar="FILE...", help="Checked labels, as a report saves them: they are certain."),
     ] = None,
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "",
+    queries: Annotated[
+        int, typer.Option(min=1, help="How many examples to name that should be labelled next.")
+    ] = QUERIES,
     n_neighbors: Annotated[str, typer.Option(metavar="K", help="Neighbours of each example.")] = "auto",
     n_components: Annotated[str, typer.Option(metavar="M", help="Size of the smooth basis.")] = "auto",
     alpha: Annotated[str, typer.Option(metavar="NUMBER", help="Trust in the labels.")] = "auto",
@@ -129,8 +139,8 @@ def fit(
 ) -> None:
     """Classify the examples of a file and list the labels that look wrong.
 
-    Writes predictions.csv, label_issues.csv, report.html (open it in a browser), model.siis and summary.json
-    into the folder --out; files that are there are replaced at the very end.
+    Writes predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, report.html (open it in a browser),
+    model.siis and summary.json into the folder --out; files that are there are replaced at the very end.
 
     \b
     Examples:
@@ -172,7 +182,7 @@ def fit(
         for name in PATHS:
             roles[name] = None if roles[name] is None else str(roles[name])
         files = tuple(str(path) for path in corrections or ())
-        options = FitOptions(str(data), roles, files, title, parameters)
+        options = FitOptions(str(data), roles, files, title, parameters, queries)
         run_fit(options, out, quiet, as_json)
 
 
@@ -259,7 +269,7 @@ def fit_and_write(
     from siis import job  # noqa: PLC0415
     from siis.files import write_files  # noqa: PLC0415
 
-    def work() -> tuple[Any, dict[str, bytes]]:
+    def work() -> tuple[Any, Any, dict[str, bytes]]:
         outcome = job.fit_data(
             data,
             given,
@@ -268,10 +278,11 @@ def fit_and_write(
             title=options.title,
             thumbnails=thumbnails,
         )
-        return outcome, job.output_files(outcome, asdict(options), options.roles.get("id"))
+        queries = job.next_queries(outcome, options.queries)
+        return outcome, queries, job.output_files(outcome, asdict(options), options.roles.get("id"), queries)
 
     with shown_progress(quiet):
-        outcome, contents = in_background(work)
+        outcome, queries, contents = in_background(work)
     write_files(out, contents)
     if as_json:
         typer.echo(json.dumps(json.loads(contents[SUMMARY])))
@@ -279,6 +290,18 @@ def fit_and_write(
         typer.echo(printable("\n".join(["", *outcome.report.summary])))
         for warning in outcome.warnings:
             typer.echo(printable(f"Warning: {warning}"))
-        typer.echo(printable(f"\nOpen {out / REPORT} in a browser. Other files there: predictions.csv,"))
-        typer.echo("label_issues.csv, model.siis, summary.json.")
+        if queries:
+            typer.echo(printable(_named(queries), ""))
+        others = ", ".join(name for name in contents if name != REPORT)
+        typer.echo(printable(f"\nOpen {out / REPORT} in a browser. Other files there:\n{others}."))
     return outcome
+
+
+def _named(queries: Any) -> str:
+    """What to do next, on one line."""
+    action = "Label" if all(query.action == "label" for query in queries) else "Label or check"
+    names = ", ".join(
+        query.id if len(query.id) <= SHOWN else query.id[: SHOWN - 1] + "…" for query in queries[:NAMED]
+    )
+    more = f" and {len(queries) - NAMED:,} more" if len(queries) > NAMED else ""
+    return f"{action} these next: {names}{more} ({NEXT})"

@@ -5,16 +5,19 @@ from siis.job.given import Given, given_of, new_classes
 from siis.job.outcome import Outcome, fit_data
 from siis.job.outputs import checked_labels, output_files
 from siis.job.predict import predict_file
+from siis.job.queries import Query, next_queries
 
 __all__ = [
     "Explanation",
     "Given",
     "Outcome",
+    "Query",
     "checked_labels",
     "explain",
     "fit_data",
     "given_of",
     "new_classes",
+    "next_queries",
     "output_files",
     "predict_file",
 ]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from siis._types import Floats, Ints
+from siis.job.compared import Compared, compared
 from siis.saved import Saved
 from siis.trust.issues import representatives
 
@@ -56,6 +58,10 @@ class Explanation:
         The same while the example's own label was held out.
     neighbors : list of NearExample
         The heaviest first.
+    values : list of Compared
+        Its cells beside those of its neighbours; empty where there is no table, or where it was too large to keep.
+    values_note : str or None
+        Why a table is not shown.
     sentences : list of str
         The same in words.
     """
@@ -69,6 +75,8 @@ class Explanation:
     likeliest: list[tuple[str, float]]
     without_own_label: list[tuple[str, float]] | None
     neighbors: list[NearExample]
+    values: list[Compared]
+    values_note: str | None
     sentences: list[str]
 
 
@@ -101,6 +109,7 @@ def explain(saved: Saved, name: str) -> Explanation:
     quality = getattr(model, "label_quality_", None)
     held_out = getattr(model, "held_out_distributions_", None)
     winners = np.argmax(P, axis=1)
+    near, shares = _nearest(saved, i)
     found = Explanation(
         id=name,
         label=classes[winners[i]],
@@ -112,7 +121,12 @@ def explain(saved: Saved, name: str) -> Explanation:
         without_own_label=None
         if held_out is None or np.isnan(held_out[i]).any()
         else _likeliest(held_out[i], classes),
-        neighbors=_neighbors(saved, i, [classes[k] for k in winners]),
+        neighbors=[
+            _neighbor(extra, j, classes[winners[j]], share)
+            for j, share in zip(near.tolist(), shares.tolist(), strict=True)
+        ],
+        values=compared(extra, i, near.tolist(), (winners[near] == winners[i]).tolist()),
+        values_note=extra.get("row_note"),
         sentences=[],
     )
     found.sentences.extend(_sentences(found, bool(model.is_reached_[i])))
@@ -123,28 +137,23 @@ def _likeliest(row: Any, classes: list[str]) -> list[tuple[str, float]]:
     return [(classes[k], float(row[k])) for k in np.argsort(-row, kind="stable")[:N_CLASSES]]
 
 
-def _neighbors(saved: Saved, i: int, answers: list[str]) -> list[NearExample]:
-    model, extra = saved.model, saved.extra
+def _nearest(saved: Saved, i: int) -> tuple[Ints, Floats]:
+    """An example at each of the closest vertices of the graph, and the shares of their edges."""
+    model = saved.model
     v = int(model.vertex_[i])
     if v < 0:
-        return []
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
     W = model.graph_.weights
     part = slice(W.indptr[v], W.indptr[v + 1])
     order = np.argsort(-W.data[part], kind="stable")[:N_NEIGHBORS]
-    has_label = np.array([label is not None for label in extra["given"]])
+    has_label = np.array([label is not None for label in saved.extra["given"]])
     example = representatives(model.vertex_, has_label, model.graph_.n_vertices)
-    total = W.data[part].sum()
-    return [
-        NearExample(
-            extra["ids"][j],
-            answers[j],
-            extra["given"][j],
-            bool(extra["certain"][j]),
-            float(weight / total),
-            None if extra["snippets"] is None else extra["snippets"][j],
-        )
-        for j, weight in zip(example[W.indices[part][order]], W.data[part][order], strict=True)
-    ]
+    return example[W.indices[part][order]], W.data[part][order] / W.data[part].sum()
+
+
+def _neighbor(extra: dict[str, Any], j: int, label: str, share: float) -> NearExample:
+    snippet = None if extra["snippets"] is None else extra["snippets"][j]
+    return NearExample(extra["ids"][j], label, extra["given"][j], bool(extra["certain"][j]), share, snippet)
 
 
 def _sentences(found: Explanation, is_reached: bool) -> list[str]:

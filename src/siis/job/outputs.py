@@ -14,15 +14,25 @@ import numpy as np
 from siis import __version__
 from siis.job.given import guarded
 from siis.job.outcome import Outcome
+from siis.job.queries import Query
 from siis.report import render
-from siis.results import ISSUES, MODEL, PREDICTIONS, REPORT, SUMMARY
+from siis.results import ISSUES, MODEL, NEXT, PREDICTIONS, QUALITY, REPORT, SUMMARY
 from siis.saved import saved_bytes
+from siis.table import Table
+from siis.tables import Data
+from siis.trust import ranking_table
+from siis.trust.issues import BELOW_CERTAIN, CERTAIN
 
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
+CELL = 100  # characters of a cell of a table
+MOST_BYTES = 20_000_000  # of all cells: more would make models that are slow to read
 
 
 def output_files(
-    outcome: Outcome, options: Mapping[str, Any] | None = None, id_column: str | None = None
+    outcome: Outcome,
+    options: Mapping[str, Any] | None = None,
+    id_column: str | None = None,
+    queries: Sequence[Query] = (),
 ) -> dict[str, bytes]:
     """Give the files of a fit; the summary comes last and holds the digests of the others.
 
@@ -33,19 +43,27 @@ def output_files(
         What was asked for, in plain values; kept in the summary.
     id_column : str, optional
         Kept with the model, to name new examples by it.
+    queries : sequence of Query
+        What to label or to check next.
 
     Returns
     -------
     dict of str to bytes
     """
+    rows = _rows(outcome.data)
     contents = {
         PREDICTIONS: _predictions(outcome),
         ISSUES: _issues(outcome),
-        MODEL: saved_bytes(outcome.model, {**_companions(outcome), "id_column": id_column}),
+        QUALITY: _qualities(outcome),
+        NEXT: _next(queries),
+        MODEL: saved_bytes(outcome.model, {**_companions(outcome), **rows, "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
     }
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    plain = {**summary_of(outcome), "options": dict(options or {}), "files": digests}
+    summary = summary_of(outcome)
+    if rows["row_note"] is not None:
+        summary["understood"].append(rows["row_note"])
+    plain = {**summary, "options": dict(options or {}), "files": digests}
     contents[SUMMARY] = (json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
         errors="replace"
     )
@@ -143,6 +161,39 @@ def _issues(outcome: Outcome) -> bytes:
     return csv_bytes(("id", "given", "suggested", "quality", "why"), rows)
 
 
+def _qualities(outcome: Outcome) -> bytes:
+    """All given labels, worst first; a quality that is not known is empty."""
+    model, ids = outcome.model, outcome.data.ids
+    ranking = model.label_ranking() if hasattr(model, "label_quality_") else _unjudged(outcome)
+    rows = (
+        (
+            ids[row["index"]],
+            str(row["given"]),
+            str(row["suggested"]),
+            "" if np.isnan(row["quality"]) else f"{row['quality']:.4f}",
+            str(rank),
+        )
+        for rank, row in enumerate(ranking.rows(), 1)
+    )
+    return csv_bytes(("id", "given", "suggested", "quality", "rank"), rows)
+
+
+def _unjudged(outcome: Outcome) -> Table:
+    """The ranking where nothing was held out: by the answer's probability of the given class, as in the report."""
+    model, given = outcome.model, outcome.given
+    number = {str(name): k for k, name in enumerate(model.classes_)}
+    index = np.flatnonzero([label is not None for label in given.labels])
+    codes = np.array([number[label] for label in given.labels[index]])
+    quality = np.minimum(model.label_distributions_[index, codes], BELOW_CERTAIN)
+    quality[given.certain[index]] = CERTAIN
+    return ranking_table(index, given.labels[index], model.transduction_[index], quality)
+
+
+def _next(queries: Sequence[Query]) -> bytes:
+    rows = ((q.id, q.action, q.likeliest, f"{q.probability:.4f}", f"{q.gain:.4g}") for q in queries)
+    return csv_bytes(("id", "action", "likeliest", "probability", "gain"), rows)
+
+
 def checked_labels(extra: Mapping[str, Any]) -> dict[str, str]:
     """Labels that were certain when a model was fitted, by id.
 
@@ -172,3 +223,17 @@ def _companions(outcome: Outcome) -> dict[str, Any]:
         "recipe": settings,
         "recipe_arrays": arrays,
     }
+
+
+def _rows(data: Data) -> dict[str, Any]:
+    """What the table says of each example, as lists of texts; a note where that is too much to keep."""
+    if data.rows is None:
+        return {"row_names": None, "row_cells": None, "row_note": None}
+    lines = data.rows.lines(CELL, MOST_BYTES)
+    if lines is None:
+        note = (
+            f"the cells of the table, more than {MOST_BYTES / 1e6:.0f} MB, are not kept in the model: siis explain "
+            "shows neighbours without them"
+        )
+        return {"row_names": None, "row_cells": None, "row_note": note}
+    return {"row_names": list(data.rows.names), "row_cells": lines, "row_note": None}

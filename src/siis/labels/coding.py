@@ -48,7 +48,7 @@ def encode_labels(y: Any) -> LabelCoding:
         ~np.ma.getmaskarray(y).ravel() if isinstance(y, np.ma.MaskedArray) else np.ones(values.shape, dtype=bool)
     )
     if values.dtype.kind == "O":
-        present &= np.array([not _is_missing(v) for v in values], dtype=bool)
+        present &= np.array([not is_missing(v) for v in values], dtype=bool)
         values = _plain(values, present)
     if values.dtype.kind == "f":
         present &= ~np.isnan(values)
@@ -90,7 +90,17 @@ def encode_labels(y: Any) -> LabelCoding:
     return LabelCoding(classes, codes)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Tell whether an entry of y is None, NaN or NA.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    bool
+    """
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
@@ -107,7 +117,7 @@ def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
             encode_labels(np.array(doubtful))  # raises, with the remedy
         return values
     if all(isinstance(v, bool | np.bool_) for v in given):
-        return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)], dtype=object)
+        return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)])
     if all(isinstance(v, int | np.integer) for v in given):
         plain = np.full(values.shape, UNLABELLED, dtype=np.int64)
         plain[present] = [int(v) for v in given]

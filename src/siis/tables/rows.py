@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from siis.tables.cells import as_texts
 from siis.tables.sheet import Sheet
 
@@ -29,6 +32,39 @@ class Rows(Sequence[tuple[str, ...]]):
     def __getitem__(self, index: Any) -> Any:
         i = range(self._n)[index]  # one example; counts from the end where it is negative
         return tuple(column[i].as_py() or "" for column in self._columns)
+
+    def lines(self, length: int, most: int) -> list[str] | None:
+        """Give each column as one text, a line for each example, unless that is too much.
+
+        Parameters
+        ----------
+        length : int
+            Characters of a cell; longer ones are cut, with an ellipsis.
+        most : int
+            Bytes of all texts together.
+
+        Returns
+        -------
+        list of k str, or None
+            Of n lines each. None where they would be larger.
+        """
+        texts, n_bytes = [], 0
+        for column in self._columns:
+            cells = _one_line(column, length)
+            n_bytes += self._n + (pc.sum(pc.binary_length(cells)).as_py() or 0)
+            if n_bytes > most:
+                return None
+            texts.append("\n".join(cells.to_pylist()))
+        return texts
+
+
+def _one_line(column: Any, length: int) -> Any:
+    """Each cell on a line of its own, cut to a length."""
+    texts = pc.replace_substring_regex(pc.fill_null(column, ""), r"\s+", " ")
+    cut = pc.binary_join_element_wise(
+        pc.utf8_slice_codeunits(texts, 0, length - 1), pa.scalar("…", texts.type), pa.scalar("", texts.type)
+    )
+    return pc.if_else(pc.greater(pc.utf8_length(texts), length), cut, texts)
 
 
 def rows_of(sheet: Sheet, left_out: Collection[str]) -> Rows:

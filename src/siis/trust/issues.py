@@ -1,4 +1,4 @@
-"""Labels to distrust, worst first."""
+"""Given labels in order of trust, and those to distrust, worst first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,30 @@ from siis.graph import Graph
 from siis.table import Table
 
 N_WITNESSES = 5
-COLUMNS = ("index", "given", "suggested", "quality", "neighbors")
+RANKED = ("index", "given", "suggested", "quality")
+CERTAIN = 1.0  # the quality of a label that somebody has checked, and of no other
+BELOW_CERTAIN = float(np.nextafter(CERTAIN, 0.0))
+
+
+def ranking_table(index: Ints, given: Any, suggested: Any, quality: Floats) -> Table:
+    """Put labels in order: worst first, certain ones last, equal ones by index.
+
+    Parameters
+    ----------
+    index : ndarray of shape (k,)
+        Examples.
+    given, suggested : ndarray of shape (k,)
+        Classes.
+    quality : ndarray of shape (k,)
+        NaN where nothing is known: before the certain ones.
+
+    Returns
+    -------
+    Table
+        Columns index, given, suggested, quality.
+    """
+    order = _worst_first(index, quality)
+    return Table(zip(RANKED, (index[order], given[order], suggested[order], quality[order]), strict=True))
 
 
 def issue_table(
@@ -38,11 +61,13 @@ def issue_table(
     Table
         Columns index, given, suggested, quality, neighbors.
     """
-    order = np.lexsort((index, quality))
     against = np.empty(index.size, dtype=object)
-    against[:] = [neighbors[i] for i in order]
-    columns = (index[order], given[order], suggested[order], quality[order], against)
-    return Table(zip(COLUMNS, columns, strict=True))
+    against[:] = [neighbors[i] for i in _worst_first(index, quality)]
+    return Table({**ranking_table(index, given, suggested, quality), "neighbors": against})
+
+
+def _worst_first(index: Ints, quality: Floats) -> Ints:
+    return np.lexsort((index, np.nan_to_num(quality, nan=BELOW_CERTAIN)))
 
 
 def witnesses(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from siis._types import Floats
+from siis._types import Bools, Floats, Ints
 from siis.graph import Graph
 from siis.table import Table
 
 COLUMNS = ("index", "action", "gain")
+NEVER = -1.0  # below every gain
 
 
 def entropy(P: Floats) -> Floats:
@@ -22,13 +23,14 @@ def ranked_vertices(graph: Graph, doubt: Floats, n: int) -> tuple[list[int], lis
 
     The reach of a vertex is the doubt of its neighbourhood, sum_j w_ij doubt_j / d_i, averaged with its own: an
     answer helps where its neighbours are in doubt too. A pick takes the share w_ij / max w of their gain from its
-    neighbours, and all of its own.
+    neighbours, and all of its own. Where there is no doubt, nothing is asked.
 
     Parameters
     ----------
     graph : Graph
     doubt : ndarray of shape (n_vertices,)
     n : int
+        At most so many.
 
     Returns
     -------
@@ -37,34 +39,33 @@ def ranked_vertices(graph: Graph, doubt: Floats, n: int) -> tuple[list[int], lis
     """
     W, degrees = graph.weights, graph.degrees
     around = np.divide(W @ doubt, degrees, out=doubt.copy(), where=degrees > 0)
-    gain = doubt * (doubt + around) / 2
+    gain = np.where(doubt > 0, doubt * (doubt + around) / 2, NEVER)
     heaviest = float(W.data.max(initial=0.0)) or 1.0
     picked: list[int] = []
     gains: list[float] = []
-    for _ in range(min(n, gain.size)):
+    for _ in range(min(n, int(np.count_nonzero(doubt > 0)))):
         v = int(np.argmax(gain))
         picked.append(v)
         gains.append(float(gain[v]))
         part = slice(W.indptr[v], W.indptr[v + 1])
         near = W.indices[part]
         gain[near] *= np.where(gain[near] > 0, 1 - W.data[part] / heaviest, 1.0)
-        gain[v] = -1.0  # never again
+        gain[v] = NEVER
     return picked, gains
 
 
-def query_table(index: list[int], checks: list[bool], gains: list[float]) -> Table:
+def query_table(index: Ints, has_label: Bools, gains: Floats) -> Table:
     """Table of queries: example, "label" or "check", and gain.
 
     Parameters
     ----------
-    index : list of int
-    checks : list of bool
+    index : ndarray of shape (k,)
+    has_label : ndarray of bool, shape (k,)
         The example has a label already.
-    gains : list of float
+    gains : ndarray of shape (k,)
 
     Returns
     -------
     Table
     """
-    action = np.where(checks, "check", "label")
-    return Table(zip(COLUMNS, (np.asarray(index, dtype=np.int64), action, np.asarray(gains)), strict=True))
+    return Table(zip(COLUMNS, (index, np.where(has_label, "check", "label"), gains), strict=True))

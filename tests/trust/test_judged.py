@@ -1,0 +1,94 @@
+"""Constants and rules of judgement: each has a case that turns on it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from siis.automatic import judge
+from siis.labels import gather, read_labels
+from siis.trust import Carriage, NoiseModel, carriage
+
+
+def judged(readings, given, certain=None):
+    """Labels of examples that are vertices of their own, each held out with its reading."""
+    labels = read_labels(given, None, certain)
+    at = np.arange(len(given))
+    pairs = gather(at, labels.Y, labels.weights)
+    placed = SimpleNamespace(graph=SimpleNamespace(n_vertices=len(given)), vertex=at)
+    evidence = SimpleNamespace(placed=placed, pairs=pairs, given=pairs.merged(), rows=at, readings=readings)
+    return judge(evidence, labels, readings)
+
+
+@pytest.fixture
+def lopsided(monkeypatch):
+    """Two classes, one of them common, a quarter of the labels known to be wrong; 30 of the common class doubtful."""
+    noise = NoiseModel(0.25, (0.2, 0.3), 5.0, np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.25, 0.25]))
+    monkeypatch.setattr("siis.automatic.fit_noise", lambda readings, codes, weights: noise)
+    margin = np.concatenate([np.full(80, 0.6), np.full(20, -0.6), np.linspace(-0.15, 0.1, 30)])
+    return np.column_stack([margin, -margin]), np.concatenate(
+        [np.zeros(80, int), np.ones(20, int), np.zeros(30, int)]
+    )
+
+
+def test_a_doubted_label_is_not_its_own_suggestion(lopsided):
+    readings, given = lopsided
+    found = judged(readings, given)
+    doubted = found.quality < 0.5
+    by_odds = np.argmax(found.noise.posterior(readings, given), axis=1)
+    assert np.count_nonzero(doubted & (by_odds == given)) > 5, "the case is there: doubted, and still the likeliest"
+    assert (found.suggested[doubted] != given[doubted]).all()
+    np.testing.assert_array_equal(found.suggested[~doubted], by_odds[~doubted])
+
+
+def test_a_certain_label_is_its_own_suggestion_whatever_is_read(lopsided):
+    readings, given = lopsided
+    certain = np.arange(130) % 2 == 0
+    found = judged(readings, given, certain)
+    assert (found.quality[certain] == 1.0).all()
+    np.testing.assert_array_equal(found.suggested[certain], given[certain])
+    assert (found.suggested != given).any()
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-6])
+def test_an_estimate_of_no_noise_vouches_for_no_label(rate):
+    noise = NoiseModel(rate, (0.0, 0.1), 5.0, np.eye(2), np.zeros(2))
+    readings = np.array([[1.0, -1.0]] * 5 + [[-1.0, 1.0]] * 5)
+    given = np.array([0] * 5 + [0] + [1] * 4)  # the sixth has the label of the other heap
+    quality = noise.quality(readings, given)
+    assert quality[5] < 0.05
+    assert (np.delete(quality, 5) > 0.99).all()
+
+
+def test_no_noise_in_the_data_still_lets_one_label_be_doubted():
+    readings = np.repeat([[1.0, -1.0], [-1.0, 1.0]], 50, axis=0)
+    given = np.repeat([0, 1], 50)
+    given[50] = 0
+    found = judged(readings, given)
+    assert found.noise.rate < 0.03
+    assert np.flatnonzero(found.quality < 0.5).tolist() == [50]
+
+
+@pytest.mark.parametrize(
+    ("score", "error", "is_weak"),
+    [
+        (0.04, 0.0, True),  # next to nothing, however exactly that is known
+        (0.10, 0.05, True),  # two standard errors above chance: the best of many candidates by luck
+        (0.10, 0.03, False),
+        (0.14, 0.50, True),
+        (0.16, 0.50, False),  # clear enough, however few labels have said so
+    ],
+)
+def test_luck_is_not_taken_for_a_graph_that_carries_labels(score, error, is_weak):
+    assert Carriage(score, error).is_weak is is_weak
+
+
+def test_few_labels_that_agree_by_luck_are_weak():
+    codes = np.repeat([0, 1], 20)
+    met = np.tile([True] * 11 + [False] * 9, 2)  # 55 % where chance meets half
+    lucky = carriage(np.eye(2)[np.where(met, codes, 1 - codes)], codes, np.ones(40))
+    assert lucky.score == pytest.approx(0.1)
+    assert lucky.is_weak
+    many = carriage(np.eye(2)[np.tile(np.where(met, codes, 1 - codes), 50)], np.tile(codes, 50), np.ones(2000))
+    assert many.score == pytest.approx(0.1)
+    assert not many.is_weak
