@@ -205,7 +205,8 @@ def run_fit(
     unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
-    check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
+    with job.said_in_options():
+        check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
     check_writable(out)
     roles = tables.Roles(
         **{
@@ -266,6 +267,7 @@ def fit_and_write(
             options.parameters,
             source=Path(options.data).name,
             title=options.title,
+            results=str(out),
             thumbnails=thumbnails,
         )
         return outcome, job.output_files(outcome, asdict(options), options.roles.get("id"))
