@@ -10,6 +10,7 @@ import numpy as np
 
 SAMPLE = 200  # examples by which the spread of a column is measured
 CLEAR = 0.5  # standard deviations: numbers that are closer are not called different
+FEW = 10  # different words, that a column of categories may have however few examples there are
 
 
 class TableRows(Protocol):
@@ -34,7 +35,8 @@ def spreads(rows: TableRows) -> list[float | None]:
     Returns
     -------
     list of k floats or None
-        Standard deviation, over examples that are evenly spaced in the file; None for a column of words.
+        Standard deviation, over examples that are evenly spaced in the file; None for a column of categories;
+        infinite for one of names or texts, in which nearly everything differs and which tells nothing.
     """
     n = len(rows)
     drawn = [rows[i] for i in np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)).tolist()]
@@ -83,13 +85,15 @@ def _spread(cells: list[str]) -> float | None:
     numbers = [_number(cell) for cell in cells]
     known = [value for value in numbers if value is not None]
     if not known or len(known) < len(numbers):
-        return None
+        return math.inf if len(set(cells)) > max(FEW, len(cells) / 2) else None
     with np.errstate(over="ignore", invalid="ignore"):
         spread = float(np.std(known))
     return spread if math.isfinite(spread) else None
 
 
 def _apart(a: str, b: str, spread: float | None) -> float:
+    if spread == math.inf:
+        return 0.0
     x, y = _number(a), _number(b)
     if spread is None or x is None or y is None:
         return 1.0

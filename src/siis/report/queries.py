@@ -91,6 +91,6 @@ def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material) -
         given=given,
         classes=classes,
         probabilities=[round(float(P[k]), 3) for k in best],
-        why=query_reason(given, quality, bool(model.is_reached_[one.index])),
+        why=query_reason(given, classes[0], quality, bool(model.is_reached_[one.index])),
         **material.neighborhood(one.index, one.neighbors, True),
     )

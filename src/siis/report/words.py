@@ -179,12 +179,14 @@ def verdict(counts: Counts, trust: Trust) -> str | None:
     return f"{said} What is said below of neighbourhoods and labels holds for the other examples only."
 
 
-def query_reason(given: str | None, quality: float, is_reached: bool) -> str:
+def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
     """Say in a sentence why an answer would help.
 
     Parameters
     ----------
     given : str or None
+    answer : str
+        Its class.
     quality : float
         The probability that the given label is right.
     is_reached : bool

@@ -27,7 +27,7 @@ function cellLine(item) {
 function neighborText(near, item) {
   const cells = cellsOf(near), own = cellsOf(item);
   if (cells === null || own === null) return near.snippet || near.id;
-  const differs = near.differs.slice(0, SHOWN_DIFFERENCES).map((k) => `${columns[k]} ${cellText(cells[k])} (here ${cellText(own[k])})`);
+  const differs = near.differs.slice(0, SHOWN_DIFFERENCES).map((k) => `${columns[k]}: ${cellText(cells[k])} (here ${cellText(own[k])})`);
   const rest = near.differs.length - differs.length;
   if (!differs.length) return "much the same in every column";
   return differs.join(", ") + (rest > 0 ? `, and ${rest} more` : "");
@@ -59,7 +59,7 @@ function comparison(item) {
     near.forEach((one, at) => line.append(make("td", { text: cellText(cellsOf(one)[k]), class: differs[at].has(k) ? "differs" : "" })));
     body.append(line);
   });
-  return make("div", {}, make("p", { class: "muted small", text: "Marked: in the first column of values, what differs from most neighbours; in the others, what differs from this example (words that are not the same, numbers by half a standard deviation or more)." }),
+  return make("div", {}, make("p", { class: "muted small", text: "Marked: in the first column of values, what differs from most neighbours; in the others, what differs from this example (words that are not the same, numbers by half a standard deviation or more; columns in which nearly every example differs are not marked)." }),
     scrollBox(`All columns of ${item.id} and its neighbours`, make("table", { class: "grid compared" }, make("thead", {}, head), body), true));
 }
 

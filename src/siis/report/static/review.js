@@ -93,11 +93,6 @@ function startList(name, prefix, places) {
     note.textContent = "This browser does not let the page keep your decisions: download corrections.csv before you close or reload it.";
   }
 
-  function tell(text) {
-    said.textContent = text;
-    said.hidden = text === "";
-  }
-
   function show(focus = false) {
     found = filters.wanted();
     if (!found.includes(current)) current = found.find((place) => place > current) ?? found[found.length - 1] ?? places[0];
@@ -126,7 +121,7 @@ function startList(name, prefix, places) {
   function decide(place, decision, label, isNext) {
     const next = found[found.indexOf(place) + 1] ?? place;
     decisions.decide(place, decision, label);
-    tell(`${ITEMS[place].id}: ${decisions.words(place)}.`);
+    said.textContent = `${ITEMS[place].id}: ${decisions.words(place)}.`;
     current = isNext ? next : place;
     show(isNext);
   }
@@ -146,7 +141,7 @@ function startList(name, prefix, places) {
 
   function takeBack(place) {
     decisions.undo(place);
-    tell(`${ITEMS[place].id}: not decided any more.`);
+    said.textContent = `${ITEMS[place].id}: not decided any more.`;
     current = place;
     show(true);
   }
@@ -163,10 +158,10 @@ function startList(name, prefix, places) {
     const item = ITEMS[current], isThere = found.includes(current);
     if (key === "a" && isThere) {
       if (canAccept(item)) decide(current, "accepted", item.suggested, true);
-      else tell(`${item.id}: no other class is suggested. Keep its label, or choose one.`);
+      else said.textContent = `${item.id}: no other class is suggested. Keep its label, or choose one.`;
     } else if (key === "k" && isThere) {
       if (item.given !== null) decide(current, "kept", item.given, true);
-      else tell(`${item.id}: there is no label to keep. Accept the likeliest class, or choose one.`);
+      else said.textContent = `${item.id}: there is no label to keep. Accept the likeliest class, or choose one.`;
     } else if (key === "c" && isThere && rowOf(current)) choose(current);
     else if (key === "u" && decisions.made.has(current)) takeBack(current);
     else if (key === "u") undoLast();
