@@ -92,6 +92,8 @@ def test_labels_in_doubt_are_reviewed_alike(open_report):
     data = make_report(3)
     page = open_report(make_report(0, doubtful=data.suspects))
     assert page.text_content("#found") == "3 labels"
+    assert page.locator("#rows .change").first.text_content() == "cat → dog"
+    assert page.locator("#rows del").count() == 0  # in doubt, not struck out
     page.keyboard.press("k")
     assert page.text_content("#progress-text") == "1 of 3 reviewed"
 

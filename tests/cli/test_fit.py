@@ -360,7 +360,10 @@ def test_a_folder_of_images(siis, table, tmp_path):
     rows = read_csv(tmp_path / "out" / "predictions.csv")
     assert rows[3]["id"] == "img 03.png"
     assert np.mean([row["label"] == t for row, t in zip(rows, truth, strict=False)]) > 0.9
-    assert "data:image/png;base64," in (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "data:image/png;base64," in page
+    at = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))["map"]
+    assert None not in at["thumbnails"]  # unlabelled images too
     done = siis("predict", tmp_path / "out", folder, "--quiet")
     assert done.exit_code == 0, done.stderr
     assert len(done.stdout.splitlines()) == 81

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import graph_word, number, percent, reason, summary, verdict
+from siis.report.words import about, graph_word, number, percent, reason, summary, verdict
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,11 @@ from siis.report.words import graph_word, number, percent, reason, summary, verd
 )
 def test_percent(share, text):
     assert percent(share) == text
+
+
+def test_about():
+    assert about(0.38) == "about 38 %"
+    assert about(1e-5) == "less than 0.1 %"
 
 
 def test_number():

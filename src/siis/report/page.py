@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import jinja2
 
 from siis.report.data import ReportData
-from siis.report.words import percent, verdict
+from siis.report.words import about, percent, verdict
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
 Item = TypeVar("Item", str, tuple[str, ...])
@@ -116,6 +116,7 @@ def _template() -> jinja2.Template:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = percent
+    environment.filters["about"] = about
     environment.filters["count"] = lambda value: f"{value:,}"
     return environment.from_string(_asset("page.html"))
 

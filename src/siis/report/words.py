@@ -43,6 +43,21 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if 0 < value < 10 and round(value, 1) != round(value) else f"{value:.0f} %"
 
 
+def about(share: float) -> str:
+    """Write an estimated share: "about 38 %", or "less than 0.1 %".
+
+    Parameters
+    ----------
+    share : float
+
+    Returns
+    -------
+    str
+    """
+    written = percent(share)
+    return written if written.startswith("less") else f"about {written}"
+
+
 def number(count: int, one: str, many: str) -> str:
     """Count things: "1 label", "2,000 labels".
 
@@ -110,7 +125,12 @@ def _wrong(counts: Counts, trust: Trust) -> list[str]:
         span = f"between {percent(trust.noise_low)} and {percent(trust.noise_high)}" if has_span else ""  # type: ignore[arg-type]
         most = n * (trust.noise_high if trust.noise_high is not None else 1.0)
     if suspects:
-        said = [f"About {rate} of the given labels are wrong{f' ({span})' if span else ''}."] if rate else []
+        some = "" if trust.noise_rate is None else about(trust.noise_rate)
+        said = (
+            [f"{some[0].upper()}{some[1:]} of the given labels are wrong{f' ({span})' if span else ''}."]
+            if some
+            else []
+        )
         review = f"review {'it' if suspects == 1 else 'them'}, worst first."
         if suspects > most + 1:
             return [*said, f"{number(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"]

@@ -19,7 +19,7 @@ function meter(quality) {
 const MIDDLE = {
   suspects: (s) => [
     make("td", { "data-name": DATA.suspects.length ? "Given → suggested" : "Given → likeliest other" },
-      make("div", { class: "change" }, make("del", { text: named(s.given) }), " → ", make("span", { text: named(s.suggested) })), make("p", { class: "why", text: s.why })),
+      make("div", { class: "change" }, make(DATA.suspects.length ? "del" : "span", { text: named(s.given) }), " → ", make("span", { text: named(s.suggested) })), make("p", { class: "why", text: s.why })),
     make("td", { "data-name": "Quality" }, ...meter(s.quality)),
   ],
   queries: (q) => [
