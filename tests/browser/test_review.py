@@ -39,19 +39,25 @@ def test_keys(open_report):
     page.keyboard.press("c")
     page.keyboard.type("newt")
     page.keyboard.press("Enter")
-    assert verdicts(page)[:4] == ["accepted: dog", "kept: dog", "undecided", "chosen: newt"]
+    assert verdicts(page)[:4] == [
+        "cat → dog, will be saved",
+        "dog stays, will be saved",
+        "not decided",
+        "cat → newt, will be saved",
+    ]
+    assert page.text_content("#said") == "example-00003: cat → newt, will be saved."
     assert page.text_content("#progress-text") == "3 of 12 reviewed"
-    page.keyboard.press("n")
+    assert page.text_content(CURRENT) == "example-00004"  # a choice goes on by itself, too
     page.keyboard.press("ArrowDown")
     assert page.text_content(CURRENT) == "example-00005"
     page.keyboard.press("p")
     page.keyboard.press("ArrowUp")
     assert page.text_content(CURRENT) == "example-00003"
     page.keyboard.press("u")
-    assert verdicts(page)[3] == "undecided"
+    assert verdicts(page)[3] == "not decided"
     page.keyboard.press("u")  # nothing to undo here: the last decision
     assert page.text_content(CURRENT) == "example-00001"
-    assert verdicts(page)[:2] == ["accepted: dog", "undecided"]
+    assert verdicts(page)[:2] == ["cat → dog, will be saved", "not decided"]
     assert page.text_content("#progress-text") == "1 of 12 reviewed"
 
 
@@ -62,7 +68,7 @@ def test_undo_takes_the_current_one_first(open_report):
     page.keyboard.press("p")
     page.keyboard.press("p")
     page.keyboard.press("u")
-    assert verdicts(page)[:2] == ["undecided", "kept: dog"]
+    assert verdicts(page)[:2] == ["not decided", "dog stays, will be saved"]
 
 
 def test_keys_are_shown_and_hidden(open_report):
@@ -92,14 +98,19 @@ def test_mouse(open_report):
     page = open_report(make_report())
     row = page.locator("#rows tr").nth(2)
     row.get_by_text("Keep").click()
-    assert verdicts(page)[2] == "kept: newt"
-    page.locator("#rows tr").nth(2).get_by_text("Accept").click()
-    assert verdicts(page)[2] == "accepted: cat"
-    page.locator("#rows tr").nth(2).locator("select").select_option("=dog")
-    assert verdicts(page)[2] == "chosen: dog"
+    assert verdicts(page)[2] == "newt stays, will be saved"
+    row.get_by_text("Accept").click()
+    assert verdicts(page)[2] == "newt → cat, will be saved"
+    row.get_by_text("Choose…").click()
+    row.get_by_role("option", name="dog").click()
+    assert verdicts(page)[2] == "newt → dog, will be saved"
+    assert page.text_content(CURRENT) == "example-00003"
     assert downloaded(page) == "id,label,decision\r\nexample-00002,dog,chosen\r\n"
-    page.locator("#rows tr").nth(2).get_by_text("Undo").click()
-    assert verdicts(page)[2] == "undecided"
+    row.get_by_text("Undo").click()
+    assert verdicts(page)[2] == "not decided"
+    assert page.is_disabled("#download")
+    row.get_by_text("Keep").click()
+    page.click("#undo")
     assert page.is_disabled("#download")
 
 
@@ -139,7 +150,7 @@ def test_reload_keeps_the_work(open_report):
     before = downloaded(page)
     page.reload()
     assert page.text_content("#progress-text") == "2 of 12 reviewed"
-    assert verdicts(page)[:3] == ["accepted: dog", "kept: dog", "undecided"]
+    assert verdicts(page)[:3] == ["cat → dog, will be saved", "dog stays, will be saved", "not decided"]
     assert page.text_content(CURRENT) == "example-00002"  # where to go on
     assert downloaded(page) == before
 

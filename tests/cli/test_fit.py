@@ -67,10 +67,12 @@ def test_from_file_to_files(siis, table, tmp_path):
 
 
 def test_the_same_input_gives_the_same_bytes(siis, table, tmp_path):
-    for name in ("a", "b"):
-        fitted(siis, table, tmp_path / name, "--selection", "auto", "--n-neighbors", 10)
+    written = []
+    for _ in range(2):  # into the same folder, which the report names
+        fitted(siis, table, tmp_path / "out", "--selection", "auto", "--n-neighbors", 10)
+        written.append({name: (tmp_path / "out" / name).read_bytes() for name in NAMES})
     for name in NAMES:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+        assert written[0][name] == written[1][name], name
 
 
 def test_parameters_reach_the_classifier(siis, table, tmp_path):
@@ -103,9 +105,9 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
 def test_wrong_parameters_are_refused_before_the_work(siis, table, tmp_path):
     path = table[0]
     for option, value, said in (
-        ("--alpha", "much", "alpha of SIISClassifier must be"),
-        ("--metric", "manhattan", "metric of SIISClassifier must be"),
-        ("--n-neighbors", "0", "n_neighbors of SIISClassifier must be"),
+        ("--alpha", "much", "--alpha must be"),
+        ("--metric", "manhattan", "--metric must be"),
+        ("--n-neighbors", "0", "--n-neighbors must be"),
         ("--label", "lable", "label"),
     ):
         done = siis("fit", path, "--label", "label", option, value, "--out", tmp_path / "out")
@@ -297,9 +299,13 @@ def test_rows_of_a_table_can_be_read_in_the_report(siis, tmp_path):
     )
     assert done.exit_code == 0, done.stderr
     page = (tmp_path / "out" / "report.html").read_text()
+    island = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
     first = read_csv(tmp_path / "out" / "label_issues.csv")[0]
-    age, colour, _ = rows[int(first["id"]) - 1]
-    assert f"age {float(age):.6g}, colour {colour}" in page
+    shown = island["suspects"][0]
+    assert shown["id"] == first["id"]
+    assert island["columns"] == ["age", "colour"]
+    assert island["rows"][shown["cells"]] == list(rows[int(first["id"]) - 1][:2])
+    assert f"--results {tmp_path / 'out'}<" in page
 
 
 def test_annotators_with_embeddings_and_a_graph(siis, table, tmp_path):
@@ -362,7 +368,10 @@ def test_a_folder_of_images(siis, table, tmp_path):
     rows = read_csv(tmp_path / "out" / "predictions.csv")
     assert rows[3]["id"] == "img 03.png"
     assert np.mean([row["label"] == t for row, t in zip(rows, truth, strict=False)]) > 0.9
-    assert "data:image/png;base64," in (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "data:image/png;base64," in page
+    at = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))["map"]
+    assert None not in at["thumbnails"]  # unlabelled images too
     done = siis("predict", tmp_path / "out", folder, "--quiet")
     assert done.exit_code == 0, done.stderr
     assert len(done.stdout.splitlines()) == 81

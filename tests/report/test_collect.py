@@ -1,8 +1,8 @@
 """From fitted models to report data."""
 
 import json
-import sys
 import warnings
+from copy import copy
 from dataclasses import asdict
 
 import numpy as np
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from report_case import DOT
 from siis import SIISClassifier
 from siis.report import collect, render
+from siis.report.differences import differences, spreads, unusual
 from siis.report.page import to_json
 
 
@@ -95,7 +96,7 @@ def test_data_is_plain(judged, plain):
 
 
 def test_fewer_points_than_examples(judged, monkeypatch):
-    monkeypatch.setattr(sys.modules["siis.report.collect"], "MOST_POINTS", 30)  # the function hides its module
+    monkeypatch.setattr("siis.report.map.MOST_POINTS", 30)
     data = collect(judged, ids=IDS)
     assert len(data.map.ids) == 30
     assert data.map.placed == 120
@@ -214,18 +215,144 @@ def test_long_texts_are_cut(judged):
     assert collect(judged, ids=IDS).suspects[0].snippet is None
 
 
-def test_thumbnails_of_suspects_and_neighbours_only(judged, monkeypatch):
-    asked = []
-    data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
-    shown = {s.id for s in data.suspects} | {n.id for s in data.suspects for n in s.neighbors}
-    assert {IDS[i] for i in asked} == shown
+def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch):
+    data = collect(judged, ids=IDS, thumbnails=lambda i: DOT)
     assert data.suspects[0].thumbnail == data.suspects[0].neighbors[0].thumbnail == DOT
     assert data.pictured == len(data.suspects)
+    assert data.map.thumbnails == [DOT] * 120  # unlabelled examples too
+    assert "pictures are there for" not in render(data)
+    asked = []
+    monkeypatch.setattr("siis.report.map.MOST_PICTURE_BYTES", 10 * len(DOT))
     monkeypatch.setattr("siis.report.suspects.MOST_PICTURED", 2)
-    data = collect(judged, ids=IDS, thumbnails=lambda i: DOT)
+    data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
     assert data.pictured == 2
     assert data.suspects[2].thumbnail is data.suspects[2].neighbors[0].thumbnail is None
+    shown = [k for k, picture in enumerate(data.map.thumbnails) if picture is not None]
+    assert len(shown) == 10
+    assert {k for k, at in enumerate(data.map.suspect) if at >= 0} & set(shown)  # suspects come first
+    assert "pictures are there for 10 of the 120 drawn examples" in render(data)
+    assert len(set(asked)) < 120
+    monkeypatch.setattr("siis.report.map.MOST_HOVERED", 7)
+    data = collect(judged, ids=IDS, texts=["a text"] * 120, thumbnails=lambda i: DOT)
+    assert sum(text == "a text" for text in data.map.snippets) == 7
     assert collect(judged, ids=IDS, thumbnails=lambda i: None).pictured is None
+
+
+class Cells(list):
+    """Rows of a table: a number, a category, a number that is the same for all, and a name of its own."""
+
+    names = ("size", "kind", "same", "name")
+
+
+def table():
+    X, _ = blobs()
+    kinds = ["ant", "bee", "cow"]
+    return Cells((f"{X[i, 0]:.2f}", kinds[i % 3], "7", f"n {i} " + "x" * 500) for i in range(120))
+
+
+def test_cells_of_suspects_and_what_tells_them_apart(judged):
+    rows = table()
+    rows[0] = ("100", "wolf", "7", "n")  # unlike its neighbours
+    data = collect(judged, ids=IDS, rows=rows)
+    assert data.columns == ["size", "kind", "same", "name"]
+    assert data.tabled == len(data.suspects)
+    shown = next(s for s in data.suspects if s.id == "row 0")
+    assert shown.cells == ["100", "wolf", "7", "n"]
+    assert shown.unusual == [0, 1]  # names differ everywhere: they tell nothing
+    for near in shown.neighbors:
+        i = IDS.index(near.id)
+        assert near.cells[:3] == list(rows[i][:3])
+        assert len(near.cells[3]) == 200
+        assert near.differs == [0, 1]
+    assert data.map.snippets[1].startswith(f"size {rows[1][0]}, kind bee, same 7, name n 1")
+    assert max(map(len, data.map.snippets)) <= 100
+    plain = collect(judged, ids=IDS)
+    assert (plain.columns, plain.tabled, plain.suspects[0].cells) == ([], None, None)
+    assert json.loads(to_json(data))["rows"][0] is not None
+
+
+def test_cells_take_a_bounded_room(judged, monkeypatch):
+    monkeypatch.setattr("siis.report.shown.MOST_CHARACTERS", 10_000)
+    data = collect(judged, ids=IDS, rows=table())
+    assert 0 <= data.tabled < len(data.suspects)
+    island = json.loads(to_json(data))
+    assert sum(len(cell) for cells in island["rows"] for cell in cells) <= 10_000
+    assert "the columns are shown for the worst" in render(data)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        (("1.0", "x", "n1", ""), ("1.4", "x", "n2", ""), {}),  # names differ in every row
+        (("1.0", "x", "n1", "5"), ("9.0", "y", "n2", ""), {0: 8 / np.std(np.arange(12)), 1: 1.0, 3: 1.0}),
+        (("nan", "x", "", "5"), ("1", "x", "", "1e999"), {0: 1.0, 3: 1.0}),
+    ],
+)
+def test_differences(a, b, found):
+    rows = Cells((str(k), "xy"[k % 2], f"name {k}", "5") for k in range(12))
+    assert differences(a, b, spreads(rows)) == pytest.approx(found)
+
+
+def test_unusual_is_what_differs_from_most():
+    assert unusual([{0: 2.0, 3: 1.0}, {0: 1.0, 2: 9.0}, {3: 4.0}]) == [3, 0]
+    assert unusual([]) == []
+
+
+def test_what_to_label_next(judged, plain):
+    y = blobs()[1]
+    data = collect(judged, ids=IDS, checked=[5], rows=table(), thumbnails=lambda i: DOT)
+    asked = [IDS[i] for i in judged.suggest_queries(60)["index"]]
+    suspects = {s.id for s in data.suspects}
+    found = [q.id for q in data.queries]
+    assert 0 < len(found) <= 20
+    assert found == [name for name in asked if name not in suspects | {"row 5"}][: len(found)]
+    for one in data.queries:
+        i = IDS.index(one.id)
+        assert one.given == y[i]
+        assert one.action == ("label" if y[i] is None else "check")
+        assert one.classes[0] == judged.transduction_[i]
+        assert one.probabilities == sorted(one.probabilities, reverse=True)
+        assert one.thumbnail == DOT
+        assert one.cells is not None
+        assert 0 < len(one.neighbors) <= 5
+    assert "Label these next" in render(data)
+    data = collect(plain, ids=IDS, given=y)
+    assert data.queries == []
+    assert "Label these next" not in render(data)
+
+
+def test_labels_in_doubt_where_none_stands_out(judged):
+    """Wrong labels are expected, but none is a suspect: those of the lowest quality are listed."""
+    model = copy(judged)
+    model.label_quality_ = np.where(np.isnan(judged.label_quality_), np.nan, 0.6 + judged.label_quality_ / 10)
+    model._suggested = model._given_codes
+    model.noise_rate_, model.noise_interval_ = 0.1, (0.0, 0.2)
+    data = collect(model, ids=IDS, checked=[1])
+    assert model.label_issues().n_rows == 0
+    assert data.suspects == []
+    assert data.counts.doubtful == len(data.doubtful) == 12  # twice the six that are expected of 59
+    order = np.argsort(model.label_quality_[:60], kind="stable")
+    assert [s.id for s in data.doubtful] == [IDS[i] for i in order if i != 1][:12]
+    for one in data.doubtful:
+        P = model.held_out_distributions_[IDS.index(one.id)].copy()
+        P[data.classes.index(one.given)] = 0
+        assert one.suggested == data.classes[np.argmax(P)] != one.given
+    assert data.summary[1] == (
+        "About 6 of the 59 given labels are probably wrong (10 %, between 0 % and 20 %), but no single one stands "
+        "out; the 12 in most doubt are listed."
+    )
+    assert all(k < 0 for k in data.map.suspect)
+    model.noise_rate_ = 0.01
+    data = collect(model, ids=IDS)
+    assert (data.doubtful, data.counts.doubtful) == ([], 0)
+
+
+def test_an_unknown_gap_is_not_zero(judged):
+    model = copy(judged)
+    model.dual_gap_ = np.nan
+    data = collect(model, ids=IDS)
+    assert data.trust.gap is None
+    assert "is not known" in render(data)
 
 
 @pytest.mark.parametrize(
@@ -235,6 +362,7 @@ def test_thumbnails_of_suspects_and_neighbours_only(judged, monkeypatch):
         ({"ids": ["same"] * 120}, "entries 0 and 1 are both 'same'"),
         ({"ids": list(range(120))}, "ids must be strings; entry 0 is 0"),
         ({"texts": ["a"]}, "texts must have one entry"),
+        ({"rows": Cells([("1", "a", "7", "x")])}, "rows must have one entry"),
         ({"given": ["wolf"] * 120}, "entry 0 is 'wolf'"),
         ({"checked": [120]}, "0 to 119; found 120"),
         ({"checked": [-1]}, "found -1"),

@@ -49,7 +49,7 @@ def test_the_island_gives_the_data_back():
     data = hostile()
     found = island(render(data))
     expected = asdict(data)
-    assert found.pop("pictures") == []
+    assert found.pop("pictures") == found.pop("rows") == []
     assert found == expected
 
 
@@ -131,15 +131,52 @@ def test_counts_of_drawn_points_and_pictures_are_said():
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [("certified", "Asked for: 1e-04."), ("stopped", "step rule"), ("max_iter", "not to the tolerance")],
+    [
+        ("certified", "it has converged"),
+        ("stopped", "it stopped by the paper&#39;s step rule"),
+        ("max_iter", "it stopped before it converged"),
+    ],
 )
 def test_status(status, said):
     data = make_report()
-    assert said in render(replace(data, trust=replace(data.trust, status=status)))
+    page = render(replace(data, trust=replace(data.trust, status=status))).replace("paper's", "paper&#39;s")
+    assert said in page
+    assert "proven to be at most 1.0e-05" in page
+    assert "solved" not in page.split("<script", 1)[0].split("</style>")[1]
+    unknown = render(replace(data, trust=replace(data.trust, status=status, gap=None)))
+    assert "is not known, after 20 iterations" in unknown
+    assert "proven" not in unknown.split("<script", 1)[0]
 
 
 def test_the_page_says_how_to_go_on():
-    assert "siis corrections corrections.csv --results DIR" in render(make_report())
+    page = render(make_report(results="out/it's mine"))
+    assert "siis corrections corrections.csv --results &#39;out/it&#39;&#34;&#39;&#34;&#39;s mine&#39;" in page
+    assert "siis corrections corrections.csv --results results<" in render(make_report(results="results"))
+    assert "siis corrections" not in render(make_report(results=""))  # no folder is made up
+
+
+def test_unreached_examples_come_first():
+    data = make_report(9)  # 12 examples
+    few = replace(data.trust, unreached=1, graph_word="very good")
+    most = replace(few, unreached=7)
+    for trust, led in ((few, False), (most, True)):
+        page = render(replace(data, trust=trust))
+        text = page[page.index('id="trust-title"') : page.index('id="map"')]
+        assert text.index("connected to no label") < text.index("very good where labels reach (0.70)")
+        assert ("Do not rely on these answers" in text) == led
+    page = render(replace(data, trust=replace(most, unreached=0)))
+    assert "very good (0.70)" in page
+    assert "connected to no label" not in page
+
+
+def test_labels_in_doubt_have_a_heading_of_their_own():
+    data = make_report(4)
+    counts = replace(data.counts, suspects=0, doubtful=4)
+    page = render(replace(data, counts=counts, suspects=[], doubtful=data.suspects))
+    assert "Labels in most doubt" in page
+    assert "nothing to review" not in page
+    assert "Labels in most doubt" not in render(data)
+    assert len(island(page)["doubtful"]) == 4
 
 
 def test_no_nan_gets_in():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import graph_word, number, percent, reason, summary
+from siis.report.words import about, graph_word, number, percent, reason, summary, verdict
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,11 @@ from siis.report.words import graph_word, number, percent, reason, summary
 )
 def test_percent(share, text):
     assert percent(share) == text
+
+
+def test_about():
+    assert about(0.38) == "about 38 %"
+    assert about(1e-5) == "less than 0.1 %"
 
 
 def test_number():
@@ -41,13 +46,50 @@ def test_reason_counts_the_neighbours():
 
 def test_summary_says_what_is_known():
     data = make_report(1)
-    said = summary(replace(data.counts, checked=2), replace(data.trust, unreached=5))
+    counts = replace(data.counts, examples=100, labelled=5, checked=2)
+    said = summary(counts, replace(data.trust, unreached=5))
     assert said == [
-        "4 examples were put into 3 classes, starting from 1 given label.",
+        "100 examples were put into 3 classes, starting from 5 given labels.",
         "About 40 % of the given labels are wrong (between 30 % and 50 %).",
         "1 label looks wrong; review it, worst first.",
         "2 labels were checked by a reviewer and taken as right.",
-        "5 examples are connected to no label; their classes are guesses.",
+        "5 of 100 examples (5 %) are connected to no label; their classes are guesses.",
     ]
     said = summary(replace(data.counts, suspects=0), replace(data.trust, noise_rate=None))
     assert said[1:] == ["No given label looks wrong."]
+
+
+def test_what_rests_on_nothing_is_said_first():
+    data = make_report(1)
+    counts = replace(data.counts, examples=60)
+    assert summary(counts, replace(data.trust, unreached=30))[0] == (
+        "30 of 60 examples (50 %) are connected to no label; their classes are guesses."
+    )
+    assert summary(counts, replace(data.trust, unreached=6))[0].startswith("60 examples were put")
+    assert verdict(counts, replace(data.trust, unreached=1)).startswith("1 of 60 examples (1.7 %) is connected to")
+    assert verdict(counts, data.trust) is None
+
+
+@pytest.mark.parametrize(
+    ("labelled", "suspects", "doubtful", "rate", "high", "said"),
+    [
+        (40, 0, 10, 0.095, 0.3, ["About 4 of the 40 given labels are probably wrong (9.5 %, between 0 % and 30 %), "
+                                 "but no single one stands out; the 10 in most doubt are listed."]),
+        (40, 0, 1, 0.03, 0.3, ["About 1 of the 40 given labels is probably wrong (3 %, between 0 % and 30 %), but no "
+                               "single one stands out; the one in most doubt is listed."]),
+        (40, 0, 0, 0.005, 0.03, ["Less than one given label is probably wrong (0.5 %, between 0 % and 3 %).",
+                                 "No given label looks wrong."]),
+        (100, 2, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (between 0 % and 40 %).",
+                               "2 labels look wrong; review them, worst first.",
+                               "About 28 more are probably wrong, but do not stand out."]),
+        (100, 30, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (between 0 % and 40 %).",
+                                "30 labels look wrong; review them, worst first."]),
+        (100, 9, 0, 0.01, 0.03, ["About 1 % of the given labels are wrong (between 0 % and 3 %).",
+                                 "9 labels are in doubt, not all of them wrong; review them, worst first."]),
+    ],
+)  # fmt: skip
+def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, high, said):
+    data = make_report(1)
+    counts = replace(data.counts, labelled=labelled, suspects=suspects, doubtful=doubtful)
+    trust = replace(data.trust, noise_rate=rate, noise_low=0.0, noise_high=high)
+    assert summary(counts, trust)[1:] == said

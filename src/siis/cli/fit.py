@@ -215,7 +215,8 @@ def run_fit(
     unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
-    check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
+    with job.said_in_options():
+        check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
     check_writable(out)
     roles = tables.Roles(
         **{
@@ -276,6 +277,7 @@ def fit_and_write(
             options.parameters,
             source=Path(options.data).name,
             title=options.title,
+            results=str(out),
             thumbnails=thumbnails,
         )
         queries = job.next_queries(outcome, options.queries)

@@ -2,6 +2,7 @@
 
 from siis.job.explain import Explanation, explain
 from siis.job.given import Given, given_of, new_classes
+from siis.job.options import said_in_options
 from siis.job.outcome import Outcome, fit_data
 from siis.job.outputs import checked_labels, output_files
 from siis.job.predict import predict_file
@@ -20,4 +21,5 @@ __all__ = [
     "next_queries",
     "output_files",
     "predict_file",
+    "said_in_options",
 ]

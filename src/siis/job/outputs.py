@@ -91,6 +91,7 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
         "features": report.counts.features,
         "classes": report.classes,
         "suspects": report.counts.suspects,
+        "doubtful": [one.id for one in report.doubtful],
         "checked": report.counts.checked,
         "noise_rate": trust.noise_rate,
         "noise_interval": None if trust.noise_rate is None else [trust.noise_low, trust.noise_high],
@@ -102,6 +103,7 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
         "neighbor_search": trust.neighbor_search,
         "neighbor_recall": trust.neighbor_recall,
         "selection": None if report.selection is None else report.selection.reason,
+        "said": list(report.summary),
         "warnings": list(trust.warnings),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from siis.job.options import said_in_options
 from siis.job.outputs import answer_rows, csv_bytes
 from siis.saved import Saved
 from siis.tables import Recipe
@@ -44,5 +45,6 @@ def predict_file(
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
     new = recipe.apply(path, encoding, id, extra["id_column"])
-    P = saved.model.predict_proba(new.X)
+    with said_in_options():
+        P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

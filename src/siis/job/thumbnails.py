@@ -32,13 +32,14 @@ def thumbnails_of(images: Sequence[Path] | None) -> Callable[[int], str | None] 
     @cache
     def thumbnail(index: int) -> str | None:
         with Image.open(images[index]) as image:
+            image.draft("RGB", (2 * SIDE, 2 * SIDE))  # large photographs are decoded small
             return data_uri(image.convert("RGB"))
 
     return thumbnail
 
 
 def data_uri(image: Any) -> str:
-    """Write an image as a PNG inside an address.
+    """Write an image as a PNG or a JPEG, whichever is smaller, inside an address.
 
     Parameters
     ----------
@@ -49,6 +50,10 @@ def data_uri(image: Any) -> str:
     str
     """
     image.thumbnail((SIDE, SIDE))
+    return min((_address(image, kind) for kind in ("PNG", "JPEG")), key=len)
+
+
+def _address(image: Any, kind: str) -> str:
     out = io.BytesIO()
-    image.save(out, "PNG")
-    return "data:image/png;base64," + base64.b64encode(out.getvalue()).decode()
+    image.save(out, kind, optimize=True)
+    return f"data:image/{kind.lower()};base64," + base64.b64encode(out.getvalue()).decode()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from siis._types import Ints
 from siis.classifier import SIISClassifier
-from siis.report.data import Cell, Convergence, Counts, ExampleMap, Noise, ReportData, Selection, Suspect, Trust
-from siis.report.layout import lay_out
-from siis.report.suspects import Material, doubted, found_issues
-from siis.report.words import graph_word, summary
+from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
+from siis.report.differences import TableRows, spreads
+from siis.report.map import ID_SHOWN, map_of
+from siis.report.queries import query, wanted
+from siis.report.shown import Material, shown_cells
+from siis.report.suspects import doubted, found_issues, most_doubtful, suspect
+from siis.report.words import expected_wrong, graph_word, summary
 
-MOST_POINTS = 20_000
-ID_SHOWN = 200  # characters of an id on the map
+LEAST_DOUBTFUL, MOST_DOUBTFUL = 10, 100  # labels that are listed where none stands out
 
 
 def collect(
@@ -25,7 +28,9 @@ def collect(
     ids: Sequence[str],
     source: str = "",
     title: str = "",
+    results: str = "",
     texts: Sequence[str | None] | None = None,
+    rows: TableRows | None = None,
     thumbnails: Callable[[int], str | None] | None = None,
     checked: Iterable[int] | None = None,
     given: Sequence[Any] | None = None,
@@ -43,11 +48,16 @@ def collect(
         Name of the file that the examples came from.
     title : str
         Heading of the report; if empty, one is made from the source.
+    results : str
+        Folder of the results, for the command that takes a review in; without it the page names none.
     texts : sequence of n str or None, optional
         Their beginnings are shown.
+    rows : sequence of n tuples of str with ``names``, optional
+        The cells of the table that the examples came from. Those of suspects, queries and their neighbours are shown,
+        with what tells them apart.
     thumbnails : callable, optional
         Index of an example -> its picture as a data URI ("data:image/..."), or None. Called for the worst 2,000
-        suspects and their neighbours only.
+        suspects, the queries, their neighbours, and up to 3,000 points of the map.
     checked : iterable of int, optional
         Indices of the examples whose labels a reviewer has confirmed: never suspects.
     given : sequence of n, optional
@@ -61,29 +71,51 @@ def collect(
     ReportData
     """
     n = model.transduction_.size
-    for name, column in (("ids", ids), ("texts", texts), ("given", given)):
+    for name, column in (("ids", ids), ("texts", texts), ("rows", rows), ("given", given)):
         if column is not None and len(column) != n:
             raise ValueError(f"{name} must have one entry for each of the {n} examples; found {len(column)}")
     _check_ids(ids)
+    if rows is not None and not rows.names:
+        rows = None
     classes = [str(name) for name in model.classes_]
     codes = _codes(model, given, classes)
     confirmed = _confirmed(checked, n)
-    material = Material(ids, texts, thumbnails, [classes[k] for k in np.argmax(model.label_distributions_, axis=1)])
     is_judged = hasattr(model, "label_quality_")
     issues = found_issues(model, confirmed) if is_judged else doubted(model, codes, confirmed)
-    suspects = [material.suspect(issue, rank, plain=not is_judged) for rank, issue in enumerate(issues)]
+    trust = _trust(model, warnings)
     counts = Counts(
         examples=n,
         labelled=int(np.count_nonzero(codes >= 0)),
         features=None if model.metric == "precomputed" else int(model.n_features_in_),
         classes=len(classes),
-        suspects=len(suspects),
+        suspects=len(issues),
         checked=len(confirmed),
+        doubtful=0,
     )
-    trust = _trust(model, warnings)
+    n_wrong = expected_wrong(counts, trust)
+    if is_judged and not issues and n_wrong >= 1:
+        doubtful = most_doubtful(model, confirmed, min(max(math.ceil(2 * n_wrong), LEAST_DOUBTFUL), MOST_DOUBTFUL))
+        counts = replace(counts, doubtful=len(doubtful))
+    else:
+        doubtful = []
+    listed = issues or doubtful
+    asked = wanted(model, {issue.index for issue in listed} | confirmed) if is_judged else []
+    groups = [(one.index, *one.neighbors) for one in asked] + [(issue.index, *issue.neighbors) for issue in listed]
+    cells, n_tabled = shown_cells(rows, groups) if rows is not None else ({}, 0)
+    material = Material(
+        ids=ids,
+        texts=texts,
+        rows=rows,
+        cells=cells,
+        spread=[] if rows is None else spreads(rows),
+        thumbnails=thumbnails,
+        predicted=[classes[k] for k in np.argmax(model.label_distributions_, axis=1)],
+    )
+    shown = [suspect(issue, material, rank, plain=not is_judged) for rank, issue in enumerate(listed)]
     return ReportData(
         title=title or (f"Labels of {source}" if source else "Label report"),
         source=source,
+        results=results,
         classes=classes,
         counts=counts,
         summary=summary(counts, trust),
@@ -91,9 +123,13 @@ def collect(
         noise=_noise(model),
         selection=_selection(model),
         convergence=_convergence(model),
-        map=_map(model, ids, codes, [issue.index for issue in issues]),
-        suspects=suspects,
-        pictured=_pictured(suspects),
+        map=map_of(model, material, codes, [issue.index for issue in issues]),
+        suspects=shown if issues else [],
+        doubtful=shown if doubtful else [],
+        queries=[query(one, model, codes, material) for one in asked],
+        columns=[] if rows is None else list(rows.names),
+        pictured=_pictured(shown),
+        tabled=None if rows is None else max(n_tabled - len(asked), 0),
     )
 
 
@@ -141,7 +177,7 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
     rate = finite(getattr(model, "noise_rate_", None))
     low, high = getattr(model, "noise_interval_", (None, None)) if rate is not None else (None, None)
     return Trust(
-        gap=finite(model.dual_gap_) or 0.0,
+        gap=finite(model.dual_gap_),
         tol=float(model.tol),
         status=model.solution_.status,
         iterations=int(model.n_iter_),
@@ -182,67 +218,9 @@ def _convergence(model: SIISClassifier) -> Convergence:
     )
 
 
-def _map(model: SIISClassifier, ids: Sequence[str], codes: Ints, suspects: list[int]) -> ExampleMap | None:
-    """Suspects first, then labelled examples, then a sample of the rest."""
-    n, vertex = len(ids), model.vertex_
-    row = _basis_rows(model)
-    has_place = vertex >= 0
-    has_place[has_place] = row[vertex[has_place]] >= 0
-    placed = np.flatnonzero(has_place)
-    if not placed.size:
-        return None
-    urgency = np.full(n, 2)
-    urgency[codes >= 0] = 1
-    urgency[suspects] = 0
-    mixed = np.random.default_rng(0).permutation(placed)
-    drawn = np.sort(mixed[np.argsort(urgency[mixed], kind="stable")[:MOST_POINTS]])
-    places = row[vertex[drawn]]
-    winners = np.argmax(model.label_distributions_[drawn], axis=1)
-    distinct, first, back = np.unique(places, return_index=True, return_inverse=True)
-    at = lay_out(model.basis_.vectors[distinct], model.basis_.values, winners[first])[back]
-    rank = np.full(n, -1)
-    rank[suspects] = np.arange(len(suspects))
-    return ExampleMap(
-        x=at[:, 0].tolist(),
-        y=at[:, 1].tolist(),
-        ids=[shortened(ids[i], ID_SHOWN) for i in drawn],
-        predicted=winners.tolist(),
-        given=codes[drawn].tolist(),
-        probability=[round(float(p), 3) for p in model.label_distributions_[drawn, winners]],
-        suspect=rank[drawn].tolist(),
-        placed=int(placed.size),
-        examples=n,
-    )
-
-
-def _basis_rows(model: SIISClassifier) -> Ints:
-    """Row of the basis at each vertex; -1 where it has none (the plain method leaves out what no label reaches)."""
-    n_vertices, n_rows = model.graph_.n_vertices, model.basis_.shape[0]
-    if n_rows == n_vertices:
-        return np.arange(n_vertices)
-    reached = np.zeros(n_vertices, dtype=bool)
-    reached[model.vertex_[(model.vertex_ >= 0) & model.is_reached_]] = True
-    return np.where(reached, np.cumsum(reached) - 1, -1)
-
-
 def _pictured(suspects: list[Suspect]) -> int | None:
     last = max((k for k, s in enumerate(suspects) if s.thumbnail is not None), default=-1)
     return None if last < 0 else last + 1
-
-
-def shortened(text: str, length: int) -> str:
-    """Cut a text, and say so by an ellipsis.
-
-    Parameters
-    ----------
-    text : str
-    length : int
-
-    Returns
-    -------
-    str
-    """
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def finite(value: Any) -> float | None:

@@ -13,9 +13,13 @@ class Counts:
 
     Attributes
     ----------
-    examples, labelled, classes, suspects, checked : int
+    examples, labelled, classes, checked : int
     features : int or None
         None for a ready-made graph.
+    suspects : int
+        Given labels that are more likely wrong than right.
+    doubtful : int
+        Given labels that are listed although none is a suspect, because some are probably wrong.
     """
 
     examples: int
@@ -24,6 +28,7 @@ class Counts:
     classes: int
     suspects: int
     checked: int
+    doubtful: int
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,10 @@ class Trust:
 
     Attributes
     ----------
-    gap, tol : float
-        Relative duality gap that was proven, and the one that was asked for.
+    gap : float or None
+        Relative duality gap that was proven; None where none was.
+    tol : float
+        The one that was asked for.
     status : str
         "certified", "stopped" (the paper's step rule) or "max_iter".
     iterations : int
@@ -51,7 +58,7 @@ class Trust:
     warnings : list of str
     """
 
-    gap: float
+    gap: float | None
     tol: float
     status: str
     iterations: int
@@ -133,6 +140,9 @@ class ExampleMap:
         Of the predicted class.
     suspect : list of int
         Position in the list of suspects, or -1.
+    snippets, thumbnails : list of str or None
+        The beginning of its text or of its cells, and its picture as a data URI; None where it has none, or where
+        it is left out to keep the file small.
     placed : int
         How many examples have a place; those that are not drawn are left out to keep the page quick.
     examples : int
@@ -146,52 +156,96 @@ class ExampleMap:
     given: list[int]
     probability: list[float]
     suspect: list[int]
+    snippets: list[str | None]
+    thumbnails: list[str | None]
     placed: int
     examples: int
 
 
 @dataclass(frozen=True)
-class Neighbor:
-    """An example that speaks against a label.
+class Shown:
+    """What can be seen of an example.
 
     Attributes
     ----------
     id : str
-    label : str
-        Its predicted class.
     snippet, thumbnail : str or None
         The beginning of its text; its picture as a data URI.
+    cells : list of str, or None
+        One for each column of the report.
     """
 
     id: str
-    label: str
     snippet: str | None
     thumbnail: str | None
+    cells: list[str] | None
 
 
 @dataclass(frozen=True)
-class Suspect:
-    """A given label that is more likely wrong than right.
+class Neighbor(Shown):
+    """A close example; that of a suspect speaks against its label.
 
     Attributes
     ----------
-    id, given, suggested : str
+    label : str
+        Its predicted class.
+    differs : list of int
+        Columns in which it differs from the example, the largest difference first.
+    """
+
+    label: str
+    differs: list[int]
+
+
+@dataclass(frozen=True)
+class Suspect(Shown):
+    """A given label that may be wrong.
+
+    Attributes
+    ----------
+    given, suggested : str
     quality : float
         The probability that the given label is right.
     why : str
         One sentence.
-    snippet, thumbnail : str or None
+    unusual : list of int
+        Columns in which it differs from most of its neighbours, the largest difference first.
     neighbors : list of Neighbor
         At most five.
     """
 
-    id: str
     given: str
     suggested: str
     quality: float
     why: str
-    snippet: str | None
-    thumbnail: str | None
+    unusual: list[int]
+    neighbors: list[Neighbor]
+
+
+@dataclass(frozen=True)
+class Query(Shown):
+    """An example whose label, or whose check, would help most.
+
+    Attributes
+    ----------
+    action : {"label", "check"}
+    given : str or None
+        Its label, where it is to be checked.
+    classes : list of str
+        The likeliest ones, at most three.
+    probabilities : list of float
+    why : str
+    unusual : list of int
+    neighbors : list of Neighbor
+        The closest ones, at most five.
+    """
+
+    action: str
+    given: str | None
+    classes: list[str]
+    probabilities: list[float]
+    why: str
+    unusual: list[int]
     neighbors: list[Neighbor]
 
 
@@ -201,8 +255,8 @@ class ReportData:
 
     Attributes
     ----------
-    title, source : str
-        source: name of the file that the examples came from, or "".
+    title, source, results : str
+        source: name of the file that the examples came from, or ""; results: the folder of the results, or "".
     classes : list of str
     counts : Counts
     summary : list of str
@@ -213,13 +267,21 @@ class ReportData:
     convergence : Convergence
     map : ExampleMap or None
     suspects : list of Suspect
-        Worst first.
-    pictured : int or None
-        Thumbnails are there for so many suspects, the worst; None if there are no thumbnails at all.
+        More likely wrong than right, worst first.
+    doubtful : list of Suspect
+        Where there are no suspects although some labels are probably wrong: those in most doubt, worst first.
+    queries : list of Query
+        What to label or to check next, the most helpful first; empty without selection.
+    columns : list of str
+        Columns of the table that the examples came from.
+    pictured, tabled : int or None
+        Thumbnails, and cells, are there for so many suspects or doubtful labels, the worst; None if there are none at
+        all.
     """
 
     title: str
     source: str
+    results: str
     classes: list[str]
     counts: Counts
     summary: list[str]
@@ -229,4 +291,8 @@ class ReportData:
     convergence: Convergence
     map: ExampleMap | None
     suspects: list[Suspect]
+    doubtful: list[Suspect]
+    queries: list[Query]
+    columns: list[str]
     pictured: int | None
+    tabled: int | None

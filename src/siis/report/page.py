@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shlex
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import jinja2
 
 from siis.report.data import ReportData
-from siis.report.words import percent
+from siis.report.words import about, percent, verdict
 
-SCRIPTS = ("start.js", "decisions.js", "map.js", "suspects.js", "figures.js")
+SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
+Item = TypeVar("Item", str, tuple[str, ...])
 MARKUP = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
@@ -45,11 +47,22 @@ def render(data: ReportData) -> str:
         "counts": asdict(data.counts),
         "summary": data.summary,
         "trust": asdict(data.trust),
-        "map": None if at is None else {"drawn": len(at.x), "placed": at.placed, "examples": at.examples},
+        "verdict": verdict(data.counts, data.trust),
+        "map": None
+        if at is None
+        else {
+            "drawn": len(at.x),
+            "placed": at.placed,
+            "examples": at.examples,
+            "pictured": sum(picture is not None for picture in at.thumbnails),
+        },
+        "listed": len(data.suspects or data.doubtful),
+        "queries": len(data.queries),
         "has_noise": data.noise is not None,
         "reason": None if data.selection is None else data.selection.reason,
         "pictured": data.pictured,
-        "command": "siis corrections corrections.csv --results DIR",
+        "tabled": data.tabled,
+        "command": f"siis corrections corrections.csv --results {shlex.quote(data.results)}" if data.results else "",
     }
     return _template().render(
         policy=policy,
@@ -72,16 +85,24 @@ def to_json(data: ReportData) -> str:
     -------
     str
         ASCII, with no character that ends or opens an element or a comment. Each thumbnail is there once, in
-        ``pictures``; suspects and neighbours hold its number.
+        ``pictures``, and the cells of each example once, in ``rows``; examples hold their numbers.
     """
     plain = asdict(data)
     pictures: dict[str, int] = {}
-    for suspect in plain["suspects"]:
-        for shown in (suspect, *suspect["neighbors"]):
-            picture = shown["thumbnail"]
-            shown["thumbnail"] = None if picture is None else pictures.setdefault(picture, len(pictures))
-    plain["pictures"] = list(pictures)
+    rows: dict[tuple[str, ...], int] = {}
+    for listed in (*plain["suspects"], *plain["doubtful"], *plain["queries"]):
+        for shown in (listed, *listed["neighbors"]):
+            shown["thumbnail"] = _placed(shown["thumbnail"], pictures)
+            shown["cells"] = _placed(None if shown["cells"] is None else tuple(shown["cells"]), rows)
+    if plain["map"] is not None:
+        plain["map"]["thumbnails"] = [_placed(picture, pictures) for picture in plain["map"]["thumbnails"]]
+    plain["pictures"], plain["rows"] = list(pictures), [list(cells) for cells in rows]
     return json.dumps(plain, allow_nan=False, separators=(",", ":")).translate(MARKUP)
+
+
+def _placed(found: Item | None, places: dict[Item, int]) -> int | None:
+    """The place of a thing in a list that holds each thing once."""
+    return None if found is None else places.setdefault(found, len(places))
 
 
 @cache
@@ -95,6 +116,7 @@ def _template() -> jinja2.Template:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = percent
+    environment.filters["about"] = about
     environment.filters["count"] = lambda value: f"{value:,}"
     return environment.from_string(_asset("page.html"))
 

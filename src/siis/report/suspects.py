@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from siis._types import Ints
 from siis.classifier import SIISClassifier
-from siis.report.data import Neighbor, Suspect
+from siis.report.data import Suspect
+from siis.report.shown import Material
 from siis.report.words import reason
 from siis.trust.issues import witnesses
 
-SNIPPET, NEAR_SNIPPET = 300, 120  # characters
 MOST_PICTURED = 2_000  # suspects with thumbnails: more would make a page of hundreds of megabytes
 
 
@@ -38,7 +37,7 @@ class Issue:
     neighbors: list[int]
 
 
-def found_issues(model: SIISClassifier, confirmed: frozenset[int]) -> list[Issue]:
+def found_issues(model: SIISClassifier, confirmed: frozenset[int], threshold: float | None = None) -> list[Issue]:
     """List what ``label_issues`` finds, less the labels that a reviewer has confirmed.
 
     Parameters
@@ -46,6 +45,8 @@ def found_issues(model: SIISClassifier, confirmed: frozenset[int]) -> list[Issue
     model : SIISClassifier
         Fitted with selection.
     confirmed : frozenset of int
+    threshold : float, optional
+        As that of ``label_issues``.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def found_issues(model: SIISClassifier, confirmed: frozenset[int]) -> list[Issue
     """
     return [
         Issue(int(row["index"]), str(row["given"]), str(row["suggested"]), float(row["quality"]), row["neighbors"])
-        for row in model.label_issues().rows()
+        for row in model.label_issues(threshold).rows()
         if int(row["index"]) not in confirmed
     ]
 
@@ -94,92 +95,64 @@ def doubted(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> li
     return issues
 
 
-@dataclass(frozen=True, eq=False)
-class Material:
-    """What can be shown of the examples.
+def most_doubtful(model: SIISClassifier, confirmed: frozenset[int], n: int) -> list[Issue]:
+    """List the given labels of the lowest quality, each with the likeliest other class.
 
-    Attributes
+    Parameters
     ----------
-    ids : sequence of n str
-    texts : sequence of n str or None, optional
-    thumbnails : callable, optional
-        Index -> data URI or None.
-    predicted : list of n str
+    model : SIISClassifier
+        Fitted with selection.
+    confirmed : frozenset of int
+    n : int
+        At most so many.
+
+    Returns
+    -------
+    list of Issue
+        Worst first.
     """
+    quality = model.label_quality_.copy()
+    quality[sorted(confirmed)] = np.nan
+    known = np.sort(quality[~np.isnan(quality)])
+    if not known.size:
+        return []
+    threshold = float(np.nextafter(known[min(n, known.size) - 1], np.inf))
+    issues = found_issues(model, confirmed, threshold)[:n]
+    return [replace(issue, suggested=_other(model, issue)) for issue in issues]
 
-    ids: Sequence[str]
-    texts: Sequence[str | None] | None
-    thumbnails: Callable[[int], str | None] | None
-    predicted: list[str]
 
-    def suspect(self, issue: Issue, rank: int, plain: bool) -> Suspect:
-        """Show a suspect with its neighbours.
+def _other(model: SIISClassifier, issue: Issue) -> str:
+    """The likeliest class without the label's own say, other than the given one; where nothing is known, that one."""
+    P = model.held_out_distributions_[issue.index].copy()
+    if issue.suggested != issue.given or np.isnan(P).any():
+        return issue.suggested
+    P[model._given_codes[issue.index]] = -1.0
+    return str(model.classes_[np.argmax(P)])
 
-        Parameters
-        ----------
-        issue : Issue
-        rank : int
-            Its place in the list.
-        plain : bool
-            Whether the label had a say in its own quality.
 
-        Returns
-        -------
-        Suspect
-        """
-        pictured = rank < MOST_PICTURED
-        classes = [self.predicted[i] for i in issue.neighbors]
-        return Suspect(
-            id=self.ids[issue.index],
-            given=issue.given,
-            suggested=issue.suggested,
-            quality=round(issue.quality, 6),
-            why=reason(issue.given, issue.suggested, issue.quality, classes, plain),
-            snippet=self.snippet(issue.index, SNIPPET),
-            thumbnail=self.thumbnail(issue.index) if pictured else None,
-            neighbors=[
-                Neighbor(
-                    self.ids[i],
-                    self.predicted[i],
-                    self.snippet(i, NEAR_SNIPPET),
-                    self.thumbnail(i) if pictured else None,
-                )
-                for i in issue.neighbors
-            ],
-        )
+def suspect(issue: Issue, material: Material, rank: int, plain: bool) -> Suspect:
+    """Show a suspect with its neighbours.
 
-    def snippet(self, index: int, length: int) -> str | None:
-        """The beginning of an example's text, on one line.
+    Parameters
+    ----------
+    issue : Issue
+    material : Material
+    rank : int
+        Its place in the list.
+    plain : bool
+        Whether the label had a say in its own quality.
 
-        Parameters
-        ----------
-        index : int
-        length : int
-
-        Returns
-        -------
-        str or None
-        """
-        text = None if self.texts is None else self.texts[index]
-        if text is None:
-            return None
-        line = " ".join(text[: 4 * length].split())  # a cell may hold megabytes
-        return line if len(line) <= length and len(text) <= 4 * length else line[: length - 1] + "…"
-
-    def thumbnail(self, index: int) -> str | None:
-        """An example's picture, checked to be one.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        str or None
-        """
-        picture = None if self.thumbnails is None else self.thumbnails(index)
-        if picture is not None and not picture.startswith("data:image/"):
-            raise ValueError(
-                f"thumbnails must give data URIs of images; that of {self.ids[index]!r} begins with {picture[:20]!r}"
-            )
-        return picture
+    Returns
+    -------
+    Suspect
+    """
+    pictured = rank < MOST_PICTURED
+    classes = [material.predicted[i] for i in issue.neighbors]
+    return Suspect(
+        **material.example(issue.index, pictured),
+        given=issue.given,
+        suggested=issue.suggested,
+        quality=round(issue.quality, 6),
+        why=reason(issue.given, issue.suggested, issue.quality, classes, plain),
+        **material.neighborhood(issue.index, issue.neighbors, pictured),
+    )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from siis.report.data import Counts, Trust
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
+LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
 
 def graph_word(score: float) -> str:
@@ -42,6 +43,21 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if 0 < value < 10 and round(value, 1) != round(value) else f"{value:.0f} %"
 
 
+def about(share: float) -> str:
+    """Write an estimated share: "about 38 %", or "less than 0.1 %".
+
+    Parameters
+    ----------
+    share : float
+
+    Returns
+    -------
+    str
+    """
+    written = percent(share)
+    return written if written.startswith("less") else f"about {written}"
+
+
 def number(count: int, one: str, many: str) -> str:
     """Count things: "1 label", "2,000 labels".
 
@@ -55,6 +71,21 @@ def number(count: int, one: str, many: str) -> str:
     str
     """
     return f"{count:,} {one if count == 1 else many}"
+
+
+def expected_wrong(counts: Counts, trust: Trust) -> float:
+    """Estimate how many of the labels that nobody has checked are wrong; 0 where that was not estimated.
+
+    Parameters
+    ----------
+    counts : Counts
+    trust : Trust
+
+    Returns
+    -------
+    float
+    """
+    return (trust.noise_rate or 0.0) * (counts.labelled - counts.checked)
 
 
 def summary(counts: Counts, trust: Trust) -> list[str]:
@@ -72,28 +103,126 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     examples = number(counts.examples, "example was", "examples were")
     said = [
         f"{examples} put into {number(counts.classes, 'class', 'classes')}, "
-        f"starting from {number(counts.labelled, 'given label', 'given labels')}."
+        f"starting from {number(counts.labelled, 'given label', 'given labels')}.",
+        *_wrong(counts, trust),
     ]
-    if trust.noise_rate is not None:
-        line = f"About {percent(trust.noise_rate)} of the given labels are wrong"
-        if trust.noise_low is not None and trust.noise_high is not None:
-            line += f" (between {percent(trust.noise_low)} and {percent(trust.noise_high)})"
-        said.append(line + ".")
-    if counts.suspects:
-        said.append(
-            f"{number(counts.suspects, 'label looks', 'labels look')} wrong; review "
-            f"{'it' if counts.suspects == 1 else 'them'}, worst first."
-        )
-    else:
-        said.append("No given label looks wrong.")
     if counts.checked:
         said.append(f"{number(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as right.")
     if trust.unreached:
-        said.append(
-            f"{number(trust.unreached, 'example is', 'examples are')} connected to no label; "
-            "their classes are guesses."
-        )
+        lost = f"{unreached(counts, trust)}; their classes are guesses."
+        said.insert(0 if is_led_by_unreached(counts, trust) else len(said), lost)
     return said
+
+
+def _wrong(counts: Counts, trust: Trust) -> list[str]:
+    """How many labels are wrong, and which: the two must fit."""
+    n, wrong, suspects = counts.labelled - counts.checked, expected_wrong(counts, trust), counts.suspects
+    if trust.noise_rate is None:
+        rate, span, most = "", "", float("inf")
+    else:
+        rate = percent(trust.noise_rate)
+        has_span = trust.noise_low is not None and trust.noise_high is not None
+        span = f"between {percent(trust.noise_low)} and {percent(trust.noise_high)}" if has_span else ""  # type: ignore[arg-type]
+        most = n * (trust.noise_high if trust.noise_high is not None else 1.0)
+    if suspects:
+        some = "" if trust.noise_rate is None else about(trust.noise_rate)
+        said = (
+            [f"{some[0].upper()}{some[1:]} of the given labels are wrong{f' ({span})' if span else ''}."]
+            if some
+            else []
+        )
+        review = f"review {'it' if suspects == 1 else 'them'}, worst first."
+        if suspects > most + 1:
+            return [*said, f"{number(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"]
+        said.append(f"{number(suspects, 'label looks', 'labels look')} wrong; {review}")
+        if wrong >= 1.5 * suspects + 1:
+            said.append(f"About {round(wrong - suspects):,} more are probably wrong, but do not stand out.")
+        return said
+    if counts.doubtful:
+        span = f" ({rate}{f', {span}' if span else ''})"
+        some = f"About {round(wrong):,} of the {n:,} given labels {'is' if round(wrong) == 1 else 'are'}"
+        listed = "the one in most doubt is" if counts.doubtful == 1 else f"the {counts.doubtful:,} in most doubt are"
+        return [f"{some} probably wrong{span}, but no single one stands out; {listed} listed."]
+    few = [f"Less than one given label is probably wrong ({rate}{f', {span}' if span else ''})."] if rate else []
+    return [*few, "No given label looks wrong."]
+
+
+def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
+    """Whether so many examples are connected to no label that this must be said before all else.
+
+    Parameters
+    ----------
+    counts : Counts
+    trust : Trust
+
+    Returns
+    -------
+    bool
+    """
+    return trust.unreached > LARGE_SHARE * counts.examples
+
+
+def unreached(counts: Counts, trust: Trust) -> str:
+    """Count the examples that no label is connected to: "30 of 60 examples (50 %) are connected to no label".
+
+    Parameters
+    ----------
+    counts : Counts
+    trust : Trust
+
+    Returns
+    -------
+    str
+    """
+    share = percent(trust.unreached / counts.examples)
+    verb = "is" if trust.unreached == 1 else "are"
+    return f"{trust.unreached:,} of {counts.examples:,} examples ({share}) {verb} connected to no label"
+
+
+def verdict(counts: Counts, trust: Trust) -> str | None:
+    """Say before all else which answers rest on nothing; None where a label reaches every example.
+
+    Parameters
+    ----------
+    counts : Counts
+    trust : Trust
+
+    Returns
+    -------
+    str or None
+    """
+    if not trust.unreached:
+        return None
+    said = f"{unreached(counts, trust)}: nothing vouches for their classes."
+    if is_led_by_unreached(counts, trust):
+        said += " Do not rely on these answers."
+    return f"{said} What is said below of neighbourhoods and labels holds for the other examples only."
+
+
+def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
+    """Say in a sentence why an answer would help.
+
+    Parameters
+    ----------
+    given : str or None
+    answer : str
+        Its class.
+    quality : float
+        The probability that the given label is right.
+    is_reached : bool
+        Whether a label is connected to the example.
+
+    Returns
+    -------
+    str
+    """
+    if given is not None:
+        return (
+            f"Its label is right with a probability of {percent(quality)}, and the examples around it are in doubt."
+        )
+    if not is_reached:
+        return "It has no label, and none is connected to it."
+    return "It has no label, and its class and those around it are in doubt."
 
 
 def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], plain: bool) -> str:

@@ -74,7 +74,7 @@ def rows_of(sheet: Sheet, left_out: Collection[str]) -> Rows:
     ----------
     sheet : Sheet
     left_out : collection of str
-        Columns that are shown elsewhere: ids and labels.
+        Columns that are shown elsewhere: ids, labels and texts.
 
     Returns
     -------

@@ -1,4 +1,10 @@
-// What the reviewer decided, by the suspect's place in the list; the digest of the data keeps reports apart.
+// What is there to decide: suspects (or, where none stands out, the labels in most doubt), then queries.
+const LISTED = DATA.suspects.length ? DATA.suspects : DATA.doubtful;
+const ITEMS = [...LISTED, ...DATA.queries.map((query) => ({ ...query, suggested: query.classes[0] }))];
+
+const named = (name) => name || "(empty)";
+
+// What the reviewer decided, by the place in that list; the digest of the data keeps reports apart.
 const decisions = {
   key: "siis-review-" + document.body.dataset.digest,
   made: new Map(), // place -> {decision, label}
@@ -9,7 +15,7 @@ const decisions = {
   load() {
     try {
       for (const [place, decision, label] of JSON.parse(localStorage.getItem(this.key) || "[]")) {
-        const isValid = DATA.suspects[place] && ["accepted", "kept", "chosen"].includes(decision);
+        const isValid = ITEMS[place] && ["accepted", "kept", "chosen"].includes(decision);
         if (isValid && DATA.classes.includes(label)) this.put(place, decision, label);
       }
     } catch {
@@ -34,6 +40,11 @@ const decisions = {
     this.save();
   },
 
+  words(place) {
+    const made = this.made.get(place);
+    return made ? `${change(ITEMS[place].given, made.label)}, will be saved` : "not decided";
+  },
+
   save() {
     const rows = this.order.map((place) => [place, this.made.get(place).decision, this.made.get(place).label]);
     try {
@@ -51,11 +62,16 @@ const decisions = {
     const lines = ["id,label,decision"];
     for (const place of [...this.made.keys()].sort((a, b) => a - b)) {
       const { decision, label } = this.made.get(place);
-      lines.push([DATA.suspects[place].id, label, decision].map(quoted).join(","));
+      lines.push([ITEMS[place].id, label, decision].map(quoted).join(","));
     }
     return lines.join("\r\n") + "\r\n";
   },
 };
+
+function change(given, label) {
+  if (given === label) return `${named(given)} stays`;
+  return `${given === null ? "no label" : named(given)} → ${named(label)}`;
+}
 
 function download(name, text) {
   const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));

@@ -1,10 +1,6 @@
 // The noise matrix, what selection tried, and the convergence.
 const MOST_SHOWN = 40; // classes in a matrix; with more, the largest confusions are listed
 
-function scrollBox(label, content, isTall) {
-  return make("div", { class: isTall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
-}
-
 function shade(cell, share) {
   // at most 40 %, so that the number stays readable
   cell.style.backgroundColor = `color-mix(in srgb, var(--shade) ${Math.round(40 * share)}%, var(--surface))`;
@@ -103,8 +99,8 @@ function showConvergence() {
   box.append(make("p", { class: "muted", text: "The relative gap is how far the objective can be above the best possible one." }), plot);
 }
 
-const openSuspect = DATA.suspects.length ? startReview() : () => {};
-if (DATA.map !== null) startMap(openSuspect);
+startReview();
+if (DATA.map !== null) startMap();
 if (DATA.noise !== null) showNoise();
 if (DATA.selection !== null) showSelection();
 showConvergence();

@@ -41,7 +41,7 @@ function middle(map, code) {
   return members.reduce((best, i) => (best < 0 || far(i) < far(best) ? i : best), -1);
 }
 
-function startMap(openSuspect) {
+function startMap() {
   const { map, classes } = DATA;
   const canvas = byId("map-canvas");
   const context = canvas.getContext("2d");
@@ -152,6 +152,9 @@ function startMap(openSuspect) {
       const list = make("dl");
       for (const [name, value] of facts) list.append(make("dt", { text: name }), make("dd", { text: value }));
       box.append(list);
+      const image = picture(map.thumbnails[i], map.ids[i], "big");
+      if (image !== null) box.append(image);
+      if (map.snippets[i] !== null) box.append(make("p", { class: "snippet", text: map.snippets[i] }));
       if (map.suspect[i] >= 0) {
         box.append(make("button", { type: "button", text: "Suspect: review it", on: { click: () => openSuspect(map.suspect[i]) } }));
       }

@@ -34,6 +34,10 @@ function percent(share) {
   return (value > 0 && value < 10 ? value.toFixed(1) : value.toFixed(0)) + " %";
 }
 
+function scrollBox(label, content, isTall) {
+  return make("div", { class: isTall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": label }, content);
+}
+
 function cssColor(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

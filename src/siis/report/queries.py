@@ -1,0 +1,96 @@
+"""What to label, or to check, next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from siis._types import Ints
+from siis.classifier import SIISClassifier
+from siis.report.data import Query
+from siis.report.shown import Material
+from siis.report.words import query_reason
+from siis.trust.issues import representatives, witnesses
+
+MOST_QUERIES = 20
+ASKED = 60  # some of them are in the list of suspects already
+N_CLASSES = 3
+ANY = -1  # no class: witnesses are then all neighbours
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An example to label or to check.
+
+    Attributes
+    ----------
+    index : int
+    action : {"label", "check"}
+    neighbors : list of int
+        The closest examples.
+    """
+
+    index: int
+    action: str
+    neighbors: list[int]
+
+
+def wanted(model: SIISClassifier, left_out: Collection[int]) -> list[Wanted]:
+    """List what ``suggest_queries`` asks for, less what is listed or checked already.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+        Fitted with selection.
+    left_out : collection of int
+
+    Returns
+    -------
+    list of Wanted
+        The most helpful first.
+    """
+    asked = [
+        row for row in model.suggest_queries(ASKED).rows() if row["gain"] > 0 and int(row["index"]) not in left_out
+    ]
+    n_vertices = model.graph_.n_vertices
+    example = representatives(model.vertex_, model._given_codes >= 0, n_vertices)
+    everybody = np.zeros(n_vertices, dtype=np.int64)
+    return [
+        Wanted(index, str(row["action"]), witnesses(model.graph_, int(model.vertex_[index]), everybody, ANY, example))
+        for row in asked[:MOST_QUERIES]
+        for index in [int(row["index"])]
+    ]
+
+
+def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material) -> Query:
+    """Show a query with its neighbours.
+
+    Parameters
+    ----------
+    one : Wanted
+    model : SIISClassifier
+    codes : ndarray of shape (n,)
+        Number of the given class; -1 where unlabelled.
+    material : Material
+
+    Returns
+    -------
+    Query
+    """
+    P = model.label_distributions_[one.index]
+    best = np.argsort(-P, kind="stable")[:N_CLASSES]
+    classes = [str(model.classes_[k]) for k in best]
+    code = int(codes[one.index])
+    given = None if code < 0 else str(model.classes_[code])
+    quality = float(model.label_quality_[one.index])
+    return Query(
+        **material.example(one.index, True),
+        action=one.action,
+        given=given,
+        classes=classes,
+        probabilities=[round(float(P[k]), 3) for k in best],
+        why=query_reason(given, classes[0], quality, bool(model.is_reached_[one.index])),
+        **material.neighborhood(one.index, one.neighbors, True),
+    )

@@ -1,0 +1,70 @@
+// What is seen of an example: its picture, its text, the cells of its table, and what tells it from its neighbours.
+const SHOWN_CELLS = 5, SHOWN_DIFFERENCES = 3;
+const { columns } = DATA;
+
+function picture(number, id, size) {
+  return number === null ? null : make("img", { src: DATA.pictures[number], alt: "Picture of " + id, class: size });
+}
+
+const cellsOf = (example) => (example.cells === null ? null : DATA.rows[example.cells]);
+const cellText = (text) => (text === "" ? "(empty)" : text);
+
+// Columns in which it differs from most of its neighbours first, then the others as in the file.
+function cellLine(item) {
+  const cells = cellsOf(item);
+  if (cells === null) return null;
+  const unusual = new Set(item.unusual);
+  const order = item.unusual.slice(0, SHOWN_CELLS);
+  for (let k = 0; k < columns.length && order.length < SHOWN_CELLS; k++) if (!unusual.has(k)) order.push(k);
+  const list = make("dl", { class: "cells" });
+  for (const k of order) {
+    list.append(make("div", { class: unusual.has(k) ? "unusual" : "", title: unusual.has(k) ? "differs from most of its neighbours" : null },
+      make("dt", { text: columns[k] }), make("dd", { text: cellText(cells[k]) })));
+  }
+  return list;
+}
+
+function neighborText(near, item) {
+  const cells = cellsOf(near), own = cellsOf(item);
+  if (cells === null || own === null) return near.snippet || near.id;
+  const differs = near.differs.slice(0, SHOWN_DIFFERENCES).map((k) => `${columns[k]}: ${cellText(cells[k])} (here ${cellText(own[k])})`);
+  const rest = near.differs.length - differs.length;
+  if (!differs.length) return "much the same in every column";
+  return differs.join(", ") + (rest > 0 ? `, and ${rest} more` : "");
+}
+
+function neighborList(item) {
+  const { neighbors } = item;
+  if (!neighbors.length) return make("span", { class: "muted", text: "none" });
+  const hasPictures = neighbors.some((near) => near.thumbnail !== null);
+  const list = make("ul", { class: hasPictures ? "near pictures" : "near lines" });
+  for (const near of neighbors) {
+    const label = make("strong", { text: named(near.label) });
+    list.append(make("li", { title: near.id }, picture(near.thumbnail, near.id, "tiny"),
+      hasPictures ? label : make("span", {}, label, ": " + neighborText(near, item))));
+  }
+  return list;
+}
+
+// All columns, the example beside its neighbours.
+function comparison(item) {
+  const near = item.neighbors.filter((one) => cellsOf(one) !== null);
+  const head = make("tr", {}, make("th", { scope: "col", text: "column" }), make("th", { scope: "col", text: "this example" }));
+  for (const one of near) head.append(make("th", { scope: "col", title: one.id }, named(one.label), make("span", { class: "muted", text: one.id })));
+  const body = make("tbody");
+  const differs = near.map((one) => new Set(one.differs));
+  columns.forEach((name, k) => {
+    const line = make("tr", {}, make("th", { scope: "row", text: name, title: name }),
+      make("td", { text: cellText(cellsOf(item)[k]), class: item.unusual.includes(k) ? "unusual" : "" }));
+    near.forEach((one, at) => line.append(make("td", { text: cellText(cellsOf(one)[k]), class: differs[at].has(k) ? "differs" : "" })));
+    body.append(line);
+  });
+  return make("div", {}, make("p", { class: "muted small", text: "Marked: in the first column of values, what differs from most neighbours; in the others, what differs from this example (words that are not the same, numbers by half a standard deviation or more; columns in which nearly every example differs are not marked)." }),
+    scrollBox(`All columns of ${item.id} and its neighbours`, make("table", { class: "grid compared" }, make("thead", {}, head), body), true));
+}
+
+function exampleCell(item, more) {
+  const shown = make("div", {}, make("div", { class: "id", text: item.id || "(empty id)", title: item.id }),
+    item.snippet === null ? null : make("div", { class: "snippet", text: item.snippet }), cellLine(item), more);
+  return make("td", {}, make("div", { class: "example" }, picture(item.thumbnail, item.id, "big"), shown));
+}

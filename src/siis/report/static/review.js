@@ -1,0 +1,261 @@
+// Lists to review, a page at a time, by mouse or keys: the labels to review, and what to label next.
+const ROWS = 25;
+const lists = [];
+let active = null; // the list that keys go to while nothing has the focus
+
+function likelyClasses(query) {
+  const list = make("ul", { class: "likely" });
+  query.classes.forEach((name, k) => list.append(make("li", {}, make("span", { text: named(name) }), make("span", { class: "muted", text: " " + percent(query.probabilities[k]) }))));
+  return list;
+}
+
+function meter(quality) {
+  const bar = make("i");
+  bar.style.width = `${100 * quality}%`;
+  return [make("span", { text: percent(Math.max(quality, 1e-9)) }), make("span", { class: "meter", "aria-hidden": "true" }, bar)];
+}
+
+// The middle cells of a row.
+const MIDDLE = {
+  suspects: (s) => [
+    make("td", { "data-name": DATA.suspects.length ? "Given → suggested" : "Given → likeliest other" },
+      make("div", { class: "change" }, make(DATA.suspects.length ? "del" : "span", { text: named(s.given) }), " → ", make("span", { text: named(s.suggested) })), make("p", { class: "why", text: s.why })),
+    make("td", { "data-name": "Quality" }, ...meter(s.quality)),
+  ],
+  queries: (q) => [
+    make("td", { "data-name": "What to do" }, make("div", { class: "change", text: q.action === "label" ? "Label it" : `Check its label: ${named(q.given)}` }), make("p", { class: "why", text: q.why })),
+    make("td", { "data-name": "Likely classes" }, likelyClasses(q)),
+  ],
+};
+
+// name: "suspects" or "queries", the section; prefix: of its elements' ids; places: in ITEMS.
+function startList(name, prefix, places) {
+  const section = byId(name), rows = byId(prefix + "rows"), said = byId(prefix + "said");
+  const opened = new Set(); // places whose columns are shown
+  const filters = prefix === "" ? startFilters(places, () => show()) : { wanted: () => places, clear() {}, empty: () => "" };
+  let found = places;
+  let current = places[0];
+  let page = 0;
+  let choosing = false;
+
+  const rowOf = (place) => rows.querySelector(`tr[data-place="${place}"]`);
+  const made = () => places.filter((place) => decisions.made.has(place)).length;
+  const canAccept = (item) => item.suggested !== item.given;
+
+  function actions(place) {
+    const item = ITEMS[place], decision = decisions.made.get(place);
+    const button = (label, kind, to) => make("button", {
+      type: "button", text: label, title: change(item.given, to), "aria-label": `${label} label ${to} for ${item.id}`,
+      "aria-pressed": String(Boolean(decision) && decision.decision === kind), on: { click: () => decide(place, kind, to, false) },
+    });
+    const isChosen = Boolean(decision) && decision.decision === "chosen";
+    return make("div", { class: "actions" },
+      make("span", { class: decision ? "verdict" : "verdict muted", text: decisions.words(place) }),
+      canAccept(item) ? button("Accept", "accepted", item.suggested) : null,
+      item.given === null ? null : button("Keep", "kept", item.given),
+      make("button", { type: "button", text: "Choose…", class: "choose", "aria-label": `Choose another label for ${item.id}`, "aria-pressed": String(isChosen), on: { click: () => choose(place) } }),
+      make("button", { type: "button", text: "Undo", "aria-label": `Undo the decision for ${item.id}`, disabled: !decision, on: { click: () => takeBack(place) } }));
+  }
+
+  function moreButton(place) {
+    if (ITEMS[place].cells === null || !columns.length) return null;
+    const isOpen = opened.has(place);
+    return make("button", {
+      type: "button", class: "more", text: isOpen ? "Hide the columns" : `Compare all ${columns.length} columns`, "aria-expanded": String(isOpen),
+      on: { click: () => { opened[isOpen ? "delete" : "add"](place); current = place; showPage(); rowOf(place).querySelector(".more").focus(); } },
+    });
+  }
+
+  function row(place) {
+    const item = ITEMS[place];
+    const line = make("tr", { tabindex: "-1", "data-place": place, "aria-current": String(place === current) },
+      exampleCell(item, moreButton(place)), ...MIDDLE[name](item),
+      make("td", { "data-name": name === "suspects" ? "Neighbours that disagree" : "Neighbours" }, neighborList(item)),
+      make("td", { "data-name": "Decision" }, actions(place)));
+    line.addEventListener("click", () => mark(place));
+    line.addEventListener("focusin", () => mark(place));
+    return opened.has(place) && item.cells !== null ? [line, make("tr", { class: "opened" }, make("td", { colspan: "5" }, comparison(item)))] : [line];
+  }
+
+  function mark(place) {
+    current = place;
+    active = list;
+    for (const line of rows.querySelectorAll("tr[data-place]")) line.setAttribute("aria-current", String(Number(line.dataset.place) === place));
+  }
+
+  function state() {
+    byId(prefix + "progress-text").textContent = `${grouped(made())} of ${grouped(places.length)} reviewed`;
+    byId(prefix + "progress").value = made();
+    byId(prefix + "download").disabled = decisions.made.size === 0;
+    byId(prefix + "undo").disabled = decisions.made.size === 0;
+    const note = byId(prefix + "storage-note");
+    note.hidden = decisions.isKept;
+    note.textContent = "This browser does not let the page keep your decisions: download corrections.csv before you close or reload it.";
+  }
+
+  function show(focus = false) {
+    found = filters.wanted();
+    if (!found.includes(current)) current = found.find((place) => place > current) ?? found[found.length - 1] ?? places[0];
+    page = Math.max(0, Math.floor(found.indexOf(current) / ROWS));
+    showPage(focus);
+  }
+
+  function showPage(focus = false) {
+    choosing = false;
+    const shown = found.slice(page * ROWS, (page + 1) * ROWS).flatMap(row);
+    if (!shown.length) shown.push(make("tr", {}, make("td", { colspan: "5", class: "muted", text: filters.empty(made() === places.length) })));
+    rows.replaceChildren(...shown);
+    if (prefix === "") filters.count(found, page);
+    state();
+    if (focus) focusRow();
+  }
+
+  function focusRow() {
+    const line = rowOf(current);
+    if (!line) return;
+    line.focus({ preventScroll: true });
+    line.scrollIntoView({ block: "nearest", behavior: "instant" });
+  }
+
+  // The next one is found before the list is searched anew: a decided one may leave it.
+  function decide(place, decision, label, isNext) {
+    const next = found[found.indexOf(place) + 1] ?? place;
+    decisions.decide(place, decision, label);
+    said.textContent = `${ITEMS[place].id}: ${decisions.words(place)}.`;
+    current = isNext ? next : place;
+    show(isNext);
+  }
+
+  function choose(place) {
+    if (choosing) return;
+    mark(place);
+    choosing = true;
+    const host = rowOf(place).querySelector(".actions");
+    host.classList.add("choosing");
+    openChooser(host, ITEMS[place], (label) => { choosing = false; decide(place, "chosen", label, true); }, (isBack) => {
+      choosing = false;
+      host.classList.remove("choosing");
+      if (isBack) focusRow();
+    });
+  }
+
+  function takeBack(place) {
+    decisions.undo(place);
+    said.textContent = `${ITEMS[place].id}: not decided any more.`;
+    current = place;
+    show(true);
+  }
+
+  function move(by) {
+    const isInside = rows.contains(document.activeElement);
+    const next = found[found.indexOf(current) + (isInside ? by : 0)]; // the first key only takes hold of the current row
+    if (next === undefined) return;
+    current = next;
+    show(true);
+  }
+
+  function press(key) {
+    const item = ITEMS[current], isThere = found.includes(current);
+    if (key === "a" && isThere) {
+      if (canAccept(item)) decide(current, "accepted", item.suggested, true);
+      else said.textContent = `${item.id}: no other class is suggested. Keep its label, or choose one.`;
+    } else if (key === "k" && isThere) {
+      if (item.given !== null) decide(current, "kept", item.given, true);
+      else said.textContent = `${item.id}: there is no label to keep. Accept the likeliest class, or choose one.`;
+    } else if (key === "c" && isThere && rowOf(current)) choose(current);
+    else if (key === "u" && decisions.made.has(current)) takeBack(current);
+    else if (key === "u") undoLast();
+    else if ("jn".includes(key)) move(1);
+    else if (key === "p") move(-1);
+  }
+
+  function open(place) {
+    filters.clear();
+    current = place;
+    show(true);
+  }
+
+  byId(prefix + "download").addEventListener("click", () => download("corrections.csv", decisions.csv()));
+  byId(prefix + "undo").addEventListener("click", undoLast);
+  byId(prefix + "keys-button").addEventListener("click", toggleKeys);
+  decisions.listeners.push(state);
+  const first = places.find((place) => !decisions.made.has(place));
+  if (first !== undefined) current = first;
+  const list = { section, rows, places, press, move, takeBack, open, turn(by) { page += by; current = found[page * ROWS]; showPage(); } };
+  lists.push(list);
+  show();
+  return list;
+}
+
+// Search, class and progress of the first list.
+function startFilters(places, changed) {
+  const text = byId("filter-text"), which = byId("filter-class"), undecided = byId("filter-undecided");
+  const haystacks = places.map((place) => {
+    const s = ITEMS[place];
+    return [s.id, s.given, s.suggested, s.snippet || "", ...(cellsOf(s) || [])].join("\n").toLowerCase();
+  });
+  const used = new Set(places.flatMap((place) => [ITEMS[place].given, ITEMS[place].suggested]));
+  for (const name of DATA.classes) if (used.has(name)) which.append(make("option", { value: "=" + name, text: name }));
+  text.addEventListener("input", changed);
+  which.addEventListener("change", changed);
+  undecided.addEventListener("change", changed);
+  return {
+    wanted() {
+      const typed = text.value.trim().toLowerCase(), name = which.value.slice(1), isAny = which.value === "";
+      return places.filter((place) => {
+        const s = ITEMS[place];
+        if (undecided.checked && decisions.made.has(place)) return false;
+        return (isAny || s.given === name || s.suggested === name) && haystacks[place].includes(typed);
+      });
+    },
+    clear() { text.value = ""; which.value = ""; undecided.checked = false; },
+    empty: (isDone) => (undecided.checked && isDone ? "Everything is reviewed." : "Nothing matches the filters."),
+    count(found, page) {
+      const word = DATA.suspects.length ? "suspects" : "labels", pages = Math.max(1, Math.ceil(found.length / ROWS));
+      byId("found").textContent = found.length === places.length ? `${grouped(found.length)} ${word}` : `${grouped(found.length)} of ${grouped(places.length)} ${word}`;
+      byId("page-text").textContent = `page ${grouped(page + 1)} of ${grouped(pages)}`;
+      byId("page-back").disabled = page === 0;
+      byId("page-on").disabled = page >= pages - 1;
+    },
+  };
+}
+
+function undoLast() {
+  const place = decisions.order[decisions.order.length - 1];
+  if (place !== undefined) lists.find((list) => list.places.includes(place)).takeBack(place);
+}
+
+function toggleKeys() {
+  const box = byId("keys"), isHidden = !box.hidden;
+  box.hidden = isHidden;
+  for (const list of lists) list.section.querySelector(".keys-button").setAttribute("aria-expanded", String(!isHidden));
+  if (!isHidden) box.scrollIntoView({ block: "nearest" });
+}
+
+const KEYS = ["a", "k", "c", "u", "j", "n", "p"];
+const isTyped = (node) => node.tagName === "SELECT" || (node.tagName === "INPUT" && !["checkbox", "radio"].includes(node.type));
+
+function startReview() {
+  decisions.load();
+  if (LISTED.length) {
+    const list = startList("suspects", "", [...LISTED.keys()]);
+    byId("page-back").addEventListener("click", () => list.turn(-1));
+    byId("page-on").addEventListener("click", () => { list.turn(1); byId("table").scrollIntoView({ block: "start" }); });
+  }
+  if (DATA.queries.length) startList("queries", "query-", [...DATA.queries.keys()].map((k) => LISTED.length + k));
+  active = lists[0] || null;
+  if (active === null) return;
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    if (!isPlainKey(event) || isTyped(target)) return;
+    const list = lists.find((one) => one.section.contains(target)) || (target === document.body ? active : null);
+    if (list === null) return;
+    if (list.rows.contains(target) && (key === "ArrowDown" || key === "ArrowUp")) list.move(key === "ArrowDown" ? 1 : -1);
+    else if (key === "?") toggleKeys();
+    else if (KEYS.includes(key)) list.press(key);
+    else return;
+    event.preventDefault();
+  });
+}
+
+const openSuspect = (place) => lists[0].open(place);

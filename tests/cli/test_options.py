@@ -1,0 +1,77 @@
+"""Messages of the classifier, in the words of the command line."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import siis
+from siis.classifier import SIISClassifier
+from siis.job.options import OPTIONS, in_options
+from siis.parameters import check_parameters
+
+ROOT = Path(siis.__file__).parent
+SPEAKERS = (
+    "classifier.py",
+    "transductive.py",
+    "automatic.py",
+    "graph/neighbors.py",
+    "graph/approximate.py",
+    "graph/embed.py",
+    "graph/weights.py",
+    "linear.py",
+)
+FILES = {"label_issues.csv"}
+
+
+def texts(node):
+    """The text of an f-string, with 7 in place of its values."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(texts(part) if isinstance(part, ast.Constant) else "7" for part in node.values)
+    return "7"
+
+
+def messages():
+    for name in SPEAKERS:
+        for node in ast.walk(ast.parse((ROOT / name).read_text())):
+            if isinstance(node, ast.Call) and node.args:
+                called = ast.unparse(node.func)
+                if called in ("warnings.warn", "ValueError", "RuntimeError"):
+                    yield name, texts(node.args[0])
+
+
+def test_no_message_names_a_python_identifier():
+    found = list(messages())
+    assert len(found) > 20
+    for name, message in found:
+        said = in_options(message)
+        names = set(re.findall(r"[\w.]*[a-zA-Z]_[\w.]*", said)) - FILES
+        assert not names, f"{name}: {said}"
+        assert not re.search(r"\w=['\w]", said), f"{name}: {said}"
+
+
+@pytest.mark.parametrize("name", sorted(set(SIISClassifier._rules) - {"verbose"}))
+def test_every_parameter_is_refused_by_the_name_of_its_option(name):
+    with pytest.raises(ValueError, match=name) as caught:
+        check_parameters(SIISClassifier(**{name: object()}), SIISClassifier._rules)
+    assert in_options(str(caught.value)).startswith(f"{OPTIONS[name]} must be ")
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("Raise max_iter or tol.", "Raise --max-iter or --tol."),
+        ("(raise alpha) or smooth less (lower beta), where", "(raise --alpha) or smooth less (lower --beta), where"),
+        ("after max_iter=9 iterations, above tol=0.001.", "after --max-iter 9 iterations, above --tol 0.001."),
+        ("Use another search, or neighbors='exact'.", "Use another search, or --neighbors exact."),
+        ("use selection=None", "use --selection none"),
+        ("more than n_components=3: Raise n_neighbors, or", "more than --n-components 3: Raise --n-neighbors, or"),
+        ("these classes: alpha (80%), beta, tol. The graph", "these classes: alpha (80%), beta, tol. The graph"),
+        ("each of the graph or metric is a word", "each of the graph or metric is a word"),
+    ],
+)
+def test_words(message, said):
+    assert in_options(message) == said

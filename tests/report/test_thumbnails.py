@@ -1,0 +1,29 @@
+"""Small pictures: small in pixels, and in bytes."""
+
+import base64
+import io
+
+import numpy as np
+from PIL import Image
+
+from siis.job.thumbnails import SIDE, data_uri, thumbnails_of
+
+
+def opened(address):
+    return Image.open(io.BytesIO(base64.b64decode(address.split(",", 1)[1])))
+
+
+def test_photographs_become_jpegs_and_drawings_stay_exact(tmp_path):
+    rng = np.random.default_rng(0)
+    photo = Image.fromarray(rng.integers(0, 255, (200, 300, 3), dtype=np.uint8))
+    drawing = Image.fromarray(np.kron(np.eye(4, dtype=np.uint8) * 255, np.ones((8, 8), dtype=np.uint8)))
+    for name, image in (("photo.jpg", photo), ("drawing.png", drawing)):
+        image.save(tmp_path / name)
+    thumbnail = thumbnails_of((tmp_path / "photo.jpg", tmp_path / "drawing.png"))
+    assert thumbnail(0).startswith("data:image/jpeg;base64,")
+    assert len(thumbnail(0)) < 4 * SIDE * SIDE
+    assert max(opened(thumbnail(0)).size) == SIDE
+    assert thumbnail(1).startswith("data:image/png;base64,")
+    assert np.array_equal(np.asarray(opened(thumbnail(1)).convert("L")), np.asarray(drawing))
+    assert data_uri(drawing.copy()) == data_uri(drawing.copy())
+    assert thumbnails_of(None) is None
