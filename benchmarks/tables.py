@@ -182,7 +182,7 @@ def table(rows, names):
         known = f"{int(size['rows']):,} x {size['columns']}" if size["rows"] else "?"
         line = f"| {name} | {known} | {size['classes']} | {size['labels']} | {len(good)} of {len(mine)} | "
         if mean is None:
-            lines.append(line + "- | " * 9)
+            lines.append(line + "- | " * 8 + "- |")
             continue
         means.append(mean)
         line += " | ".join(f"{mean[c]:.3f}" for c in COLUMNS[8:15])
@@ -205,7 +205,8 @@ def table(rows, names):
                 fair = sum(mean["balanced"] >= mean[balanced] - 0.005 for mean in means)
                 text += f"; balanced accuracy: {fair}"
             lines.append(text)
-        held = sum(mean["noise_low"] <= NOISE <= mean["noise_high"] for mean in means)
+        fits = [row for row in chosen if row["outcome"] == ANSWERED]
+        held = sum(float(row["noise_low"]) <= NOISE <= float(row["noise_high"]) for row in fits)
         of_all = ", ".join(
             f"{word} {np.mean([mean[c] for mean in means]):.3f} ({np.mean([mean[b] for mean in means]):.3f})"
             for c, b, word in (
@@ -216,11 +217,13 @@ def table(rows, names):
         )
         lines += [
             f"- means of accuracy (balanced): {of_all}",
-            f"- the interval of the share of wrong labels holds {NOISE:.0%}: {held}",
+            f"- the interval of the share of wrong labels holds {NOISE:.0%}: {held} of {len(fits)} fits",
         ]
     if failed:
         lines += ["", "Without an answer:", ""]
         lines += [f"- {row['table']}, seed {row['seed']}: {row['outcome']}" for row in failed]
+    if missing := [name for name in names if all(row["table"] != name for row in chosen)]:
+        lines += ["", f"Not measured yet: {', '.join(missing)}."]
     lines += ["", f"Seeds: {', '.join(seeds)}. Version {', '.join(sorted({row['version'] for row in chosen}))}."]
     return "\n".join(lines) + "\n"
 
