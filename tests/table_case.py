@@ -1,4 +1,4 @@
-"""Tables with thousands of near-equal rows: categories, counts and a few rounded amounts, in wildly different units."""
+"""Tables with many near-equal rows: categories, counts and a few rounded amounts, in wildly different units."""
 
 import numpy as np
 

@@ -18,7 +18,8 @@ def test_a_singular_system_gets_the_solution_that_its_quadratic_allows(rng, nois
     """Minimise 1/2 x'Mx - b'x: along the null space of M any x will do, and rounding of M must not be inverted."""
     root = rng.standard_normal((8, 12))
     M = root.T @ root
-    perturbed = M + noise * (lambda E: E + E.T)(rng.standard_normal(M.shape))
+    rounding = rng.standard_normal(M.shape)
+    perturbed = M + noise * (rounding + rounding.T)
     B = M @ rng.standard_normal((12, 2))  # in the range, as the right-hand sides of a least-squares problem are
     X = positive_solver(perturbed)(B)
     np.testing.assert_allclose(M @ X, B, atol=1e-6 * np.abs(B).max())
