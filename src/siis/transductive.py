@@ -286,9 +286,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _warn(self, winners: Ints) -> None:
         n_lost = np.count_nonzero(~self.is_reached_)
         if n_lost:
+            remedy = "Join" if self.metric == "precomputed" else "Raise n_neighbors, join"
             warnings.warn(
                 f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
-                f"there and {self._unreached}. Raise n_neighbors, join them to others, or label one of them.",
+                f"there and {self._unreached}. {remedy} them to others, or label one of them.",
                 UserWarning,
                 stacklevel=3,
             )

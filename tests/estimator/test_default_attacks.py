@@ -83,7 +83,7 @@ def test_unreached_examples_are_described_truly():
     W = np.zeros((303, 303))
     W[:300, :300] = kneighbors_graph(X, 8).maximum(kneighbors_graph(X, 8).T).toarray()
     given = np.append(y, [-1, -1, -1])
-    with pytest.warns(UserWarning, match="connected to no label.*that of the given labels"):
+    with pytest.warns(UserWarning, match=r"connected to no label.*that of the given labels\. Join them"):
         model = SIISClassifier(metric="precomputed").fit(W, given)
     prior = np.bincount(y[y >= 0]) / 20
     np.testing.assert_allclose(model.label_distributions_[300:], np.tile(prior, (3, 1)))

@@ -125,7 +125,7 @@ def hits(readings: Floats, Y: Floats) -> Floats:
 
 
 def expected_hits(met: Floats, Y: Floats, prior: Floats, is_reached: Bools, unreached: float) -> Floats:
-    """Hits as they would be over all vertices: where no label reaches, a guess by the labels' frequencies.
+    """Hits as they would be over all vertices: where no label reaches, a guess by the labels' frequencies (C7).
 
     Parameters
     ----------
