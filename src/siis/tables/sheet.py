@@ -34,6 +34,8 @@ class Sheet:
     notes : tuple of str
     decimal : str
         What separates decimals in columns of strings.
+    is_file : bool
+        Not so for a table that came as a Python object; ``path`` is then what it is called.
     """
 
     path: Path
@@ -41,6 +43,20 @@ class Sheet:
     n: int
     notes: tuple[str, ...]
     decimal: str = "."
+    is_file: bool = True
+
+    def option(self, name: str) -> str:
+        """Write an option as its user does: on the command line, or as a parameter.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        str
+        """
+        return f"--{name.replace('_', '-')}" if self.is_file else f"{name}="
 
     def column(self, name: str, role: str) -> Any:
         """Look a column up.
