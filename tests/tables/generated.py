@@ -56,6 +56,10 @@ def make_table(seed):
         if rng.random() < 0.7:
             roles["id"] = "id"
     columns["label"] = _labels(rng, truth, n_classes)
+    if "text" in roles:
+        roles["text_only"] = bool(rng.random() < 0.3)
+    if rng.random() < 0.5:
+        roles |= {"unlabelled": ("?", "unknown", "TODO"), "merge_classes": True}
     _repeat(rng, columns, roles.get("id"))
     order = rng.permutation(list(columns)).tolist()
     return {name: columns[name] for name in order}, "label", Roles(**roles)

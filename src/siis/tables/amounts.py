@@ -49,7 +49,7 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
     is_endless = bools(pc.match_substring_regex(texts, r"^[+-]?(?i:inf|infinity)$"))
     magnitude[is_endless] = np.inf
     is_negative |= is_endless & bools(pc.match_substring(texts, "-"))
-    units = pc.binary_join_element_wise(found(parts, "before"), found(parts, "after"), "")
+    units = pc.binary_join_element_wise(found(parts, "before"), found(parts, "after"), pa.scalar("", texts.type))
     units = np.array([_unit(unit or "") for unit in units.to_pylist()], dtype=object)
     magnitude[[len(unit) > LONGEST_UNIT for unit in units]] = np.nan
     return np.where(is_negative, -magnitude, magnitude), units
@@ -73,7 +73,9 @@ def _pattern(decimal: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """The unit, whether of one or of many: day and days are the same, m and ms are not."""
+    """The unit, whether of one or of many: day and days are the same, as eur and EUR; m and ms, m and M are not."""
+    if text.lower() in CODES.split("|"):
+        return text.upper()
     return text[:-1] if text.endswith("s") and len(text) > FAR_UNIT else text
 
 
