@@ -185,7 +185,7 @@ def test_a_wide_table_is_read_quickly(write):
     assert np.array_equal(data.X, X)
 
 
-def test_minus_one_is_unlabelled_among_whole_numbers(tmp_path):
+def test_minus_one_is_unlabelled_unless_the_other_class_is_one(tmp_path):
     def labels(*cells):
         path = tmp_path / "in.csv"
         path.write_text("label,a\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
@@ -195,5 +195,7 @@ def test_minus_one_is_unlabelled_among_whole_numbers(tmp_path):
     found, notes = labels("-1", "0", "3", "-1")
     assert found == [None, "0", "3", None]
     assert "2 cells of column label (-1) taken for unlabelled" in notes
-    assert labels("-1", "1", "1", "-1")[0] == ["-1", "1", "1", "-1"]
-    assert labels("-1", "a", "b", "")[0] == ["-1", "a", "b", None]
+    found, notes = labels("-1", "1", "1", "-1")
+    assert found == ["-1", "1", "1", "-1"]
+    assert "column label holds -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1" in notes
+    assert labels("-1", "a", "b", "")[0] == [None, "a", "b", None]

@@ -12,6 +12,7 @@ from siis.labels.traps import LabelWarning, no_answers, shown, spellings
 
 UNLABELLED = -1
 LOOKS_UNLABELLED = ("-1", "nan")
+TWO_SIGNS = {"-1", "1"}  # the paper's two classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +73,7 @@ def encode_labels(y: Any) -> LabelCoding:
             )
         else:
             present &= is_class
-    elif values.dtype.kind in "US":
-        doubtful = np.isin(values[present].astype(str), LOOKS_UNLABELLED)
-        if doubtful.any():
-            found = str(values[present][doubtful][0])
-            raise ValueError(
-                f"y holds the string {found!r} {np.count_nonzero(doubtful)} times; is it a class or unlabelled? "
-                "Mark unlabelled examples with None (in an array of dtype object), or rename the class."
-            )
-        present &= _not_blank(values, present)
-    elif values.dtype.kind == "O" and present.any() and isinstance(values[present][0], str):
+    elif values.dtype.kind in "US" or (present.any() and isinstance(values[present][0], str)):
         present &= _not_blank(values, present)
     elif values.dtype.kind not in "bO":
         raise ValueError(f"Unknown label type: {values.dtype}. y must hold integers, strings or None.")
@@ -104,6 +96,14 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
     if is_blank.any():
         _warn_of(f"y holds {counts[is_blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
     count = {str(name): int(many) for name, many in zip(names[~is_blank], counts[~is_blank], strict=True)}
+    for name in LOOKS_UNLABELLED:
+        if name in count and set(count) != TWO_SIGNS:
+            raise ValueError(
+                f"y holds the string {name!r} {count[name]} times; is it a class or unlabelled? Mark unlabelled "
+                "examples with None (in an array of dtype object), or rename the class."
+            )
+    if set(count) == TWO_SIGNS:
+        _warn_of("y holds only the strings '-1' and '1': read as two classes. Mark unlabelled examples with None.")
     doubtful, same = no_answers(count), spellings(count)
     if doubtful:
         _warn_of(
@@ -134,9 +134,6 @@ def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
     """Objects that are all numbers become numbers; strings stay objects; a mixture is refused."""
     given = values[present]
     if all(isinstance(v, str) for v in given):
-        doubtful = [v for v in given if v in LOOKS_UNLABELLED]
-        if doubtful:
-            encode_labels(np.array(doubtful))  # raises, with the remedy
         return values
     if all(isinstance(v, bool | np.bool_) for v in given):
         return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)], dtype=object)

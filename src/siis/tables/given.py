@@ -164,7 +164,11 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
     where = f"column {quoted(label)}"
-    return answers, None, [*notes, *_unlabel_minus_one(answers, label), *_settled(answers, where, roles)]
+    return (
+        answers,
+        None,
+        [*notes, *_unlabel_minus_one(answers, label, roles.unlabelled), *_settled(answers, where, roles)],
+    )
 
 
 def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
@@ -202,20 +206,17 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
     return notes
 
 
-def _unlabel_minus_one(answers: Answers, name: str) -> list[str]:
-    """Among whole numbers -1 is unlabelled, unless the labels are -1 and 1: then both are classes."""
-    found = {str(answer) for answer in answers if answer is not None}
-    if "-1" not in found or found <= {"-1", "1"} or not all(_is_whole(text) for text in found):
-        return []
+def _unlabel_minus_one(answers: Answers, name: str, unlabelled: Sequence[str]) -> list[str]:
+    """-1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
     is_minus_one = answers == "-1"
+    if not is_minus_one.any() or "-1" in unlabelled:
+        return []
+    if {str(answer) for answer in answers if answer is not None} == {"-1", "1"}:
+        return [f"column {quoted(name)} holds -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1"]
     answers[is_minus_one] = None
     return [
         f"{plural(int(np.count_nonzero(is_minus_one)), 'cell')} of column {quoted(name)} (-1) taken for unlabelled"
     ]
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:

@@ -6,10 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from siis._types import Features
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
 from siis.tables.data import Answers, Data, Roles
@@ -148,22 +144,8 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
             f"{', '.join(quoted(name) for name in arrays) or 'none'}. Write it with numpy.savez(file, X=..., y=...)."
         )
     sheet = sheet_of(path, arrays, n, [label] + ([id] if id else []))
-    notes: list[str] = []
-    if label in sheet.columns:
-        sheet.columns[label], notes = _without_minus_one(sheet.columns[label], label)
-    labels, _, more = labels_of(sheet, replace(roles, label=label))
-    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, (*notes, *more))
-
-
-def _without_minus_one(column: Any, name: str) -> tuple[Any, list[str]]:
-    """Among numbers -1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return column, []
-    numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
-    if set(np.unique(numbers[np.isfinite(numbers)])) == {-1.0, 1.0}:
-        return column, [f"array {quoted(name)} holds -1 and 1: taken for two classes"]
-    is_minus_one = pa.chunked_array([pa.array(numbers == -1)])
-    return pc.if_else(is_minus_one, pa.scalar(None, column.type), column), []
+    labels, _, notes = labels_of(sheet, replace(roles, label=label))
+    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, tuple(notes))
 
 
 def _from_folder(path: Path, roles: Roles) -> _Examples:

@@ -78,3 +78,11 @@ def test_the_warning_points_to_the_caller():
     with pytest.warns(LabelWarning) as said:
         model.fit(X, ["a", "b", "?"] * (N // 3))
     assert said[0].filename == __file__
+
+
+@pytest.mark.parametrize("kind", [object, str])
+def test_signs_as_strings_are_two_classes(kind):
+    with pytest.warns(LabelWarning, match="read as two classes"):
+        assert encode_labels(np.array(["-1", "1", "-1"], dtype=kind)).codes.tolist() == [0, 1, 0]
+    with pytest.raises(ValueError, match="y holds the string '-1' 2 times"):
+        encode_labels(np.array(["-1", "1", "-1", "2"], dtype=kind))
