@@ -65,6 +65,13 @@ def test_rare_and_unseen_categories_are_other(write):
     assert (new.X > 0).tolist() == [[False, True, False], [False, False, True], [False, False, False]]
 
 
+def test_codes_that_repeat_are_used_and_make_no_outliers(write):
+    codes = [f"c{i % 80}x" for i in range(320)]
+    data = read(table(write, code=codes, a=squares(320), kind=labels(320)), KIND)
+    assert "categories: code (the 30 commonest of 80, and other)" in data.notes
+    assert data.X[:, :-1].max() <= 2**0.5
+
+
 def test_texts_are_left_out_with_advice(write):
     data = read(table(write, title=[f"book {i}" for i in range(20)], a=squares(20), kind=labels(20)), KIND)
     assert data.X.shape == (20, 1)

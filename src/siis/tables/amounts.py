@@ -49,9 +49,12 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
     is_endless = bools(pc.match_substring_regex(texts, r"^[+-]?(?i:inf|infinity)$"))
     magnitude[is_endless] = np.inf
     is_negative |= is_endless & bools(pc.match_substring(texts, "-"))
-    units = pc.binary_join_element_wise(found(parts, "before"), found(parts, "after"), pa.scalar("", texts.type))
-    units = np.array([_unit(unit or "") for unit in units.to_pylist()], dtype=object)
-    magnitude[[len(unit) > LONGEST_UNIT for unit in units]] = np.nan
+    joined = pc.binary_join_element_wise(found(parts, "before"), found(parts, "after"), pa.scalar("", texts.type))
+    coded = pc.fill_null(joined, "").dictionary_encode()
+    names = np.array([_unit(name) for name in coded.dictionary.to_pylist()], dtype=object)
+    codes = coded.indices.to_numpy()
+    magnitude[np.array([len(name) > LONGEST_UNIT for name in names], dtype=bool)[codes]] = np.nan
+    units = names[codes]
     return np.where(is_negative, -magnitude, magnitude), units
 
 

@@ -21,7 +21,8 @@ from siis.tables.times import ORDERS
 from siis.tables.understood import LEFT_OUT, ColumnUse, notes_of
 
 MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES, or too many for its rows
-REPEATED = 0.25  # share of rows whose category is frequent, where a column is one of categories at all
+REPEATED = 0.25  # share of rows whose category is no rare one, where a column is one of categories at all
+LARGEST_SCALE = 2**0.5  # that of two equally frequent categories
 SURE_COUNTER = 10  # rows that must be counted before a counter is left out
 ID_NAME = r"(^|.*[\W_])(ids?|idx|index|uuid|guid|row[\W_]?(id|no|nr|num|number)?)$|.*[a-z]I[dD]$|^column 1$"
 
@@ -167,7 +168,7 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chos
     by_size = sorted(range(counts.size), key=lambda i: (-counts[i], values[i]))  # not the order of the rows
     is_short = counts.size <= MOST_CATEGORIES and counts.size < sheet.n / 2
     kept = by_size if is_short else [i for i in by_size if counts[i] >= HANDFUL][:MOST_FREQUENT]
-    if not is_short and counts[kept].sum() < REPEATED * sheet.n:
+    if not is_short and counts[counts >= HANDFUL].sum() < REPEATED * sheet.n:
         if is_named:
             raise unreadable(sheet, name, "numbers, dates or categories that repeat", Reading("number"))
         hint = f"texts that are nearly all different ({sheet.option('text')} compares them by their words)"
@@ -175,7 +176,9 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chos
         return
     rest = counts.sum() - counts[kept].sum()
     sizes = np.append(counts[kept], rest) if rest else counts[kept]
-    part = Choice(name, tuple(sorted(values[i] for i in kept)), category_scale(sizes, sheet.n), bool(rest))
+    scale = category_scale(sizes, sheet.n)
+    scale = min(scale, LARGEST_SCALE) if rest else scale  # few rows of a kept category are no outliers
+    part = Choice(name, tuple(sorted(values[i] for i in kept)), scale, bool(rest))
     chosen.parts.append(part)
     remark = f"the {len(kept)} commonest of {counts.size:,}, and other" if rest else f"{counts.size}"
     chosen.uses.append(ColumnUse(name, "category", len(part.feature_names), remark))

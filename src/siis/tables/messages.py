@@ -125,25 +125,6 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def few(sentences: Sequence[str], rest: str, limit: int = 5) -> list[str]:
-    """Keep the first sentences and count the others.
-
-    Parameters
-    ----------
-    sentences : sequence of str
-    rest : str
-        What is said of the others, after their number.
-    limit : int
-
-    Returns
-    -------
-    list of str
-    """
-    if len(sentences) <= limit + 1:
-        return list(sentences)
-    return [*sentences[:limit], f"{len(sentences) - limit:,} more {rest}"]
-
-
 @contextmanager
 def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
     """Turn whatever a library says about a damaged file into one sentence.

@@ -104,8 +104,8 @@ class Reading:
             words = np.array(list(TRUTH.values()))
             at = pc.index_in(pc.ascii_lower(said), value_set=pa.array(list(TRUTH), said.type))
             values = words[np.array(pc.fill_null(at, 0).to_numpy(zero_copy_only=False), dtype=np.int64)]
-            return np.where(bools(at.is_valid()), values, _amounts(said, ".", "")[0])
-        return _amounts(said, self.style or decimal, self.unit)[0]
+            return np.where(bools(at.is_valid()), values, _in_unit(*read_amounts(said, "."), ""))
+        return _in_unit(*read_amounts(said, self.style or decimal), self.unit)
 
 
 def learn_reading(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
@@ -209,10 +209,9 @@ def _are_truth_values(said: Any) -> bool:
     return 0 < len(words) <= 2 and any(set(words.to_pylist()) <= pair for pair in PAIRS)
 
 
-def _amounts(said: Any, decimal: str, unit: str) -> tuple[Floats, Any]:
+def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
     """Amounts in one unit, or without; NaN for others."""
-    numbers, units = read_amounts(said, decimal)
-    return np.where((units == "") | (units == unit), numbers, np.nan), units
+    return np.where((units == "") | (units == unit), numbers, np.nan)
 
 
 def _styled(form: str, said: Any, decimal: str) -> Reading:
@@ -225,8 +224,9 @@ def _number_reading(said: Any, decimal: str) -> Reading:
     """What separates decimals, and the unit: what reads more cells; the file decides where both read all."""
     readings = []
     for mark in (decimal, "," if decimal == "." else "."):
-        unit = commonest_unit(read_amounts(said, mark)[1])
-        readings.append((int(np.count_nonzero(~np.isnan(_amounts(said, mark, unit)[0]))), mark, unit))
+        numbers, units = read_amounts(said, mark)
+        unit = commonest_unit(units)
+        readings.append((int(np.count_nonzero(~np.isnan(_in_unit(numbers, units, unit)))), mark, unit))
     (n_usual, usual, unit), (n_other, other, other_unit) = readings
     if n_other == n_usual:
         return Reading("number", "", unit)  # nothing shows it: as in the file, and in new files as there
@@ -235,7 +235,10 @@ def _number_reading(said: Any, decimal: str) -> Reading:
 
 def _order(said: Any) -> str:
     """In which order dates are written: what reads more of them; points mean day.month, else the month is first."""
-    n_read = {order: int(np.count_nonzero(~np.isnan(read_days(said, order)))) for order in ORDERS}
+    n_read = {"ymd": int(np.count_nonzero(~np.isnan(read_days(said, "ymd"))))}
+    if n_read["ymd"] == len(said) - said.null_count:
+        return "ymd"
+    n_read |= {order: int(np.count_nonzero(~np.isnan(read_days(said, order)))) for order in ORDERS}
     best = max(n_read.values())
     has_points = pc.any(pc.match_substring_regex(said, r"^\d{1,2}[.-]")).as_py()
     orders = ("ymd", "dmy", "mdy", "named") if has_points else ("ymd", "mdy", "dmy", "named")
