@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
 
 from siis import SIISClassifier
+from siis.tables import TableEncoder
 
 wine = load_wine(as_frame=True)
 truth = wine.target.map({0: "Adler", 1: "Brandt", 2: "Conti"})
@@ -63,3 +65,24 @@ again = SIISClassifier().fit(frame.drop("grower"), frame["grower"])
 print(np.array_equal(again.label_distributions_, model.label_distributions_))
 answered = frame.with_columns(answer=pl.Series(again.transduction_))
 print(answered.select("alcohol", "grower", "answer").head(4))
+
+# %%
+# Tables are seldom all numbers. :class:`siis.tables.TableEncoder` turns money, dates, yes or no and categories into
+# features, as ``siis fit`` does with files, and says what became of each column.
+
+rough = table.drop(columns="grower").assign(
+    bottle=np.arange(1, len(table) + 1),
+    proline=[f"{value:,.0f} mg" for value in table.proline],
+    magnesium=table.magnesium.astype(str).where(table.index % 9 > 0, "?"),
+    hue=np.where(table.hue > 0.9, "ruby", "brick"),
+    tasted=pd.Timestamp("2021-09-01") + pd.to_timedelta(rng.integers(60, size=len(table)), unit="D"),
+)
+print(rough[["bottle", "proline", "magnesium", "hue", "tasted"]].head(4))
+
+# %%
+# A pipeline does both steps.
+
+pipeline = make_pipeline(TableEncoder(), SIISClassifier()).fit(rough, table.grower)
+for note in pipeline[0].notes_:
+    print(note)
+print(f"growers right in all rows: {np.mean(pipeline[-1].transduction_ == truth):.1%}")

@@ -24,6 +24,9 @@ from siis.program import Program
 from siis.progress import Progress, Report, unheard
 from siis.solvers import Solution, solve_certified
 
+TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
+SHOWN_COLUMNS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -119,7 +122,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
             NumPy, SciPy sparse, pandas or polars.
         y : array-like of shape (n,) or (n, c)
-            Given labels. Unlabelled: -1 among integers; None, NaN or NA among strings and objects. Two dimensions:
+            Given labels. Unlabelled: -1 among integers; None, NaN, NA or an empty text among strings. Two dimensions:
             soft labels, rows that sum to 1, or to 0 where unlabelled; columns are the classes.
         sample_weight : array-like of shape (n,), optional
             Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
@@ -225,8 +228,13 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return labelled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def _validated(self, X: Any, reset: bool) -> Features:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return sp.csr_array(X) if sp.issparse(X) else X
+        _refuse(_columns_of_times(X), "dates or times")  # NumPy would take some of them for numbers
+        try:
+            checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
+        except (ValueError, TypeError):
+            _refuse(_columns_of_texts(X), "text")
+            raise
+        return sp.csr_array(checked) if sp.issparse(checked) else checked
 
     def _answer_training_examples(self, X: Features) -> None:
         """Set the transductive answers: each example's vertex's, or its neighbours' where it has none."""
@@ -301,6 +309,44 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def _columns_of_times(X: Any) -> list[str]:
+    """Columns of dates, times or durations, by their types."""
+    if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
+        return [str(j) for j in range(X.shape[-1])]
+    types = zip(getattr(X, "columns", ()), getattr(X, "dtypes", ()), strict=False)
+    return [str(name) for name, kind in types if str(kind).lower().startswith(TIMES)]
+
+
+def _columns_of_texts(X: Any) -> list[str]:
+    """Columns that hold a text which is no number."""
+    if hasattr(X, "columns"):
+        columns = {str(name): np.asarray(X[name]) for name in X.columns}
+    elif not sp.issparse(X) and np.ndim(X) == 2:
+        columns = {str(j): column for j, column in enumerate(np.asarray(X).T)}
+    else:
+        return []
+    return [name for name, column in columns.items() if column.dtype.kind in "OUS" and any(map(_is_word, column))]
+
+
+def _is_word(value: Any) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return isinstance(value, str | bytes)
+    except TypeError:
+        return False
+    return False
+
+
+def _refuse(columns: list[str], kind: str) -> None:
+    if columns:
+        more = f" and {len(columns) - SHOWN_COLUMNS} more" if len(columns) > SHOWN_COLUMNS else ""
+        raise ValueError(
+            f"X must hold numbers; found {kind} in columns {', '.join(map(repr, columns[:SHOWN_COLUMNS]))}{more}. "
+            "Encode them first: make_pipeline(siis.tables.TableEncoder(), classifier), or use the command siis fit."
+        ) from None
 
 
 def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:

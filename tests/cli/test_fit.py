@@ -14,8 +14,10 @@ from PIL import Image
 from cli_case import QUICK, read_csv, write_csv
 from siis import load
 from siis.cli import app
+from siis.cli.fit import FitOptions
 from siis.graph import embed
 
+LOUD = [word for word in QUICK if word != "--quiet"]
 NAMES = (
     "predictions.csv",
     "label_issues.csv",
@@ -400,3 +402,54 @@ def test_demo(siis, tmp_path):
     assert re.search(r"wrong labels found: \d+ of 80", done.stdout)
     assert done.stdout.rstrip().endswith("report.html")
     assert "data:image/png;base64," in (tmp_path / "demo" / "report.html").read_text()
+
+
+@pytest.fixture
+def mails(tmp_path):
+    """60 mails in two columns of text beside a price and a date, with labels as people write them."""
+    rng = np.random.default_rng(0)
+    words = (["cat", "dog", "mouse", "fur"], ["stock", "bond", "market", "price"])
+    rows = []
+    for i in range(60):
+        said = [" ".join(rng.choice(words[i % 2], k)) for k in (6, 2)]
+        label = ("Spam", "ham")[i % 2] if i % 3 else ("?", "-", "SPAM", "ham")[i % 4 if i % 4 < 2 else 2 + i % 2]
+        rows.append((*said, f"${1000 + 500 * (i % 2) + i:,}", f"2024-{1 + i % 2:02d}-{1 + i % 28:02d}", label))
+    path = tmp_path / "mails.csv"
+    write_csv(path, ["body", "title", "price", "day", "label"], rows)
+    return path
+
+
+def test_what_is_read_can_be_said(siis, mails, tmp_path):
+    out = tmp_path / "out"
+    wishes = ["--text", "body", "title", "--unlabelled", "?", "-", "--merge-classes", "--label", "label"]
+    done = siis("fit", mails, "--out", out, *wishes, *LOUD)
+    assert done.exit_code == 0, done.stderr
+    assert "taken for unlabelled, as asked" in done.stderr
+    assert "other columns are used beside the texts; --text-only leaves them out" in done.stderr
+    assert "numbers: price ($)" in done.stderr
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["options"]["roles"]["text"] == ["body", "title"]
+    assert {row["label"] for row in read_csv(out / "predictions.csv")} == {"Spam", "ham"}
+    corrected = tmp_path / "c.csv"
+    write_csv(corrected, ["id", "label"], [("1", "Spam")])
+    assert siis("corrections", corrected, "--results", out).exit_code == 0
+    answers = siis("predict", out, mails, "--out", tmp_path / "p.csv")
+    assert answers.exit_code == 0, answers.stderr
+    assert len(read_csv(tmp_path / "p.csv")) == 60
+    alone = siis("fit", mails, "--out", out, "--label", "label", "--text", "body", "--text-only", *LOUD)
+    assert "numbers: price" not in alone.stderr
+    assert "if they mean no label: --unlabelled - '?'" in alone.stderr
+    assert "--merge-classes makes them one" in alone.stderr
+    assert "y = [" not in alone.stdout + alone.stderr  # the remedy in Python
+
+
+def test_options_of_an_older_summary_are_read():
+    old = dict.fromkeys(("label", "id", "features", "embeddings", "graph", "labels_file"))
+    old |= {"text": "body", "annotators": [], "encoding": "utf-8"}
+    found = {"data": "d.csv", "roles": old, "corrections": [], "title": "", "parameters": {}}
+    roles = FitOptions.from_plain(found).roles
+    assert roles["text"] == ["body"]
+    assert (roles["text_only"], roles["unlabelled"], roles["merge_classes"]) == (False, [], False)
+    for change in ({"text": 3}, {"text_only": "yes"}, {"unlabelled": "?"}, {"merge_classes": None}, {"more": 1}):
+        with pytest.raises(ValueError, match="these are no"):
+            FitOptions.from_plain({**found, "roles": {**old, **change}})

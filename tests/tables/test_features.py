@@ -18,6 +18,10 @@ def table(write, **columns):
     return write([names, *zip(*columns.values(), strict=True)])
 
 
+def squares(n):
+    return [str(i * i) for i in range(n)]
+
+
 def labels(n):
     return ["ab"[i % 2] for i in range(n)]
 
@@ -36,52 +40,63 @@ def test_missing_categories_are_no_category(write):
     data = read(table(write, colour=colours, kind=labels(8)), KIND)
     assert np.flatnonzero(~data.X.any(axis=1)).tolist() == [2, 4]
     assert np.var(data.X, axis=0).sum() == pytest.approx(1.0)
-    assert "2 missing values in column colour: no category there" in data.notes
+    assert "missing, no category there: colour (2 cells)" in data.notes
 
 
-def test_at_most_fifty_categories_and_fewer_than_half_of_the_rows(write):
+def test_beyond_fifty_categories_or_half_of_the_rows_the_frequent_ones_count(write):
     def n_columns(n_categories, n):
         text = [f"c{i % n_categories}" for i in range(n)]
-        return read(table(write, text=text, a=range(n), kind=labels(n)), KIND).X.shape[1] - 1
+        return read(table(write, text=text, a=squares(n), kind=labels(n)), KIND).X.shape[1] - 1
 
     assert n_columns(50, 200) == 50
-    assert n_columns(51, 200) == 0
+    assert n_columns(51, 200) == 30 + 1
+    assert n_columns(100, 200) == 0
     assert n_columns(9, 20) == 9
     assert n_columns(10, 20) == 0
 
 
+def test_rare_and_unseen_categories_are_other(write):
+    codes = ["A"] * 60 + ["B"] * 30 + [f"r{i}x" for i in range(70)]
+    data = read(table(write, code=codes, kind=labels(160)), KIND)
+    assert "categories: code (the 2 commonest of 72, and other)" in data.notes
+    assert np.count_nonzero(data.X, axis=0).tolist() == [60, 30, 70]
+    assert np.var(data.X, axis=0).sum() == pytest.approx(1.0)
+    new = data.recipe.apply(write("code,a\nB,1\nnever seen,1\n,1\n", "new.csv"))
+    assert (new.X > 0).tolist() == [[False, True, False], [False, False, True], [False, False, False]]
+
+
+def test_codes_that_repeat_are_used_and_make_no_outliers(write):
+    codes = [f"c{i % 80}x" for i in range(320)]
+    data = read(table(write, code=codes, a=squares(320), kind=labels(320)), KIND)
+    assert "categories: code (the 30 commonest of 80, and other)" in data.notes
+    assert data.X[:, :-1].max() <= 2**0.5
+
+
 def test_texts_are_left_out_with_advice(write):
-    data = read(table(write, title=[f"book {i}" for i in range(20)], a=range(20), kind=labels(20)), KIND)
+    data = read(table(write, title=[f"book {i}" for i in range(20)], a=squares(20), kind=labels(20)), KIND)
     assert data.X.shape == (20, 1)
-    assert any(
-        "column title has 20 different texts: left out" in note and "--text title" in note for note in data.notes
-    )
+    why = "texts that are nearly all different (--text compares them by their words)"
+    assert f"left out, {why}: title" in data.notes
+    assert [(use.name, use.kind) for use in data.columns] == [
+        ("title", "left out"),
+        ("a", "number"),
+        ("kind", "label"),
+    ]
 
 
-def test_a_column_with_a_few_bad_cells_names_one(write):
-    cells = [f"{i}.5" for i in range(30)]
-    cells[16] = "?"
-    data = read(table(write, age=cells, a=range(0, 60, 2), kind=labels(30)), KIND)
-    assert any("column age is left out: 29 of its cells are numbers, but row 17 says '?'" in n for n in data.notes)
-
-
-def test_constants_empties_and_dates_are_left_out(write):
+def test_constants_and_empties_are_left_out(write):
     columns = {
         "one": ["1"] * 6,
         "same": ["yes"] * 6,
         "void": [""] * 6,
-        "gap": ["4", "", "4", "NA", "4", "4"],
-        "day": [f"2024-01-0{i + 1}" for i in range(6)],
-        "when": ["2024-01-01T10:00:00Z", ""] * 3,
-        "german": ["1.12.2024", "13.1.2024"] * 3,
+        "gap": ["4", "", "4", "NA", "4", "?"],
         "a": range(6),
         "kind": labels(6),
     }
     data = read(table(write, **columns), KIND)
     assert data.X.shape == (6, 1)
-    assert "columns one, same, gap have the same value everywhere: left out" in data.notes
-    assert "column void has no values: left out" in data.notes
-    assert "columns day, when, german hold dates or times: left out" in data.notes
+    assert "left out, the same value everywhere: one, same, gap" in data.notes
+    assert "left out, no values: void" in data.notes
 
 
 def test_truth_values_are_numbers(write):
@@ -89,16 +104,28 @@ def test_truth_values_are_numbers(write):
     assert data.X[:, 0].tolist() == [1, 0, 1, 1]
 
 
-def test_a_counter_of_rows_is_named(write):
-    notes = read(table(write, row=range(7, 12), kind=labels(5)), KIND).notes
-    assert "column row counts the rows: if it is no feature, name it with --id" in notes
+@pytest.mark.parametrize(
+    ("name", "start", "step"), [("row", 0, 1), ("nr", 1, 1), ("shop_id", 70, 7), ("ShopId", -3, 2)]
+)
+def test_counters_and_numbers_of_rows_are_left_out(write, name, start, step):
+    path = table(write, **{name: range(start, start + 20 * step, step), "a": squares(20), "kind": labels(20)})
+    data = read(path, KIND)
+    why = "counts the rows" if step == 1 else "numbers that name the rows"
+    assert f"left out, {why}: {name}" in data.notes
+    assert data.X.shape == (20, 1)
+    assert read(path, Roles(label="kind", features=(name, "a"))).X.shape == (20, 2)
+
+
+def test_years_and_short_tables_are_not_taken_for_counters(write):
+    assert read(table(write, year=range(2001, 2021), kind=labels(20)), KIND).X.shape == (20, 1)
+    assert read(table(write, a=range(5), kind=labels(5)), KIND).X.shape == (5, 1)
 
 
 def test_many_columns_make_few_notes(write):
     columns = {f"x{j}": ["1", "", "3", "7"] for j in range(30)}
     notes = read(table(write, **columns, kind=labels(4)), KIND).notes
-    assert len(notes) == 7
-    assert "25 more columns have missing values: filled with their medians" in notes
+    assert len(notes) == 3
+    assert all("x14" in note and "10 more, x25" in note for note in notes[1:])
 
 
 def test_medians_of_huge_numbers_do_not_overflow(write):
@@ -127,7 +154,10 @@ def test_named_features_are_taken_in_their_order(animals):
         ({"features": ("key", "kind")}, ["kind must be a feature or have another role"]),
         ({"features": ("height", "height")}, ["named once"]),
         ({"text": "prose"}, ["--text", "found none named prose"]),
-        ({"features": ("height",), "text": "colour"}, ["--features and --text"]),
+        ({"text": ("colour", "colour")}, ["named twice in --text"]),
+        ({"features": ("colour",), "text": "colour"}, ["colour must be a feature or have another role"]),
+        ({"text_only": True}, ["--text-only goes with columns of texts; found none"]),
+        ({"text_only": True, "text": "colour", "embeddings": "e.npy"}, ["--embeddings and --text-only"]),
         ({"features": ("height",), "embeddings": "e.npy"}, ["--features and --embeddings"]),
         ({"graph": "g.npz", "embeddings": "e.npy"}, ["--embeddings and --graph"]),
         ({"annotators": ("colour",)}, ["one column or from several annotators"]),
@@ -143,17 +173,16 @@ def test_roles_that_do_not_fit(animals, refusal, roles, parts):
 
 
 def test_named_features_must_be_numbers_or_categories(write, refusal):
-    path = table(
-        write, price=["3", "4 EUR", *map(str, range(8))], day=["2024-01-01", "2024-01-02"] * 5, kind=labels(10)
-    )
-    assert "feature price must hold numbers; row 2 says '4 EUR'" in refusal(path, features=("price",))
-    assert "feature day must hold numbers; row 1 says 2024-01-01" in refusal(path, features=("day",))
+    path = table(write, price=["3", "4 EUR", *"abcdefgh"], day=["2024-01-01", "2024-01-02"] * 5, kind=labels(10))
+    message = refusal(path, features=("price",))
+    assert "feature price must hold numbers, dates or categories that repeat; row 2 says '4 EUR'" in message
+    assert read(path, Roles(label="kind", features=("day",))).X[:, 0].tolist() == [0, 1] * 5
 
 
 def test_something_must_be_labelled_and_be_a_feature(write, refusal):
     assert "column kind: at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NA\n"))
     assert "at least one column must be a feature; found none. " in refusal(write("kind\nx\ny\n"))
-    assert "(column a has the same value everywhere: left out)" in refusal(write("a,kind\n1,x\n1,y\n"))
+    assert "found none (left out, the same value everywhere: a). Add" in refusal(write("a,kind\n1,x\n1,y\n"))
 
 
 def test_many_columns_are_listed_from_both_ends(write, refusal):
@@ -194,7 +223,12 @@ def test_types_of_parquet(tmp_path):
     assert data.X.shape == (n, 4 + 2 + 2)
     assert data.X[:, 2].tolist() == [1, 0] * 4
     notes = " / ".join(data.notes)
-    for part in ("column when holds", "column list holds", "column bytes holds", "column null has no", "row index"):
+    for part in (
+        "the same value everywhere: when",
+        "'list<element: int64>': list",
+        "binary: bytes",
+        "no values: null",
+    ):
         assert part in notes
     assert data.X[7, 0] == 2.0**62
     with pytest.raises(ValueError, match="column list holds list"):

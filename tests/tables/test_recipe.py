@@ -41,15 +41,16 @@ def sources(tmp_path, write):
             tmp_path / "pictures" / "ab"[i % 2] / f"{i}.png"
         )
     return {
-        "columns": (table, Roles(label="kind", id="name"), table),
-        "text": (table, Roles(label="kind", text="prose", id="name"), table),
+        "columns": (table, Roles(label="kind", id="name", features=("height", "colour")), table),
+        "text": (table, Roles(label="kind", text="prose", text_only=True, id="name"), table),
+        "joined": (table, Roles(label="kind", text="prose", id="name"), table),
         "arrays": (tmp_path / "x.npz", Roles(), tmp_path / "x.npz"),
         "embeddings": (table, Roles(label="kind", embeddings=tmp_path / "e.npy"), tmp_path / "e.npy"),
         "images": (tmp_path / "pictures", Roles(), tmp_path / "pictures"),
     }
 
 
-KINDS = ("columns", "text", "arrays", "embeddings", "images")
+KINDS = ("columns", "text", "joined", "arrays", "embeddings", "images")
 
 
 def dense(X):
@@ -82,14 +83,15 @@ def test_plain_data_round_trip(sources, kind):
 def test_new_rows(sources, write):
     path, roles, _ = sources["columns"]
     recipe = read(path, roles).recipe
-    median = recipe.encoder.medians[recipe.encoder.names.index("height")]
+    median = recipe.encoder.parts[recipe.encoder.names.index("height")].median
     new = recipe.apply(write("extra,colour,height\n1,c1,0.5\n2,c9,\n3,,NA\n", "new.csv"))
     assert new.ids == ("1", "2", "3")
     assert new.X[:, 0].tolist() == [0.5, median, median]
     assert np.count_nonzero(new.X[:, 1:], axis=1).tolist() == [1, 0, 0]
-    assert f"2 missing values in column height: filled with the median, {median:.6g}" in new.notes
-    assert "1 missing value in column colour: no category there" in new.notes
-    assert any("1 value of column colour never seen" in note and "(c9, for one)" in note for note in new.notes)
+    assert f"missing, filled with the median: height (2 cells, {median:.6g})" in new.notes
+    assert "missing, no category there: colour (1 cell)" in new.notes
+    unseen = "never seen when the model was fitted: colour (1 cell, c9 for one: no category there)"
+    assert unseen in new.notes
     one = recipe.apply(write("colour,height\nc1,3\n", "one.csv"))
     assert one.X.shape == (1, new.X.shape[1])
 
@@ -169,6 +171,8 @@ def test_hostile_plain_data(sources, kind):
     for bad_settings, bad_arrays in changes(settings, arrays):
         if bad_settings == {**settings, "column": "x"}:
             continue  # another column is a recipe too
+        if kind == "joined" and bad_settings == {**settings, "columns": None} and len(bad_arrays["scales"]) == 0:
+            continue  # texts alone
         with pytest.raises(ValueError, match="fit and save the model again"):
             Recipe.from_plain(bad_settings, bad_arrays)
         n += 1
@@ -177,7 +181,26 @@ def test_hostile_plain_data(sources, kind):
 
 
 def test_a_recipe_cannot_be_changed(sources):
-    recipe = read(*sources["columns"][:2]).recipe
-    _, arrays = recipe.to_plain()
-    with pytest.raises(ValueError, match="read-only"):
-        arrays["medians"][0] = 1.0
+    for kind, name in (("text", "idf"), ("arrays", "medians"), ("joined", "scales")):
+        _, arrays = read(*sources[kind][:2]).recipe.to_plain()
+        with pytest.raises(ValueError, match="read-only"):
+            arrays[name][0] = 1.0
+
+
+def test_recipes_of_the_first_version_are_read(write):
+    settings = {
+        "version": 1,
+        "kind": "columns",
+        "names": ["height", "colour", "truth"],
+        "categories": [[], ["blue", "red"], []],
+    }
+    arrays = {"medians": np.array([1.5, 0.0, 1.0]), "scales": np.array([1.0, 1.4, 1.0])}
+    recipe = Recipe.from_plain(settings, arrays)
+    new = recipe.apply(write("colour,height,truth\nred,3,true\ngreen,,false\n", "new.csv"))
+    assert new.X.tolist() == [[3.0, 0.0, 1.4, 1.0], [1.5, 0.0, 0.0, 0.0]]
+    assert np.array_equal(
+        through_files(recipe).apply(write("colour,height,truth\nred,3,true\n", "n.csv")).X, new.X[:1]
+    )
+    for bad, worse in changes(settings, arrays):
+        with pytest.raises(ValueError, match="fit and save the model again"):
+            Recipe.from_plain(bad, worse)

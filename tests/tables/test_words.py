@@ -9,7 +9,7 @@ from siis import SIISClassifier
 from siis.tables import Roles, read
 
 WORDS = (["cat", "dog", "mouse", "fur", "tail", "paw", "bark"], ["stock", "bond", "market", "price", "trade", "bank"])
-TEXT = Roles(label="kind", text="prose")
+TEXT = Roles(label="kind", text="prose", text_only=True)
 
 
 def prose(n, seed=0):
@@ -63,6 +63,6 @@ def test_numbers_can_be_texts(write):
 @pytest.mark.parametrize("text", ["number", "prose"])
 def test_only_the_text_counts(write, text):
     path = sheet(write, prose(30))
-    one = read(path, Roles(label="kind", text=text))
+    one = read(path, Roles(label="kind", text=text, text_only=True))
     assert one.texts is not None
     assert one.X.shape[1] == (13 if text == "prose" else 20)

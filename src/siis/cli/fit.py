@@ -15,7 +15,10 @@ from siis.results import NEXT, REPORT, SUMMARY
 
 RESULTS = Path("siis-results")
 PATHS = ("embeddings", "graph", "labels_file")
-ROLES = {"label", "id", "features", "text", "annotators", "encoding", *PATHS}
+LISTS = ("features", "text", "annotators", "unlabelled")
+FLAGS = ("text_only", "merge_classes")
+ROLES = {"label", "id", "encoding", *LISTS, *FLAGS, *PATHS}
+LATER: dict[str, Any] = {"text_only": False, "unlabelled": [], "merge_classes": False}  # roles that 0.1 did not have
 NO_SELECTION = "none"
 QUERIES, NAMED = 20, 5  # examples to label next: in the file, and in the summary
 SHOWN = 30  # characters of an id
@@ -55,14 +58,18 @@ class FitOptions:
             found = {"queries": QUERIES, **found}  # version 0.1.0 had no such option
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
-        roles = found["roles"]
-        lists = [found["corrections"], roles.get("features") or [], roles.get("annotators")]
-        texts = [value for name, value in roles.items() if name not in ("features", "annotators")]
+        roles = {**LATER, **found["roles"]}
+        if isinstance(roles.get("text"), str):
+            roles["text"] = [roles["text"]]  # 0.1 knew one
+        lists = [found["corrections"], *(roles.get(name) or [] for name in LISTS)]
+        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS)]
         if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
             raise ValueError("these are no roles of siis fit")
+        if not all(isinstance(roles[name], bool) for name in FLAGS):
+            raise ValueError("these are no wishes of siis fit")
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise ValueError("these are no lists of names")
-        return cls(**{**found, "corrections": tuple(found["corrections"])})
+        return cls(**{**found, "roles": roles, "corrections": tuple(found["corrections"])})
 
 
 def fit(
@@ -82,12 +89,21 @@ def fit(
     features: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN...", help="Columns to compare examples by. (default: numbers and short categories)"
+            metavar="COLUMN...", help="Columns to compare examples by. (default: numbers, dates, categories)"
         ),
     ] = None,
     text: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of texts to compare examples by (TF-IDF).")
+        list[str] | None,
+        typer.Option(metavar="COLUMN...", help="Columns of texts to compare examples by, beside the others."),
     ] = None,
+    text_only: Annotated[bool, typer.Option("--text-only", help="Compare by texts alone.")] = False,
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD...", help="What else means 'no label', as in --unlabelled '?' unknown."),
+    ] = None,
+    merge_classes: Annotated[
+        bool, typer.Option("--merge-classes", help="Labels that differ in case or spaces only are one class.")
+    ] = False,
     embeddings: Annotated[
         Path | None, typer.Option(metavar="FILE.npy", help="A row of numbers for each example.")
     ] = None,
@@ -173,7 +189,10 @@ def fit(
             "id": id,
             "features": features,
             "text": text,
+            "text_only": text_only,
             "annotators": annotators or [],
+            "unlabelled": unlabelled or [],
+            "merge_classes": merge_classes,
             "embeddings": embeddings,
             "graph": graph,
             "labels_file": labels_file,
@@ -222,8 +241,8 @@ def run_fit(
         **{
             **options.roles,
             **{name: Path(path) for name in PATHS if (path := options.roles[name]) is not None},
+            **{name: tuple(options.roles[name] or ()) for name in LISTS},
             "features": tuple(options.roles["features"]) if options.roles["features"] else None,
-            "annotators": tuple(options.roles["annotators"]),
         }
     )
     path = Path(options.data)

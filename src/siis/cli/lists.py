@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -43,4 +44,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-FITS: dict[str, Callable[[str], bool]] = {"--noise": _is_number, "--methods": lambda text: text in set(Method)}
+def _is_no_option(text: str) -> bool:
+    return not re.match("--?[A-Za-z]", text)  # - and -1 may be labels
+
+
+FITS: dict[str, Callable[[str], bool]] = {
+    "--noise": _is_number,
+    "--methods": lambda text: text in set(Method),
+    "--unlabelled": _is_no_option,
+}

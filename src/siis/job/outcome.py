@@ -13,6 +13,7 @@ from siis.classifier import SIISClassifier
 from siis.job.given import Given
 from siis.job.options import in_options, said_in_options
 from siis.job.thumbnails import thumbnails_of
+from siis.labels import LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
 from siis.tables import Data
@@ -73,6 +74,7 @@ def fit_data(
     model = SIISClassifier(**settings)
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", LabelWarning)  # said of the file before, with the option that changes it
         model.fit(data.X, given.y, sample_weight=given.sample_weight, certain=given.certain)
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):

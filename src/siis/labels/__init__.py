@@ -4,11 +4,13 @@ from siis.labels.annotators import AnnotatedLabels, from_annotators
 from siis.labels.coding import LabelCoding, coded, distributions, encode_labels, label_rows, one_hot
 from siis.labels.given import GivenLabels, read_labels
 from siis.labels.supervision import Supervision, gather
+from siis.labels.traps import LabelWarning
 
 __all__ = [
     "AnnotatedLabels",
     "GivenLabels",
     "LabelCoding",
+    "LabelWarning",
     "Supervision",
     "coded",
     "distributions",

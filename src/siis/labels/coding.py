@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from siis._types import Floats, Ints
+from siis._types import Bools, Floats, Ints
+from siis.labels.traps import LabelWarning, no_answers, shown, spellings
 
 UNLABELLED = -1
 LOOKS_UNLABELLED = ("-1", "nan")
+TWO_SIGNS = {"-1", "1"}  # the paper's two classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +34,9 @@ class LabelCoding:
 def encode_labels(y: Any) -> LabelCoding:
     """Read given labels.
 
-    Unlabelled is -1 among integers (NaN too among floats), and None, NaN or NA among strings and objects. Integers
-    that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be left.
+    Unlabelled is -1 among integers (NaN too among floats), and None, NaN, NA or an empty text among strings and
+    objects. Integers that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be
+    left. Words such as "unknown", and names that differ only in case or spaces, are classes, with a warning.
 
     Parameters
     ----------
@@ -70,14 +73,8 @@ def encode_labels(y: Any) -> LabelCoding:
             )
         else:
             present &= is_class
-    elif values.dtype.kind in "US":
-        doubtful = np.isin(values[present].astype(str), LOOKS_UNLABELLED)
-        if doubtful.any():
-            found = str(values[present][doubtful][0])
-            raise ValueError(
-                f"y holds the string {found!r} {np.count_nonzero(doubtful)} times; is it a class or unlabelled? "
-                "Mark unlabelled examples with None (in an array of dtype object), or rename the class."
-            )
+    elif values.dtype.kind in "US" or (present.any() and isinstance(values[present][0], str)):
+        present &= _not_blank(values, present)
     elif values.dtype.kind not in "bO":
         raise ValueError(f"Unknown label type: {values.dtype}. y must hold integers, strings or None.")
     if not present.any():
@@ -88,6 +85,41 @@ def encode_labels(y: Any) -> LabelCoding:
     codes = np.full(values.shape, UNLABELLED, dtype=np.int64)
     codes[present] = index
     return LabelCoding(classes, codes)
+
+
+def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
+    """Where a string says something; warns of blanks, of words for no label and of spellings of one class."""
+    names, index, counts = np.unique(values[present].astype(str), return_inverse=True, return_counts=True)
+    is_blank = np.array([not name.strip() for name in names], dtype=bool)
+    said = present.copy()
+    said[present] = ~is_blank[index]
+    if is_blank.any():
+        _warn_of(f"y holds {counts[is_blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
+    count = {str(name): int(many) for name, many in zip(names[~is_blank], counts[~is_blank], strict=True)}
+    for name in LOOKS_UNLABELLED:
+        if name in count and set(count) != TWO_SIGNS:
+            raise ValueError(
+                f"y holds the string {name!r} {count[name]} times; is it a class or unlabelled? Mark unlabelled "
+                "examples with None (in an array of dtype object), or rename the class."
+            )
+    if set(count) == TWO_SIGNS:
+        _warn_of("y holds only the strings '-1' and '1': read as two classes. Mark unlabelled examples with None.")
+    doubtful, same = no_answers(count), spellings(count)
+    if doubtful:
+        _warn_of(
+            f"y holds {shown(doubtful)} as classes ({sum(count[name] for name in doubtful):,} examples). "
+            f"If they mean no label: y = [None if label in {doubtful!r} else label for label in y]."
+        )
+    if same:
+        _warn_of(
+            f"y holds classes that differ only in case or spaces: {shown(sorted(same))}. If they are the same: "
+            "y = [label and ' '.join(label.split()).lower() for label in y]."
+        )
+    return said
+
+
+def _warn_of(message: str) -> None:
+    warnings.warn(message, LabelWarning, stacklevel=6)
 
 
 def is_missing(value: Any) -> bool:
@@ -112,9 +144,6 @@ def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
     """Objects that are all numbers become numbers; strings stay objects; a mixture is refused."""
     given = values[present]
     if all(isinstance(v, str) for v in given):
-        doubtful = [v for v in given if v in LOOKS_UNLABELLED]
-        if doubtful:
-            encode_labels(np.array(doubtful))  # raises, with the remedy
         return values
     if all(isinstance(v, bool | np.bool_) for v in given):
         return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
+from siis.labels.traps import NO_ANSWER
 
 MISSING = ("", "na", "n/a", "nan", "null", "none")  # in any case
-NUMBER = r"^\s*[+-]?(\d+[{0}]?\d*|[{0}]\d+)([eE][+-]?\d+)?\s*$"  # {0}: what separates decimals
-DATE = r"^\s*(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})([T ][0-9:.,+Z -]*)?\s*$"
 LARGEST_WHOLE = 2.0**63
 
 
@@ -29,25 +27,6 @@ def is_text(column: Any) -> bool:
     bool
     """
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
-
-
-def is_time(column: Any) -> bool:
-    """Tell whether a column holds dates or times, by its type or by how its cells look.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    bool
-    """
-    if not is_text(column):
-        return bool(pa.types.is_temporal(column.type))
-    said = column.filter(pc.invert(missing(column)))
-    if not len(said) or not pc.match_substring_regex(said[0], DATE).as_py():  # most columns end here
-        return False
-    return bool(pc.all(pc.match_substring_regex(said, DATE)).as_py())
 
 
 def missing(texts: Any) -> Any:
@@ -140,27 +119,48 @@ def _array(column: Any) -> Floats:
     return np.array(column.to_numpy(), dtype=np.float64)  # a copy: Arrow's memory is read-only
 
 
-def first_bad_cell(column: Any, decimal: str = ".") -> tuple[int, str, int]:
-    """Find the first cell that is neither missing nor a number.
+def marked(texts: Any) -> Any:
+    """Tell which texts are marks that stand for a missing number: ?, -, unknown, #N/A and the like.
 
     Parameters
     ----------
-    column : pyarrow.ChunkedArray of strings, one of them no number
-    decimal : {".", ","}
+    texts : pyarrow.Array or ChunkedArray of strings
 
     Returns
     -------
-    row : int
-        Counted from 1.
-    cell : str
-    n_numbers : int
-        How many cells are numbers.
+    pyarrow.Array or ChunkedArray of bool
     """
-    is_number = pc.fill_null(pc.match_substring_regex(column, NUMBER.format(re.escape("." + decimal))), False)
-    good = _bools(pc.or_(missing(column), is_number))
-    row = int(np.argmin(good))
-    return row + 1, str(column[row].as_py()), int(np.count_nonzero(_bools(is_number)))
+    folded = pc.ascii_lower(pc.utf8_trim_whitespace(texts))
+    return pc.is_in(folded, value_set=pa.array(NO_ANSWER, type=texts.type))
 
 
-def _bools(column: Any) -> Bools:
-    return np.asarray(column.to_numpy(), dtype=np.bool_)
+def bools(column: Any) -> Bools:
+    """Convert a column of truth values.
+
+    Parameters
+    ----------
+    column : pyarrow.Array or ChunkedArray of bool
+        Null is false.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+    """
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return np.array(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def floats(column: Any) -> Floats:
+    """Convert a column of numbers.
+
+    Parameters
+    ----------
+    column : pyarrow.Array or ChunkedArray of numbers
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        NaN where it is null.
+    """
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -1,7 +1,8 @@
-"""Which columns of a table become features, and what is said about the others."""
+"""Which columns of a table become features."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,51 +11,64 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Floats
-from siis.tables.cells import as_numbers, as_texts, first_bad_cell, is_text, is_time, missing
-from siis.tables.columns import MOST_CATEGORIES, Columns, category_scale, columns_encoder, not_numeric
-from siis.tables.encoders import median_of
-from siis.tables.messages import few, listed, plural, quoted
+from siis.tables.cells import as_texts, is_text, missing
+from siis.tables.columns import Columns, unreadable
+from siis.tables.messages import one_line, quoted
+from siis.tables.parts import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, category_scale
+from siis.tables.readings import Cells, Reading, ambiguous, learn_reading
 from siis.tables.sheet import Sheet
+from siis.tables.times import ORDERS
+from siis.tables.understood import LEFT_OUT, ColumnUse, notes_of
+
+MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES, or too many for its rows
+REPEATED = 0.25  # share of rows whose category is no rare one, where a column is one of categories at all
+LARGEST_SCALE = 2**0.5  # that of two equally frequent categories
+SURE_COUNTER = 10  # rows that must be counted before a counter is left out
+ID_NAME = r"(^|.*[\W_])(ids?|idx|index|uuid|guid|row[\W_]?(id|no|nr|num|number)?)$|.*[a-z]I[dD]$|^column 1$"
 
 
 @dataclass(frozen=True, eq=False)
-class _Choice:
-    """The columns so far: those that become features, with what was learned of them, and those left out."""
+class Chosen:
+    """The columns that become features, and what is said about all of them.
 
-    learned: list[tuple[str, tuple[str, ...], float, float]] = field(default_factory=list)
-    parsed: dict[str, Floats] = field(default_factory=dict)
-    counters: list[str] = field(default_factory=list)
-    constant: list[str] = field(default_factory=list)
-    nothing: list[str] = field(default_factory=list)
-    times: list[str] = field(default_factory=list)
-    other: list[str] = field(default_factory=list)
-    encoded: list[str] = field(default_factory=list)
+    Attributes
+    ----------
+    parts : list of Measure or Choice
+    parsed : dict of str to Cells
+        The columns of measures as they were read.
+    uses : list of ColumnUse
+    """
 
-    def notes(self) -> list[str]:
-        lists = (
-            (self.constant, "has the same value everywhere", "have the same value everywhere"),
-            (self.nothing, "has no values", "have no values"),
-            (self.times, "holds dates or times", "hold dates or times"),
-        )
-        left_out = [
-            f"column {listed(names)} {one}: left out"
-            if len(names) == 1
-            else f"columns {listed(names)} {many}: left out"
-            for names, one, many in lists
-            if names
-        ]
-        return [
-            *few(self.encoded, "columns have categories: one column for each"),
-            *left_out,
-            *few(self.other, "columns of text left out"),
-            *few(self.counters, "columns count the rows"),
-        ]
+    parts: list[Part] = field(default_factory=list)
+    parsed: dict[str, Cells] = field(default_factory=dict)
+    uses: list[ColumnUse] = field(default_factory=list)
+
+    def encoded(self, sheet: Sheet) -> tuple[Columns, Floats, list[str]]:
+        """Encode the table that the columns were chosen from.
+
+        Parameters
+        ----------
+        sheet : Sheet
+
+        Returns
+        -------
+        encoder : Columns
+        X : ndarray of shape (n, d)
+        notes : list of str
+        """
+        if not self.parts:
+            reasons = f" ({'; '.join(notes_of(self.uses))})" if self.uses else ""
+            raise ValueError(
+                f"{sheet.path}: at least one column must be a feature; found none{reasons}. "
+                f"Add columns of numbers, or name a column of text with {sheet.option('text')}."
+            )
+        encoder = Columns(tuple(self.parts))
+        X, notes = encoder.encode(sheet, self.parsed)
+        return encoder, X, notes
 
 
-def choose_features(
-    sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]
-) -> tuple[Columns, Floats, str, list[str]]:
-    """Choose the columns, learn how to encode them, and encode the table itself.
+def choose_features(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]) -> Chosen:
+    """Choose the columns, and learn how to encode them.
 
     Parameters
     ----------
@@ -66,100 +80,105 @@ def choose_features(
 
     Returns
     -------
-    encoder : Columns
-    X : ndarray of shape (n, d)
-    summary : str
-        How many features of which kind.
-    notes : list of str
+    Chosen
     """
-    choice = _Choice()
+    chosen = Chosen()
     for name in _candidates(sheet, features, reserved):
-        _learn(sheet, name, sheet.columns[name], features is not None, choice)
-    if not choice.learned:
-        reasons = "; ".join(choice.notes())
-        raise ValueError(
-            f"{sheet.path}: at least one column must be a feature; found none{f' ({reasons})' if reasons else ''}. "
-            "Add columns of numbers, or name a column of text with --text."
-        )
-    encoder = columns_encoder(choice.learned)
-    X, notes = encoder.encode(sheet, choice.parsed)
-    n_numeric = sum(not values for _, values, _, _ in choice.learned)
-    n_categorical = len(choice.learned) - n_numeric
-    parts = [f"{plural(n_numeric, 'numeric feature')}"] if n_numeric else []
-    parts += [f"{plural(n_categorical, 'column')} of categories"] if n_categorical else []
-    return encoder, X, ", ".join(parts), choice.notes() + notes
+        _learn(sheet, name, sheet.columns[name], features is not None, chosen)
+    return chosen
 
 
 def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]) -> list[str]:
     if features is None:
         return [name for name in sheet.columns if name not in reserved]
+    option = sheet.option("features")
     if len(set(features)) < len(features):
-        raise ValueError("each feature must be named once; a column was named twice in --features. Leave one out.")
+        raise ValueError(f"each feature must be named once; a column was named twice in {option}. Leave one out.")
     for name in features:
-        sheet.column(name, "a feature (--features)")
+        sheet.column(name, f"a feature ({option})")
         if name in reserved:
             raise ValueError(
                 f"{sheet.path}: column {quoted(name)} must be a feature or have another role; it was named for both. "
-                "Take it out of --features."
+                f"Take it out of {option}."
             )
     return list(features)
 
 
-def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, choice: _Choice) -> None:
-    numbers = as_numbers(column, sheet.decimal)
-    if numbers is not None:
-        _learn_numbers(name, numbers, choice)
-    elif is_time(column):
-        if is_named:
-            raise not_numeric(sheet, name)
-        choice.times.append(name)
+def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:
+    found = learn_reading(column, sheet.decimal)
+    if found is not None:
+        reading, cells = found
+        reason = _why_not(sheet, name, cells.numbers, is_named)
+        if reason:
+            chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=reason))
+            return
+        part = Measure.learn(name, reading, cells.numbers)
+        chosen.parts.append(part)
+        chosen.parsed[name] = cells
+        kind = {"number": "number", "truth": "truth"}.get(reading.form, "time")
+        chosen.uses.append(ColumnUse(name, kind, len(part.feature_names), _remark(column, part)))
     elif is_text(column):
-        _learn_categories(sheet, name, column, is_named, choice)
+        _learn_categories(sheet, name, column, is_named, chosen)
     elif is_named:
-        raise not_numeric(sheet, name)
+        raise unreadable(sheet, name, "numbers, dates or categories", Reading("number"))
     else:
-        choice.other.append(f"column {quoted(name)} holds {quoted(str(column.type))}: left out")
+        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"of type {quoted(str(column.type))}"))
 
 
-def _learn_numbers(name: str, numbers: Floats, choice: _Choice) -> None:
-    finite = numbers if np.isfinite(numbers).all() else numbers[np.isfinite(numbers)]
+def _why_not(sheet: Sheet, name: str, numbers: Floats, is_named: bool) -> str:
+    """Why a column of numbers is no feature; empty where it is one."""
+    finite = numbers[np.isfinite(numbers)]
     if not finite.size:
-        choice.nothing.append(name)
-        return
+        return "no values"
     if finite.min() == finite.max():
-        choice.constant.append(name)
-        return
-    choice.learned.append((name, (), median_of(finite), 1.0))
-    choice.parsed[name] = numbers
-    with np.errstate(over="ignore"):
-        counts_rows = finite.size == numbers.size > 2 and bool((np.diff(numbers) == 1).all())
-    if counts_rows:
-        choice.counters.append(f"column {quoted(name)} counts the rows: if it is no feature, name it with --id")
+        return "the same value everywhere"
+    if is_named or finite.size < SURE_COUNTER:
+        return ""
+    ahead = (numbers - np.arange(numbers.size))[np.isfinite(numbers)]
+    if ahead[0] in (0.0, 1.0) and bool((ahead == ahead[0]).all()):
+        return "counts the rows"
+    is_id = re.fullmatch(ID_NAME, name) or re.fullmatch(ID_NAME, name.lower())
+    if is_id and bool((finite == np.round(finite)).all()) and np.unique(finite).size == sheet.n:
+        return "numbers that name the rows"
+    return ""
 
 
-def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, choice: _Choice) -> None:
+def _remark(column: Any, part: Measure) -> str:
+    """How a column of numbers or dates was read, where that is not plain."""
+    reading = part.reading
+    said = [one_line(reading.unit)] if reading.unit else []
+    if reading.form == "number" and reading.style == ",":
+        said.append("decimal commas")
+    if reading.style in ORDERS:
+        guess = "; days and months could be exchanged" if ambiguous(column, reading) else ""
+        said.append(f"{ORDERS[reading.style]}{guess}")
+    if part.cycles:
+        said.append(f"with the time of the {', '.join(part.cycles)}")
+    return "; ".join(said)
+
+
+def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:
     texts = as_texts(column)
     counted = pc.value_counts(texts.filter(pc.invert(missing(texts))))
+    values = pa.array(counted.field("values")).to_pylist()
     counts = np.asarray(counted.field("counts").to_numpy(zero_copy_only=False), dtype=np.float64)
     if counts.size == 1 and counts[0] == sheet.n:
-        choice.constant.append(name)
+        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark="the same value everywhere"))
         return
-    if counts.size <= MOST_CATEGORIES and counts.size < sheet.n / 2:
-        values = tuple(sorted(pa.array(counted.field("values")).to_pylist()))  # not the order of the rows
-        choice.learned.append((name, values, 0.0, category_scale(counts, sheet.n)))
-        many = plural(len(values), "category", "categories")
-        choice.encoded.append(f"column {quoted(name)} has {many}: one column for each")
+    by_size = sorted(range(counts.size), key=lambda i: (-counts[i], values[i]))  # not the order of the rows
+    is_short = counts.size <= MOST_CATEGORIES and counts.size < sheet.n / 2
+    kept = by_size if is_short else [i for i in by_size if counts[i] >= HANDFUL][:MOST_FREQUENT]
+    if not is_short and counts[counts >= HANDFUL].sum() < REPEATED * sheet.n:
+        if is_named:
+            raise unreadable(sheet, name, "numbers, dates or categories that repeat", Reading("number"))
+        hint = f"texts that are nearly all different ({sheet.option('text')} compares them by their words)"
+        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=hint))
         return
-    if is_named:
-        raise not_numeric(sheet, name)
-    row, cell, n_numbers = first_bad_cell(texts, sheet.decimal)
-    if n_numbers > sheet.n / 2:
-        choice.other.append(
-            f"column {quoted(name)} is left out: {n_numbers:,} of its cells are numbers, but row {row:,} says "
-            f"{quoted(cell)}; empty such cells to use it"
-        )
-        return
-    choice.other.append(
-        f"column {quoted(name)} has {plural(counts.size, 'different text')}: left out; to compare examples by it, "
-        f"use --text {quoted(name)}"
-    )
+    rest = counts.sum() - counts[kept].sum()
+    sizes = np.append(counts[kept], rest) if rest else counts[kept]
+    scale = category_scale(sizes, sheet.n)
+    scale = min(scale, LARGEST_SCALE) if rest else scale  # few rows of a kept category are no outliers
+    part = Choice(name, tuple(sorted(values[i] for i in kept)), scale, bool(rest))
+    chosen.parts.append(part)
+    remark = f"the {len(kept)} commonest of {counts.size:,}, and other" if rest else f"{counts.size}"
+    chosen.uses.append(ColumnUse(name, "category", len(part.feature_names), remark))

@@ -1,4 +1,4 @@
-"""Numbers and categories of a table -> features."""
+"""Columns of a table -> features."""
 
 from __future__ import annotations
 
@@ -10,53 +10,50 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from siis._types import Floats
-from siis.tables.cells import as_numbers, as_texts, first_bad_cell, missing
-from siis.tables.encoders import Plain, distinct_texts, finite_numbers, frozen, only_keys, refused
-from siis.tables.messages import few, plural, quoted
+from siis._types import Bools, Floats
+from siis.tables.cells import as_texts, bools, is_text, marked
+from siis.tables.encoders import Plain, distinct_texts, finite_numbers, only_keys, refused
+from siis.tables.messages import itemised, plural, quoted
+from siis.tables.parts import MOST_CATEGORIES, Choice, Measure, Part
+from siis.tables.readings import Cells, Reading
 from siis.tables.sheet import Sheet
 
 MOST_COLUMNS = 1_000_000
-MOST_CATEGORIES = 50
+SHOWN_MARKS = 3  # of a column
+WANTED = {"number": "numbers", "truth": "yes or no", "date": "dates", "clock": "times of day"}
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Turns columns of a table into features.
 
-    A column of numbers is one feature, as it is. A column of categories is one feature for each, scaled so that their
-    variances add up to 1: the column then weighs about as much as one of numbers with unit variance.
-
     Attributes
     ----------
-    names : tuple of str, length k
-    categories : tuple of tuple of str, length k
-        Empty for numbers.
-    medians : ndarray of shape (k,)
-        Stand in for missing numbers; 0 for categories.
-    scales : ndarray of shape (k,)
-        The entry of a category in its feature; 1 for numbers.
+    parts : tuple of Measure or Choice, length k
+        What each column becomes.
     """
 
     kind: ClassVar[str] = "columns"
-    names: tuple[str, ...]
-    categories: tuple[tuple[str, ...], ...]
-    medians: Floats
-    scales: Floats
+    parts: tuple[Part, ...]
 
     @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return sum(len(values) or 1 for values in self.categories)
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(part.name for part in self.parts)
 
-    def encode(self, sheet: Sheet, parsed: Mapping[str, Floats] | None = None) -> tuple[Floats, list[str]]:
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, d of them."""
+        return tuple(name for part in self.parts for name in part.feature_names)
+
+    def encode(self, sheet: Sheet, parsed: Mapping[str, Cells] | None = None) -> tuple[Floats, list[str]]:
         """Build the features of a table's rows.
 
         Parameters
         ----------
         sheet : Sheet
-        parsed : mapping of str to ndarray of shape (n,), optional
-            Numbers of columns that have been converted before.
+        parsed : mapping of str to Cells, optional
+            Columns that have been read before.
 
         Returns
         -------
@@ -64,21 +61,21 @@ class Columns:
         notes : list of str
             What was missing, infinite or unseen.
         """
-        X = np.zeros((sheet.n, self.n_features))
+        X = np.empty((sheet.n, len(self.feature_names)))
         report = _Report()
         parsed = parsed or {}
         at = 0
-        for name, values, median, scale in zip(self.names, self.categories, self.medians, self.scales, strict=True):
-            column = sheet.column(name, "a feature")
-            if values:
-                codes = _codes(sheet, name, column, values, report)
-                rows = np.flatnonzero(codes >= 0)
-                X[rows, at + codes[rows]] = scale
+        for part in self.parts:
+            column = sheet.column(part.name, "a feature")
+            if isinstance(part, Choice):
+                block = part.encode(_codes(sheet, part, column, report))
             else:
-                numbers = parsed.get(name)
-                numbers = _numbers(sheet, name, column) if numbers is None else numbers
-                X[:, at] = _filled(name, numbers, float(median), report)
-            at += len(values) or 1
+                cells = parsed.get(part.name)
+                cells = _cells(sheet, part, column) if cells is None else cells
+                block = part.encode(cells.numbers)
+                report.measure(part, cells, column)
+            X[:, at : at + block.shape[1]] = block
+            at += block.shape[1]
         return X, report.notes()
 
     def describe(self, row: Floats) -> str:
@@ -93,14 +90,11 @@ class Columns:
         str
         """
         said, at = [], 0
-        for name, values in zip(self.names, self.categories, strict=True):
-            part = row[at : at + (len(values) or 1)]
-            if not values:
-                said.append(f"{name} {part[0]:.6g}")
-            elif part.any():
-                said.append(f"{name} {values[int(np.argmax(part))]}")
-            at += part.size
-        return ", ".join(said)
+        for part in self.parts:
+            width = len(part.feature_names)
+            said.append(part.describe(row[at : at + width]))
+            at += width
+        return ", ".join(filter(None, said))
 
     def to_plain(self) -> Plain:
         """Give the encoder as plain data.
@@ -110,12 +104,35 @@ class Columns:
         settings : dict, JSON-able
         arrays : dict of str to ndarray
         """
-        settings = {"names": list(self.names), "categories": [list(values) for values in self.categories]}
-        return settings, {"medians": self.medians, "scales": self.scales}
+        return {"parts": [part.to_plain() for part in self.parts]}, {}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
         """Rebuild an encoder, refusing anything that is not one.
+
+        Parameters
+        ----------
+        settings : dict
+        arrays : dict of str to ndarray
+
+        Returns
+        -------
+        Columns
+        """
+        only_keys(arrays, (), "arrays")
+        found = only_keys(settings, ("parts",), "settings")["parts"]
+        kinds: dict[str, Any] = {Measure.kind: Measure, Choice.kind: Choice}
+        if type(found) is not list or not 0 < len(found) <= MOST_COLUMNS:
+            raise refused(f"1 to {MOST_COLUMNS:,} columns")
+        if any(type(one) is not dict or one.get("kind") not in list(kinds) for one in found):
+            raise refused(f"columns of the kinds {', '.join(kinds)}")
+        parts = tuple(kinds[one["kind"]].from_plain(one) for one in found)
+        distinct_texts([part.name for part in parts], "names of columns", MOST_COLUMNS)
+        return cls(parts)
+
+    @classmethod
+    def from_first_version(cls, settings: Any, arrays: Any) -> Self:
+        """Rebuild an encoder that was stored by siis 0.1.
 
         Parameters
         ----------
@@ -132,130 +149,118 @@ class Columns:
         categories = settings["categories"]
         if type(categories) is not list or len(categories) != len(names):
             raise refused("a list of categories for each column")
-        checked = tuple(
-            () if values == [] else distinct_texts(values, "categories", MOST_CATEGORIES) for values in categories
-        )
-        medians = finite_numbers(arrays["medians"], len(names), "medians")
-        return cls(names, checked, medians, finite_numbers(arrays["scales"], len(names), "scales"))
+        medians = finite_numbers(arrays["medians"], len(names), "medians").tolist()
+        scales = finite_numbers(arrays["scales"], len(names), "scales").tolist()
+        parts: list[Part] = []
+        for name, values, median, scale in zip(names, categories, medians, scales, strict=True):
+            if values == []:
+                parts.append(Measure(name, Reading("number"), median))
+            else:
+                parts.append(Choice(name, distinct_texts(values, "categories", MOST_CATEGORIES), scale))
+        return cls(tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)
 class _Report:
     """Collects what happened to cells, column by column."""
 
-    filled: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
     infinite: list[str] = field(default_factory=list)
+    filled: list[str] = field(default_factory=list)
+    flagged: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
+    def measure(self, part: Measure, cells: Cells, column: Any) -> None:
+        """Note what a column of numbers lacks."""
+        gaps = ~np.isfinite(cells.numbers)
+        n_gaps = int(np.count_nonzero(gaps))
+        if not n_gaps:
+            return
+        if cells.unread.any():
+            self.marks.append(f"{quoted(part.name)} ({_counted(column, cells.unread)})")
+        n_infinite = int(np.count_nonzero(np.isinf(cells.numbers)))
+        if n_infinite:
+            self.infinite.append(f"{quoted(part.name)} ({n_infinite:,})")
+        median = part.encode(np.array([np.nan]))[0]
+        shown = part.describe(median).removeprefix(f"{part.name} ")
+        lists = self.flagged if part.gap else self.filled
+        lists.append(f"{quoted(part.name)} ({plural(n_gaps, 'cell')}, {shown})")
+
     def notes(self) -> list[str]:
-        return [
-            *few(self.infinite, "columns hold infinite values: taken for missing"),
-            *few(self.filled, "columns have missing values: filled with their medians"),
-            *few(self.absent, "columns have missing categories: no category there"),
-            *few(self.unseen, "columns have unseen categories: no category there"),
-        ]
+        lists = {
+            "taken for missing": self.marks,
+            "infinite, taken for missing": self.infinite,
+            "missing, filled with the median": self.filled,
+            "missing, filled with the median, and a feature that says so": self.flagged,
+            "missing, no category there": self.absent,
+            "never seen when the model was fitted": self.unseen,
+        }
+        return [f"{title}: {itemised(items)}" for title, items in lists.items() if items]
 
 
-def _numbers(sheet: Sheet, name: str, column: Any) -> Floats:
-    numbers = as_numbers(column, sheet.decimal)
-    if numbers is None:
-        raise not_numeric(sheet, name)
-    return numbers
+def _counted(column: Any, at: Bools) -> str:
+    """The texts of some cells with their numbers, the commonest first."""
+    found = pc.utf8_trim_whitespace(column.filter(pa.chunked_array([pa.array(at)])))
+    pairs = [(item["values"], item["counts"]) for item in pc.value_counts(found).to_pylist()]
+    pairs.sort(key=lambda pair: (-pair[1], pair[0]))
+    said = [f"{quoted(text)} {count:,} x" for text, count in pairs[:SHOWN_MARKS]]
+    return ", ".join(said + ([f"{len(pairs) - SHOWN_MARKS:,} others"] if len(pairs) > SHOWN_MARKS else []))
 
 
-def not_numeric(sheet: Sheet, name: str) -> ValueError:
-    """Say which cell keeps a column from being numeric.
+def _cells(sheet: Sheet, part: Measure, column: Any) -> Cells:
+    """Read a column of a new file; a few strange cells are missing, but most must be what they were."""
+    cells = part.reading.read(column, sheet.decimal)
+    if cells is None or cells.n_strange > np.count_nonzero(~np.isnan(cells.numbers)):
+        raise unreadable(sheet, part.name, WANTED[part.reading.form], part.reading)
+    return cells
+
+
+def unreadable(sheet: Sheet, name: str, wanted: str, reading: Reading) -> ValueError:
+    """Say which cell keeps a column from being read.
 
     Parameters
     ----------
     sheet : Sheet
     name : str
+    wanted : str
+        What the column must hold.
+    reading : Reading
+        How it was tried.
 
     Returns
     -------
     ValueError
     """
     column = sheet.columns[name]
-    texts = as_texts(column)
-    if texts is None or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        found = f"it holds {column.type}"
-    else:
-        row, cell, _ = first_bad_cell(texts, sheet.decimal)
-        found = f"row {row:,} says {quoted(cell)}"
+    found = f"it holds {column.type}"
+    cells = reading.read(column, sheet.decimal) if is_text(column) else None
+    if cells is not None:
+        row = int(np.argmax(cells.unread & ~bools(marked(column))))
+        found = f"row {row + 1:,} says {quoted(str(column[row].as_py()).strip())}"
     return ValueError(
-        f"{sheet.path}: feature {quoted(name)} must hold numbers; {found}. Correct the cell, or leave the column out."
+        f"{sheet.path}: feature {quoted(name)} must hold {wanted}; {found}. Correct it, or leave the column out."
     )
 
 
-def _filled(name: str, numbers: Floats, median: float, report: _Report) -> Floats:
-    gaps = ~np.isfinite(numbers)
-    n_gaps = int(np.count_nonzero(gaps))
-    if not n_gaps:
-        return numbers
-    n_infinite = int(np.count_nonzero(np.isinf(numbers)))
-    if n_infinite:
-        values = plural(n_infinite, "infinite value")
-        report.infinite.append(f"{values} in column {quoted(name)}: taken for missing")
-    report.filled.append(
-        f"{plural(n_gaps, 'missing value')} in column {quoted(name)}: filled with the median, {median:.6g}"
-    )
-    return np.where(gaps, median, numbers)
-
-
-def _codes(sheet: Sheet, name: str, column: Any, values: tuple[str, ...], report: _Report) -> Any:
-    """The category of each row; -1 where it is missing or unseen."""
+def _codes(sheet: Sheet, part: Choice, column: Any, report: _Report) -> Any:
+    """The feature of each row; -1 where it is missing, or unseen and there is no other."""
     texts = as_texts(column)
     if texts is None:
         raise ValueError(
-            f"{sheet.path}: feature {quoted(name)} must hold categories; it holds {column.type}. Convert the column."
+            f"{sheet.path}: feature {quoted(part.name)} must hold categories; it holds {column.type}. Convert the "
+            "column."
         )
-    said = pc.if_else(missing(texts), pa.scalar(None, texts.type), texts)
-    codes = pc.fill_null(pc.index_in(said, value_set=pa.array(values, type=texts.type)), -1)
-    codes = np.asarray(codes.to_numpy(), dtype=np.int64)
-    n_missing = int(said.null_count)
+    codes, said = part.codes(texts)
+    is_said = bools(said.is_valid())
+    n_missing = int(np.count_nonzero(~is_said))
     if n_missing:
-        cells = plural(n_missing, "missing value")
-        report.absent.append(f"{cells} in column {quoted(name)}: no category there")
-    n_unseen = int(np.count_nonzero(codes < 0)) - n_missing
-    if n_unseen:
-        strange = np.flatnonzero((codes < 0) & np.asarray(said.is_valid().to_numpy(), dtype=np.bool_))[0]
-        cell = quoted(str(said[int(strange)].as_py()))
-        report.unseen.append(
-            f"{plural(n_unseen, 'value')} of column {quoted(name)} never seen when the model was fitted ({cell}, for "
-            "one): no category there"
-        )
+        report.absent.append(f"{quoted(part.name)} ({plural(n_missing, 'cell')})")
+    strange = is_said & (codes < 0)
+    if part.other:
+        codes[strange] = len(part.values)
+    elif strange.any():
+        cell = quoted(str(said[int(np.argmax(strange))].as_py()))
+        cells = plural(int(np.count_nonzero(strange)), "cell")
+        report.unseen.append(f"{quoted(part.name)} ({cells}, {cell} for one: no category there)")
     return codes
-
-
-def category_scale(counts: Floats, n: int) -> float:
-    """Entry of a one-hot column at which the variances of all of them add up to 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (c,)
-        How many rows have each category.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    float
-    """
-    share = np.asarray(counts, dtype=np.float64) / n
-    return float(1 / np.sqrt(np.sum(share * (1 - share))))
-
-
-def columns_encoder(learned: list[tuple[str, tuple[str, ...], float, float]]) -> Columns:
-    """Build the encoder from one entry for each column: name, categories, median, scale.
-
-    Parameters
-    ----------
-    learned : list of tuple
-
-    Returns
-    -------
-    Columns
-    """
-    names, categories, medians, scales = zip(*learned, strict=True)
-    return Columns(names, categories, frozen(np.array(medians)), frozen(np.array(scales)))

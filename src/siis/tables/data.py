@@ -14,6 +14,7 @@ from siis._types import Features
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
     from siis.tables.rows import Rows
+    from siis.tables.understood import ColumnUse
 
 Answers: TypeAlias = NDArray[np.object_]  # of str, or None where nothing was said
 
@@ -31,9 +32,11 @@ class Roles:
         Column that names the examples; without it they are numbered from 1. NPZ: the array, "ids" unless said.
         Folder of images: the column of the labels file that names the images, "file" or "id" unless said.
     features : tuple of str, optional
-        Columns to compare examples by. None: all numeric columns and, encoded, those with few categories.
-    text : str, optional
-        Column of texts to compare examples by (with embeddings or a graph: only to show).
+        Columns to compare examples by. None: all that hold numbers, dates or categories.
+    text : str or tuple of str, optional
+        Columns of texts to compare examples by, beside the other columns (with embeddings or a graph: only to show).
+    text_only : bool
+        Compare examples by their texts alone.
     annotators : tuple of str
         Columns of the answers of several people, in place of ``label``.
     embeddings : Path, optional
@@ -44,17 +47,29 @@ class Roles:
         Table with the labels of a folder of images.
     encoding : str
         Of text files.
+    unlabelled : tuple of str
+        What else means "no label" in the columns of labels, in any case.
+    merge_classes : bool
+        Labels that differ only in case and spaces are one class, called as most of them are.
     """
 
     label: str | None = None
     id: str | None = None
     features: tuple[str, ...] | None = None
-    text: str | None = None
+    text: str | tuple[str, ...] | None = None
     annotators: tuple[str, ...] = ()
     embeddings: Path | None = None
     graph: Path | None = None
     labels_file: Path | None = None
     encoding: str = "utf-8"
+    text_only: bool = False
+    unlabelled: tuple[str, ...] = ()
+    merge_classes: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of texts, however many."""
+        return (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +91,8 @@ class Data:
         What was understood, in sentences.
     rows : Rows of length n, or None
         What a table says of each example besides its id and its labels.
+    columns : tuple of ColumnUse
+        What each column of a table became, in the order of the file; empty for other files.
     """
 
     ids: tuple[str, ...]
@@ -88,6 +105,7 @@ class Data:
     recipe: Recipe | None
     notes: tuple[str, ...]
     rows: Rows | None = None
+    columns: tuple[ColumnUse, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,6 +64,57 @@ def distinct_texts(values: Any, where: str, most: int) -> tuple[str, ...]:
     if len(set(values)) < len(values):
         raise refused(f"different texts as its {where}")
     return tuple(values)
+
+
+def text(value: Any) -> str:
+    """Check a stored text.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str
+    """
+    if type(value) is not str:
+        raise refused("texts as names")
+    return value
+
+
+def one_of_texts(value: Any, known: Collection[str], where: str) -> str:
+    """Check a stored text that must be one of several.
+
+    Parameters
+    ----------
+    value : object
+    known : collection of str
+    where : str
+
+    Returns
+    -------
+    str
+    """
+    if type(value) is not str or value not in known:
+        raise refused(f"one of {', '.join(map(repr, known))} as {where}")
+    return value
+
+
+def finite_number(value: Any, where: str) -> float:
+    """Check a stored number.
+
+    Parameters
+    ----------
+    value : object
+    where : str
+
+    Returns
+    -------
+    float
+    """
+    if type(value) is not float or not np.isfinite(value):
+        raise refused(f"a finite number as its {where}")
+    return value
 
 
 def whole_number(value: Any, where: str, most: int) -> int:

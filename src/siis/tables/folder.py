@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def _from_file(sheet: Sheet, ids: tuple[str, ...], roles: Roles) -> tuple[Answer
     name = roles.id or ("id" if "id" in sheet.columns and "file" not in sheet.columns else "file")
     label = roles.label or (None if roles.annotators else "label")
     files = ids_of(sheet, name, "the column that names the images (file)")
-    labels, annotations, notes = labels_of(sheet, label, roles.annotators)
+    labels, annotations, notes = labels_of(sheet, replace(roles, label=label))
     place = {name: i for i, name in enumerate(ids)}
     rows = np.array([place.get(_slashed(file), -1) for file in files])
     if (rows < 0).any():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
+from siis.labels.traps import folded, no_answers, spellings
 from siis.tables.cells import as_texts, missing
-from siis.tables.data import Answers
+from siis.tables.data import Answers, Roles
 from siis.tables.messages import listed, plural, quoted
 from siis.tables.sheet import Sheet
 
@@ -129,16 +132,13 @@ def _empty(texts: Any) -> Any:
     return np.asarray(pc.fill_null(pc.equal(texts, ""), True).to_numpy(), dtype=np.bool_)
 
 
-def labels_of(
-    sheet: Sheet, label: str | None, annotators: Sequence[str]
-) -> tuple[Answers | None, Answers | None, list[str]]:
+def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | None, list[str]]:
     """Read the given labels, or the answers of several annotators.
 
     Parameters
     ----------
     sheet : Sheet
-    label : str, optional
-    annotators : sequence of str
+    roles : Roles
 
     Returns
     -------
@@ -147,36 +147,76 @@ def labels_of(
         One of the two.
     notes : list of str
     """
+    label, annotators = roles.label, roles.annotators
     if annotators:
         if label is not None:
             raise ValueError("labels must come from one column or from several annotators. Leave one of them out.")
         if len(set(annotators)) < len(annotators):
             raise ValueError("each annotator must be named once; a column was named twice. Leave one out.")
         read = [answers_of(sheet, name, "an annotator (--annotators)") for name in annotators]
-        return None, np.column_stack([answers for answers, _ in read]), [note for _, more in read for note in more]
+        annotations = np.column_stack([answers for answers, _ in read])
+        where = f"columns {listed(annotators)}"
+        return None, annotations, [note for _, more in read for note in more] + _settled(annotations, where, roles)
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named. Use --label with one of its columns: "
             f"{listed(list(sheet.columns))}."
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
-    return answers, None, notes + _unlabel_minus_one(answers, label)
+    where = f"column {quoted(label)}"
+    return (
+        answers,
+        None,
+        [*notes, *_unlabel_minus_one(answers, label, roles.unlabelled), *_settled(answers, where, roles)],
+    )
 
 
-def _unlabel_minus_one(answers: Answers, name: str) -> list[str]:
-    """Among whole numbers -1 is unlabelled, unless the labels are -1 and 1: then both are classes."""
-    found = {str(answer) for answer in answers if answer is not None}
-    if "-1" not in found or found <= {"-1", "1"} or not all(_is_whole(text) for text in found):
-        return []
+def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
+    """Unlabel and merge what the user asked for, in place; name what else may be meant so."""
+    notes = []
+    words = {folded(word) for word in roles.unlabelled}
+    taken = np.array([answer is not None and folded(answer) in words for answer in answers.ravel()], dtype=bool)
+    taken = taken.reshape(answers.shape)
+    unused = [word for word in roles.unlabelled if folded(word) not in {folded(answer) for answer in answers[taken]}]
+    if taken.any():
+        cells = plural(int(np.count_nonzero(taken)), "cell")
+        notes.append(f"{cells} of {where} ({listed(sorted(set(answers[taken])))}) taken for unlabelled, as asked")
+    if unused:
+        notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
+    answers[taken] = None
+    counts = Counter(str(answer) for answer in answers.ravel() if answer is not None)
+    doubtful = no_answers(counts)
+    if doubtful:
+        option = " ".join(shlex.quote(label) for label in doubtful)
+        cells = plural(sum(counts[label] for label in doubtful), "cell")
+        notes.append(
+            f"{cells} of {where} ({listed(doubtful)}) taken for classes; if they mean no label: --unlabelled {option}"
+        )
+    same = spellings(counts)
+    if same and roles.merge_classes:
+        for spelling, name in same.items():
+            answers[answers == spelling] = name
+        names = sorted(set(same.values()))
+        notes.append(f"spellings of one class in {where} merged, as asked: {listed(names)}")
+    elif same:
+        notes.append(
+            f"labels of {where} that differ only in case or spaces ({listed(sorted(same))}) taken for different "
+            "classes; --merge-classes makes them one"
+        )
+    return notes
+
+
+def _unlabel_minus_one(answers: Answers, name: str, unlabelled: Sequence[str]) -> list[str]:
+    """-1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
     is_minus_one = answers == "-1"
+    if not is_minus_one.any() or "-1" in unlabelled:
+        return []
+    if {str(answer) for answer in answers if answer is not None} == {"-1", "1"}:
+        return [f"column {quoted(name)} holds -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1"]
     answers[is_minus_one] = None
     return [
         f"{plural(int(np.count_nonzero(is_minus_one)), 'cell')} of column {quoted(name)} (-1) taken for unlabelled"
     ]
-
-
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:

@@ -69,10 +69,24 @@ def listed(names: Sequence[str]) -> str:
     -------
     str
     """
-    if len(names) <= LISTED:
-        return ", ".join(quoted(name) for name in names)
-    first, last = listed(names[: LISTED - LAST]), listed(names[-LAST:])  # labels often stand at the end
-    return f"{first}, {len(names) - LISTED:,} more, {last}"
+    return itemised([quoted(name) for name in names])
+
+
+def itemised(items: Sequence[str]) -> str:
+    """List what is ready to be printed, the first and the last where there are many.
+
+    Parameters
+    ----------
+    items : sequence of str
+
+    Returns
+    -------
+    str
+    """
+    if len(items) <= LISTED:
+        return ", ".join(items)
+    first, last = items[: LISTED - LAST], items[-LAST:]  # labels often stand at the end
+    return ", ".join([*first, f"{len(items) - LISTED:,} more", *last])
 
 
 def unknown(name: str, names: Sequence[str]) -> str:
@@ -109,25 +123,6 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     str
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def few(sentences: Sequence[str], rest: str, limit: int = 5) -> list[str]:
-    """Keep the first sentences and count the others.
-
-    Parameters
-    ----------
-    sentences : sequence of str
-    rest : str
-        What is said of the others, after their number.
-    limit : int
-
-    Returns
-    -------
-    list of str
-    """
-    if len(sentences) <= limit + 1:
-        return list(sentences)
-    return [*sentences[:limit], f"{len(sentences) - limit:,} more {rest}"]
 
 
 @contextmanager

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from siis._types import Features
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
-from siis.tables.choosing import choose_features
 from siis.tables.data import Answers, Data, Roles
+from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
-from siis.tables.given import ids_of, label_summary, labels_of, texts_of
+from siis.tables.given import ids_of, label_summary, labels_of
 from siis.tables.images import Pixels
 from siis.tables.messages import plural, quoted
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
 from siis.tables.sheet import Sheet, read_sheet
-from siis.tables.words import Words
+from siis.tables.understood import LEFT_OUT, ColumnUse
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +59,7 @@ def read(path: Path, roles: Roles) -> Data:
         examples = _from_table(path, roles)
     where = f"{path}, column {quoted(roles.label)}" if roles.label else str(path)
     labelled = label_summary(examples.labels, examples.annotations, where)
-    X, recipe, features, notes = _features(path, roles, examples)
+    X, recipe, features, notes, uses = _features(path, roles, examples)
     unit = "image" if examples.images is not None else "row"
     shown = {name for name in (roles.label, roles.id, roles.text, *roles.annotators) if name is not None}
     return Data(
@@ -77,26 +73,38 @@ def read(path: Path, roles: Roles) -> Data:
         recipe=recipe,
         notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
         rows=rows_of(examples.source, shown) if isinstance(examples.source, Sheet) else None,
+        columns=_in_order(examples.source, roles, uses) if isinstance(examples.source, Sheet) else (),
     )
+
+
+def _in_order(sheet: Sheet, roles: Roles, uses: tuple[ColumnUse, ...]) -> tuple[ColumnUse, ...]:
+    """What each column became; those that nobody asked for are left out."""
+    known = {use.name: use for use in uses}
+    known |= {name: ColumnUse(name, "annotator") for name in roles.annotators}
+    known |= {name: ColumnUse(name, kind) for kind, name in (("label", roles.label), ("id", roles.id)) if name}
+    return tuple(known.get(name, ColumnUse(name, LEFT_OUT, remark="not asked for")) for name in sheet.columns)
 
 
 def _check_roles(roles: Roles) -> None:
     """Refuse wishes that exclude each other: features come from one place, and never from the labels."""
     for name in (roles.label, *roles.annotators):
-        if name is not None and name in (roles.id, roles.text):
+        if name is not None and name in (roles.id, *roles.texts):
             raise ValueError(
                 f"a column of labels must have no other role; found {quoted(name)} as --id or --text too. Change one."
             )
+    if len(set(roles.texts)) < len(roles.texts):
+        raise ValueError("each column of texts must be named once; one was named twice in --text. Leave one out.")
     wishes = {
         "--features": roles.features is not None,
         "--embeddings": roles.embeddings is not None,
         "--graph": roles.graph is not None,
+        "--text-only": roles.text_only,
     }
     wished = [name for name, is_wished in wishes.items() if is_wished]
-    if wishes["--features"] and roles.text is not None:
-        wished = ["--features", "--text"]
     if len(wished) > 1:
         raise ValueError(f"examples must be compared in one way; found {' and '.join(wished)}. Leave one out.")
+    if roles.text_only and not roles.texts:
+        raise ValueError("--text-only goes with columns of texts; found none. Name them with --text.")
 
 
 def _refuse(path: Path, what: str, **given: Any) -> None:
@@ -108,10 +116,9 @@ def _refuse(path: Path, what: str, **given: Any) -> None:
 def _from_table(path: Path, roles: Roles) -> _Examples:
     _refuse(path, "a table", labels_file=roles.labels_file)
     sheet = read_sheet(path, roles.encoding)
-    labels, annotations, notes = labels_of(sheet, roles.label, roles.annotators)
-    texts = None
-    if roles.text is not None:
-        texts = tuple(text or "" for text in texts_of(sheet, roles.text, "the text column (--text)").to_pylist())
+    labels, annotations, notes = labels_of(sheet, roles)
+    cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
+    texts = shown_texts(cells) if cells else None
     ids = ids_of(sheet, roles.id)
     return _Examples(ids, labels, annotations, texts, None, sheet, (*sheet.notes, *notes))
 
@@ -122,6 +129,7 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
         "an NPZ file",
         features=roles.features,
         text=roles.text,
+        text_only=roles.text_only,
         annotators=roles.annotators,
         labels_file=roles.labels_file,
         encoding=roles.encoding != "utf-8",
@@ -136,61 +144,39 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
             f"{', '.join(quoted(name) for name in arrays) or 'none'}. Write it with numpy.savez(file, X=..., y=...)."
         )
     sheet = sheet_of(path, arrays, n, [label] + ([id] if id else []))
-    notes: list[str] = []
-    if label in sheet.columns:
-        sheet.columns[label], notes = _without_minus_one(sheet.columns[label], label)
-    labels, _, more = labels_of(sheet, label, ())
-    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, (*notes, *more))
-
-
-def _without_minus_one(column: Any, name: str) -> tuple[Any, list[str]]:
-    """Among numbers -1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return column, []
-    numbers = np.asarray(column.cast(pa.float64(), safe=False).to_numpy())
-    if set(np.unique(numbers[np.isfinite(numbers)])) == {-1.0, 1.0}:
-        return column, [f"array {quoted(name)} holds -1 and 1: taken for two classes"]
-    is_minus_one = pa.chunked_array([pa.array(numbers == -1)])
-    return pc.if_else(is_minus_one, pa.scalar(None, column.type), column), []
+    labels, _, notes = labels_of(sheet, replace(roles, label=label))
+    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, tuple(notes))
 
 
 def _from_folder(path: Path, roles: Roles) -> _Examples:
-    _refuse(path, "a folder of images", features=roles.features, text=roles.text)
+    _refuse(path, "a folder of images", features=roles.features, text=roles.text, text_only=roles.text_only)
     ids, images, labels, annotations, notes = read_folder(path, roles)
     return _Examples(ids, labels, annotations, None, images, None, tuple(notes))
 
 
-def _features(path: Path, roles: Roles, examples: _Examples) -> tuple[Features, Recipe | None, str, list[str]]:
-    """Features, the recipe for more of them, how many there are, and notes."""
+def _features(
+    path: Path, roles: Roles, examples: _Examples
+) -> tuple[Features, Recipe | None, str, tuple[str, ...], tuple[ColumnUse, ...]]:
+    """Features, the recipe for more of them, how many there are, notes, and what columns became."""
     n = len(examples.ids)
     if roles.graph is not None:
         W = load_graph(Path(roles.graph), n, path)
-        return W, None, f"a ready-made graph with {plural(W.nnz // 2, 'edge')}", []
+        return W, None, f"a ready-made graph with {plural(W.nnz // 2, 'edge')}", (), ()
     if roles.embeddings is not None:
         X = load_embeddings(Path(roles.embeddings), n, path)
-        return _valued(X, roles.embeddings, "embeddings of {} numbers")
+        return *_valued(X, roles.embeddings, "embeddings of {} numbers"), ()
     if examples.images is not None:
         pixels = Pixels()
         size = f"{pixels.size} x {pixels.size}"
-        return pixels.encode(examples.images), Recipe(pixels), f"made grey and {size} pixels", []
+        return pixels.encode(examples.images), Recipe(pixels), f"made grey and {size} pixels", (), ()
     if isinstance(examples.source, Sheet):
-        return _from_columns(path, roles, examples.source, examples.texts)
-    return _valued(matrix_of(path, examples.source, "X"), path, "{} numeric features")
+        reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
+        found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved)
+        return found.X, Recipe(found.encoder), found.summary, found.notes, found.uses
+    return *_valued(matrix_of(path, examples.source, "X"), path, "{} numeric features"), ()
 
 
-def _valued(X: Any, path: Path, summary: str) -> tuple[Features, Recipe, str, list[str]]:
+def _valued(X: Any, path: Path, summary: str) -> tuple[Features, Recipe, str, tuple[str, ...]]:
     values = Values.learn(X)
     X, notes = values.encode(X, str(path))
-    return X, Recipe(values), summary.format(f"{X.shape[1]:,}"), notes
-
-
-def _from_columns(
-    path: Path, roles: Roles, sheet: Sheet, texts: tuple[str, ...] | None
-) -> tuple[Features, Recipe, str, list[str]]:
-    if roles.text is not None and texts is not None:
-        words = Words.learn(roles.text, texts, f"{path}, column {quoted(roles.text)}")
-        X, notes = words.encode(texts)
-        return X, Recipe(words), words.summary(), notes
-    reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
-    columns, X, summary, notes = choose_features(sheet, roles.features, reserved)
-    return X, Recipe(columns), summary, notes
+    return X, Recipe(values), summary.format(f"{X.shape[1]:,}"), tuple(notes)

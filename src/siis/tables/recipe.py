@@ -10,15 +10,18 @@ from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
 from siis.tables.columns import Columns
 from siis.tables.data import NewData
 from siis.tables.encoders import Plain, refused
-from siis.tables.given import ids_of, texts_of
+from siis.tables.features import encode_again
+from siis.tables.given import ids_of
 from siis.tables.images import Pixels, find_images
+from siis.tables.joined import Joined
 from siis.tables.messages import plural
 from siis.tables.sheet import read_sheet
 from siis.tables.words import Words
 
-Encoder: TypeAlias = Columns | Words | Pixels | Values
-VERSION = 1
-KINDS: dict[str, Any] = {encoder.kind: encoder for encoder in (Columns, Words, Pixels, Values)}
+Encoder: TypeAlias = Columns | Words | Joined | Pixels | Values
+VERSION = 2
+FIRST_VERSION = 1  # of siis 0.1: its columns were stored in another way
+KINDS: dict[str, Any] = {encoder.kind: encoder for encoder in (Columns, Words, Joined, Pixels, Values)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class Recipe:
 
     Attributes
     ----------
-    encoder : Columns, Words, Pixels or Values
+    encoder : Columns, Words, Joined, Pixels or Values
     """
 
     encoder: Encoder
@@ -58,9 +61,11 @@ class Recipe:
         """
         if type(settings) is not dict or type(settings.get("kind")) is not str or settings["kind"] not in KINDS:
             raise refused(f"one of the kinds {', '.join(KINDS)}")
-        if type(settings.get("version")) is not int or settings["version"] != VERSION:
-            raise refused(f"version {VERSION}")
+        if type(settings.get("version")) is not int or settings["version"] not in (FIRST_VERSION, VERSION):
+            raise refused(f"version {FIRST_VERSION} or {VERSION}")
         rest = {name: value for name, value in settings.items() if name not in ("version", "kind")}
+        if settings["version"] == FIRST_VERSION and settings["kind"] == Columns.kind:
+            return cls(Columns.from_first_version(rest, arrays))
         return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
 
     def apply(
@@ -92,13 +97,7 @@ class Recipe:
             return _new_arrays(self.encoder, path, encoding, id, usual_id)
         sheet = read_sheet(path, encoding)
         ids = ids_of(sheet, id or (usual_id if usual_id in sheet.columns else None))
-        if isinstance(self.encoder, Columns):
-            X, notes = self.encoder.encode(sheet)
-            texts = None
-        else:
-            cells = texts_of(sheet, self.encoder.column, "the text column")
-            texts = tuple(text or "" for text in cells.to_pylist())
-            X, notes = self.encoder.encode(texts)
+        X, texts, notes = encode_again(self.encoder, sheet)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 
 

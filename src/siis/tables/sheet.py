@@ -34,6 +34,8 @@ class Sheet:
     notes : tuple of str
     decimal : str
         What separates decimals in columns of strings.
+    is_file : bool
+        Not so for a table that came as a Python object; ``path`` is then what it is called.
     """
 
     path: Path
@@ -41,6 +43,20 @@ class Sheet:
     n: int
     notes: tuple[str, ...]
     decimal: str = "."
+    is_file: bool = True
+
+    def option(self, name: str) -> str:
+        """Write an option as its user does: on the command line, or as a parameter.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        str
+        """
+        return f"--{name.replace('_', '-')}" if self.is_file else f"{name}="
 
     def column(self, name: str, role: str) -> Any:
         """Look a column up.
@@ -87,7 +103,7 @@ def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
             raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
         table, decimal, notes = _columnar(path), ".", []
         header = [str(column).strip() for column in table.column_names]
-        columns = [_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
+        columns = [as_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
     else:
         raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
     titles = _named(path, header)
@@ -122,8 +138,20 @@ def _columnar(path: Path) -> Any:
         return table
 
 
-def _plain(path: Path, name: str, column: Any) -> Any:
-    """Undo encodings: dictionaries, views, decimals, extensions."""
+def as_plain(path: Path, name: str, column: Any) -> Any:
+    """Undo encodings: dictionaries, views, decimals, extensions.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    name : str
+    column : pyarrow.ChunkedArray
+
+    Returns
+    -------
+    pyarrow.ChunkedArray
+    """
     kind = column.type
     with readable(path, f"a table with plain columns, which {quoted(name)} is not,", "Convert the column."):
         if isinstance(kind, pa.BaseExtensionType):
@@ -136,7 +164,7 @@ def _plain(path: Path, name: str, column: Any) -> Any:
             column = column.cast(pa.large_string())
         elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):
             column = column.cast(pa.float64())
-    return column if column.type.equals(kind) else _plain(path, name, column)
+    return column if column.type.equals(kind) else as_plain(path, name, column)
 
 
 def _named(path: Path, header: Sequence[str]) -> list[str]:

@@ -58,7 +58,7 @@ class Words:
         except ValueError:  # an empty vocabulary
             raise ValueError(
                 f"{where}: the texts must have words of two letters or more"
-                f"{' that two of them share' if rarest > 1 else ''}; found none. Name another column with --text."
+                f"{' that two of them share' if rarest > 1 else ''}; found none. Name another column of texts."
             ) from None
         return cls(column, tuple(map(str, vectorizer.get_feature_names_out())), frozen(vectorizer.idf_))
 
@@ -87,6 +87,11 @@ class Words:
         have = "text has" if n_empty == 1 else "texts have"
         share = "nothing tells it from other such texts" if n_empty == 1 else "nothing tells them apart"
         return X, [f"{n_empty:,} {have} no known word in column {quoted(self.column)}: {share}"]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(f"{self.column}: {term}" for term in self.terms)
 
     def summary(self) -> str:
         """Say how many words there are.

@@ -1,0 +1,98 @@
+"""Written amounts -> numbers: money, percents, thousands, units, negative amounts in parentheses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis._types import Floats
+from siis.tables.cells import bools, floats
+
+CODES = (
+    "usd|eur|gbp|jpy|chf|cny|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|ron|bgn|brl|mxn|ars|clp|cop|zar|krw|rub|uah|try"
+    "|ils|aed|sar|sgd|hkd|twd|thb|idr|myr|php|vnd|ngn|kes|egp|mad"
+)
+MONEY = rf"(?:[A-Z]{{0,3}}\p{{Sc}}|(?i:{CODES})|(?i:kr|zł|rs)\.?)"
+UNIT = rf"(?:%|‰|{MONEY}|[^\d\s.,;:()?*#<>=+-][^\d\s,;:()?*#<>=+-]*)"
+LONGEST_UNIT = 12
+GROUPS = {".": r"[,' ]", ",": r"[.' ]"}  # what separates thousands, by what separates decimals
+FAR_UNIT = 3  # letters of a unit from which on a final s makes its plural
+
+
+def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
+    """Read amounts.
+
+    Parameters
+    ----------
+    texts : pyarrow.ChunkedArray of strings
+    decimal : {".", ","}
+        What separates decimals; the other one, a space or an apostrophe may separate thousands.
+
+    Returns
+    -------
+    numbers : ndarray of shape (n,)
+        NaN where a text is no amount.
+    units : ndarray of str, shape (n,)
+        The currency, percent sign or unit, an empty text where there is none.
+    """
+    found = pc.struct_field
+    texts = _tidy(texts)
+    parts = pc.extract_regex(texts, _pattern(decimal))
+    sign, number = found(parts, "sign"), found(parts, "number")
+    digits = pc.replace_substring_regex(number, GROUPS[decimal], "")
+    digits = pc.replace_substring(digits, ",", ".") if decimal == "," else digits
+    magnitude = floats(pc.cast(digits, pa.float64()))
+    is_negative = bools(pc.match_substring(sign, "-"))
+    is_endless = bools(pc.match_substring_regex(texts, r"^[+-]?(?i:inf|infinity)$"))
+    magnitude[is_endless] = np.inf
+    is_negative |= is_endless & bools(pc.match_substring(texts, "-"))
+    joined = pc.binary_join_element_wise(found(parts, "before"), found(parts, "after"), pa.scalar("", texts.type))
+    coded = pc.fill_null(joined, "").dictionary_encode()
+    names = np.array([_unit(name) for name in coded.dictionary.to_pylist()], dtype=object)
+    codes = coded.indices.to_numpy()
+    magnitude[np.array([len(name) > LONGEST_UNIT for name in names], dtype=bool)[codes]] = np.nan
+    units = names[codes]
+    return np.where(is_negative, -magnitude, magnitude), units
+
+
+def _tidy(texts: Any) -> Any:
+    """One kind of minus and of space; a minus where parentheses stand for one."""
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, "[\u00a0\u202f\u2009]", " "))
+    texts = pc.replace_substring_regex(texts, "[\u2212\u2013]", "-")
+    texts = pc.replace_substring(texts, "\u2019", "'")
+    return pc.replace_substring_regex(texts, r"^\(([^()+-]*\d[^()+-]*)\)$", r"-\1")
+
+
+def _pattern(decimal: str) -> str:
+    group, point = GROUPS[decimal], "[.]" if decimal == "." else ","
+    exponent = r"(?:[eE][+-]?\d+)?"
+    whole = rf"(?:\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}|\d+)"
+    number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+){exponent}"
+    return rf"^(?P<sign>[+-]?\s*(?P<before>{MONEY}?)\s*[+-]?)\s*(?P<number>{number})\s*(?P<after>{UNIT}?)$"
+
+
+def _unit(text: str) -> str:
+    """The unit, whether of one or of many: day and days are the same, as eur and EUR; m and ms, m and M are not."""
+    if text.lower() in CODES.split("|"):
+        return text.upper()
+    return text[:-1] if text.endswith("s") and len(text) > FAR_UNIT else text
+
+
+def commonest_unit(units: Any) -> str:
+    """Find the unit of a column.
+
+    Parameters
+    ----------
+    units : ndarray of str, shape (n,)
+
+    Returns
+    -------
+    str
+        The commonest that is not empty; an empty text where there is none.
+    """
+    names, counts = np.unique(units[units != ""].astype(str), return_counts=True)
+    return str(names[np.argmax(counts)]) if names.size else ""

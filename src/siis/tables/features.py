@@ -1,0 +1,157 @@
+"""A table with its roles -> features, the encoder for more of them, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from siis._types import Features
+from siis.tables.choosing import Chosen, choose_features
+from siis.tables.columns import Columns
+from siis.tables.given import texts_of
+from siis.tables.joined import Joined
+from siis.tables.messages import plural, quoted
+from siis.tables.sheet import Sheet
+from siis.tables.understood import ColumnUse, notes_of, summary_of
+from siis.tables.words import Words
+
+TableEncoding: TypeAlias = Columns | Words | Joined
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The features of a table.
+
+    Attributes
+    ----------
+    encoder : Columns, Words or Joined
+    X : ndarray or csr_array of shape (n, d)
+    uses : tuple of ColumnUse
+        What became of the columns that could be features.
+    summary : str
+    notes : tuple of str
+    """
+
+    encoder: TableEncoding
+    X: Features
+    uses: tuple[ColumnUse, ...]
+    summary: str
+    notes: tuple[str, ...]
+
+
+def encode_table(
+    sheet: Sheet, features: tuple[str, ...] | None, texts: tuple[str, ...], text_only: bool, reserved: set[str]
+) -> Encoded:
+    """Choose features, learn how to encode them, and encode the table.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    features : tuple of str, optional
+        The columns to use besides the texts. None: all that can be used.
+    texts : tuple of str
+        Columns to compare by their words.
+    text_only : bool
+        Use no other columns.
+    reserved : set of str
+        Columns with other roles.
+
+    Returns
+    -------
+    Encoded
+    """
+    if not texts:
+        return _columns_alone(sheet, choose_features(sheet, features, reserved))
+    words, W, told = _learn_words(sheet, texts)
+    summary = ", ".join(dict.fromkeys(one.summary() for one in words))
+    uses = [ColumnUse(one.column, "text", len(one.terms), plural(len(one.terms), "different word")) for one in words]
+    chosen = Chosen() if text_only else choose_features(sheet, features, reserved | set(texts))
+    uses += chosen.uses
+    if not chosen.parts:
+        alone = Joined.of_words(words)
+        encoder, X = (words[0], W[0]) if len(words) == 1 else (alone, alone.join(W, None))
+        return Encoded(encoder, X, tuple(uses), summary, (*notes_of(chosen.uses), *told))
+    columns, C, notes = chosen.encoded(sheet)
+    joined = Joined.learn(words, columns, C)
+    together = f"other columns are used beside the texts; {sheet.option('text_only')} leaves them out"
+    lines = (together, *notes_of(uses), *told, *notes)
+    return Encoded(joined, joined.join(W, C), tuple(uses), f"{summary}, {summary_of(chosen.uses)}", lines)
+
+
+def _columns_alone(sheet: Sheet, chosen: Chosen) -> Encoded:
+    columns, C, notes = chosen.encoded(sheet)
+    summary = summary_of(chosen.uses)
+    return Encoded(columns, C, tuple(chosen.uses), summary, (*notes_of(chosen.uses), *notes))
+
+
+def encode_again(encoder: TableEncoding, sheet: Sheet) -> tuple[Features, tuple[str, ...] | None, list[str]]:
+    """Encode another table in the same way.
+
+    Parameters
+    ----------
+    encoder : Columns, Words or Joined
+    sheet : Sheet
+
+    Returns
+    -------
+    X : ndarray or csr_array of shape (n, d)
+    texts : tuple of str, length n, or None
+    notes : list of str
+    """
+    if isinstance(encoder, Columns):
+        C, notes = encoder.encode(sheet)
+        return C, None, notes
+    words = (encoder,) if isinstance(encoder, Words) else encoder.words
+    cells = [cells_of(sheet, one.column, "the text column") for one in words]
+    encoded = [one.encode(column) for one, column in zip(words, cells, strict=True)]
+    notes = [note for _, more in encoded for note in more]
+    if isinstance(encoder, Words):
+        return encoded[0][0], cells[0], notes
+    W = [X for X, _ in encoded]
+    if encoder.columns is None:
+        return encoder.join(W, None), shown_texts(cells), notes
+    C, more = encoder.columns.encode(sheet)
+    return encoder.join(W, C), shown_texts(cells), notes + more
+
+
+def cells_of(sheet: Sheet, name: str, role: str) -> tuple[str, ...]:
+    """Read a column of texts.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    name : str
+    role : str
+
+    Returns
+    -------
+    tuple of str, length n
+    """
+    return tuple(text or "" for text in texts_of(sheet, name, role).to_pylist())
+
+
+def shown_texts(cells: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Put the texts of each example together.
+
+    Parameters
+    ----------
+    cells : sequence of tuple of str, each of length n
+
+    Returns
+    -------
+    tuple of str, length n
+    """
+    return cells[0] if len(cells) == 1 else tuple("\n".join(filter(None, row)) for row in zip(*cells, strict=True))
+
+
+def _learn_words(sheet: Sheet, texts: tuple[str, ...]) -> tuple[list[Words], list[Features], list[str]]:
+    words, W, told = [], [], []
+    for name in texts:
+        cells = cells_of(sheet, name, f"the text column ({sheet.option('text')})")
+        one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
+        X, notes = one.encode(cells)
+        words.append(one)
+        W.append(X)
+        told += notes
+    return words, W, told

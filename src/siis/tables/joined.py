@@ -1,0 +1,148 @@
+"""Texts and other columns side by side -> features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from siis._types import Floats, Sparse
+from siis.tables.columns import Columns
+from siis.tables.encoders import Plain, finite_numbers, frozen, only_keys, refused
+from siis.tables.parts import Choice
+from siis.tables.words import Words
+
+MOST_TEXTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Turns rows of a table into the words of their texts, and their other columns, none drowning the others.
+
+    Each text is a row of unit length. Among the other columns numbers have mean 0 and variance 1, and the mean
+    squared length of all of them together is 1, too.
+
+    Attributes
+    ----------
+    words : tuple of Words
+        One for each column of texts.
+    columns : Columns, or None
+        The other columns; None where there are texts alone.
+    scales, shifts : ndarray of shape (d,)
+        A feature x of ``columns`` becomes scale * x - shift.
+    """
+
+    kind: ClassVar[str] = "joined"
+    words: tuple[Words, ...]
+    columns: Columns | None
+    scales: Floats
+    shifts: Floats
+
+    @classmethod
+    def learn(cls, words: Sequence[Words], columns: Columns, C: Floats) -> Self:
+        """Learn the weights of the other columns.
+
+        Parameters
+        ----------
+        words : sequence of Words
+        columns : Columns
+        C : ndarray of shape (n, d)
+            Their features.
+
+        Returns
+        -------
+        Joined
+        """
+        is_number = [not isinstance(part, Choice) for part in columns.parts for _ in part.feature_names]
+        largest = np.abs(C).max(axis=0)
+        relative = C / np.where(largest > 0, largest, 1.0)  # numbers however large
+        with np.errstate(divide="ignore", over="ignore"):
+            scales = 1 / (np.std(relative, axis=0) * largest)
+        scales = np.where(is_number, np.where(np.isfinite(scales), scales, 0.0), 1.0)
+        shifts = np.where(is_number, np.mean(relative, axis=0) * (largest * scales), 0.0)
+        length = np.sqrt(np.mean(np.sum((C * scales - shifts) ** 2, axis=1))) or 1.0
+        return cls(tuple(words), columns, frozen(scales / length), frozen(shifts / length))
+
+    @classmethod
+    def of_words(cls, words: Sequence[Words]) -> Self:
+        """Join texts alone.
+
+        Parameters
+        ----------
+        words : sequence of Words
+
+        Returns
+        -------
+        Joined
+        """
+        return cls(tuple(words), None, frozen(np.zeros(0)), frozen(np.zeros(0)))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        others = () if self.columns is None else self.columns.feature_names
+        return (*(name for words in self.words for name in words.feature_names), *others)
+
+    def join(self, texts: Sequence[Sparse], C: Floats | None) -> Sparse:
+        """Put features side by side.
+
+        Parameters
+        ----------
+        texts : sequence of csr_array, each of shape (n, d_i)
+            One for each column of texts.
+        C : ndarray of shape (n, d), or None
+            Those of the other columns.
+
+        Returns
+        -------
+        csr_array of shape (n, d_1 + ... + d)
+        """
+        others = [] if C is None else [sp.csr_array(C * self.scales - self.shifts)]
+        return sp.csr_array(sp.hstack([*texts, *others], format="csr"))
+
+    def to_plain(self) -> Plain:
+        """Give the encoder as plain data.
+
+        Returns
+        -------
+        settings : dict, JSON-able
+        arrays : dict of str to ndarray
+        """
+        stored = [words.to_plain() for words in self.words]
+        settings = {
+            "words": [words for words, _ in stored],
+            "columns": None if self.columns is None else self.columns.to_plain()[0],
+        }
+        arrays = {f"idf{i}": found["idf"] for i, (_, found) in enumerate(stored)}
+        return settings, {**arrays, "scales": self.scales, "shifts": self.shifts}
+
+    @classmethod
+    def from_plain(cls, settings: Any, arrays: Any) -> Self:
+        """Rebuild an encoder, refusing anything that is not one.
+
+        Parameters
+        ----------
+        settings : dict
+        arrays : dict of str to ndarray
+
+        Returns
+        -------
+        Joined
+        """
+        settings = only_keys(settings, ("words", "columns"), "settings")
+        found = settings["words"]
+        if type(found) is not list or not 0 < len(found) <= MOST_TEXTS:
+            raise refused(f"1 to {MOST_TEXTS} columns of texts")
+        names = [f"idf{i}" for i in range(len(found))]
+        arrays = only_keys(arrays, (*names, "scales", "shifts"), "arrays")
+        words = tuple(Words.from_plain(one, {"idf": arrays[name]}) for one, name in zip(found, names, strict=True))
+        columns = None if settings["columns"] is None else Columns.from_plain(settings["columns"], {})
+        taken = [one.column for one in words] + ([] if columns is None else list(columns.names))
+        if len(set(taken)) < len(taken):
+            raise refused("different names of columns")
+        d = 0 if columns is None else len(columns.feature_names)
+        scales, shifts = (finite_numbers(arrays[name], d, name) for name in ("scales", "shifts"))
+        return cls(words, columns, scales, shifts)

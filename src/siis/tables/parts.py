@@ -1,0 +1,286 @@
+"""What one column of a table becomes: a measure, with its gaps and cycles, or a choice between categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis._types import Floats, Ints
+from siis.tables.cells import missing
+from siis.tables.encoders import distinct_texts, finite_number, median_of, one_of_texts, only_keys, refused, text
+from siis.tables.readings import FORMS, Reading
+from siis.tables.times import CYCLES, ORDERS, cycles_of, written
+
+MOST_CATEGORIES = 50
+HANDFUL = 3  # cells: a category of that many is frequent, and so many gaps are worth a feature
+NOTABLE = 0.05  # share of gaps that is
+STYLES = {"number": ("", ".", ","), "truth": ("",), "date": ("", *ORDERS), "clock": ("",)}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number, truth value, date or time of day: one feature as it is, and two for each cycle that it runs through.
+
+    Attributes
+    ----------
+    name : str
+    reading : Reading
+    median : float
+        Stands in for missing values.
+    start : float
+        What is subtracted: the first date, in days since 1970.
+    cycles : tuple of {"day", "week", "year"}
+        Sine and cosine of each; 0 where the value is missing.
+    gap : float
+        Entry of one more feature where the value is missing, the standard deviation of the others; 0: there is none.
+    """
+
+    kind: ClassVar[str] = "measure"
+    name: str
+    reading: Reading
+    median: float
+    start: float = 0.0
+    cycles: tuple[str, ...] = ()
+    gap: float = 0.0
+
+    @classmethod
+    def learn(cls, name: str, reading: Reading, numbers: Floats) -> Self:
+        """Learn from the numbers of a column.
+
+        Parameters
+        ----------
+        name : str
+        reading : Reading
+        numbers : ndarray of shape (n,)
+            One of them finite.
+
+        Returns
+        -------
+        Measure
+        """
+        known = numbers[np.isfinite(numbers)]
+        is_date = reading.form == "date"
+        start = float(known.min()) if is_date else 0.0
+        cycles = cycles_of(known) if is_date else ("day",) if reading.form == "clock" else ()
+        n_gaps = numbers.size - known.size
+        is_notable = n_gaps >= HANDFUL and n_gaps >= NOTABLE * numbers.size
+        return cls(name, reading, median_of(known - start), start, cycles, _deviation(known) if is_notable else 0.0)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        turns = tuple(f"{self.name} {cycle} {turn}" for cycle in self.cycles for turn in ("sin", "cos"))
+        return (self.name, *turns, *((f"{self.name} missing",) if self.gap else ()))
+
+    def encode(self, numbers: Floats) -> Floats:
+        """Build the features.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,)
+            As ``reading`` reads them.
+
+        Returns
+        -------
+        ndarray of shape (n, len(feature_names))
+        """
+        gaps = ~np.isfinite(numbers)
+        features = [np.where(gaps, self.median, numbers - self.start)]
+        for cycle in self.cycles:
+            angle = 2 * np.pi * np.where(gaps, 0.0, numbers) / CYCLES[cycle]
+            features += [np.where(gaps, 0.0, np.sin(angle)), np.where(gaps, 0.0, np.cos(angle))]
+        if self.gap:
+            features.append(np.where(gaps, self.gap, 0.0))
+        return np.column_stack(features)
+
+    def describe(self, row: Floats) -> str:
+        """Put the features of an example into words.
+
+        Parameters
+        ----------
+        row : ndarray of shape (len(feature_names),)
+
+        Returns
+        -------
+        str
+        """
+        if self.reading.form == "truth" and row[0] in (0.0, 1.0):
+            return f"{self.name} {'yes' if row[0] else 'no'}"
+        if self.reading.form == "date":
+            return f"{self.name} {written(row[0] + self.start)}"
+        if self.reading.form == "clock":
+            minutes = round(row[0] * 1440)
+            return f"{self.name} {minutes // 60:02d}:{minutes % 60:02d}"
+        return f"{self.name} {row[0]:.6g}"
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give it as plain data.
+
+        Returns
+        -------
+        dict, JSON-able
+        """
+        reading = {"form": self.reading.form, "style": self.reading.style, "unit": self.reading.unit}
+        numbers = {"median": self.median, "start": self.start, "gap": self.gap}
+        return {"kind": self.kind, "name": self.name, **reading, **numbers, "cycles": list(self.cycles)}
+
+    @classmethod
+    def from_plain(cls, found: dict[str, Any]) -> Self:
+        """Rebuild it, refusing anything that is none.
+
+        Parameters
+        ----------
+        found : dict
+
+        Returns
+        -------
+        Measure
+        """
+        keys = ("kind", "name", "form", "style", "unit", "median", "start", "gap", "cycles")
+        found = only_keys(found, keys, "measures")
+        form = one_of_texts(found["form"], FORMS, "form of a measure")
+        reading = Reading(form, one_of_texts(found["style"], STYLES[form], "style of a measure"), text(found["unit"]))
+        cycles = () if found["cycles"] == [] else distinct_texts(found["cycles"], "cycles", len(CYCLES))
+        for cycle in cycles:
+            one_of_texts(cycle, CYCLES, "cycles")
+        median, start, gap = (finite_number(found[name], name) for name in ("median", "start", "gap"))
+        if gap < 0:
+            raise refused("no negative gap")
+        return cls(text(found["name"]), reading, median, start, cycles, gap)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A category: one feature for each, scaled so that their variances add up to 1.
+
+    The column then weighs about as much as one of numbers with unit variance.
+
+    Attributes
+    ----------
+    name : str
+    values : tuple of str
+    scale : float
+        The entry of a category in its feature.
+    other : bool
+        Whether rare and unseen categories are one together; else they are none, as missing ones are.
+    """
+
+    kind: ClassVar[str] = "choice"
+    name: str
+    values: tuple[str, ...]
+    scale: float
+    other: bool = False
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return (*(f"{self.name}={value}" for value in self.values), *((f"{self.name} other",) if self.other else ()))
+
+    def codes(self, texts: Any) -> tuple[Ints, Any]:
+        """Find the categories of cells.
+
+        Parameters
+        ----------
+        texts : pyarrow.ChunkedArray of strings
+
+        Returns
+        -------
+        codes : ndarray of shape (n,)
+            Which feature; -1 where there is none.
+        said : pyarrow.ChunkedArray of strings
+            Null where a cell is missing.
+        """
+        said = pc.if_else(missing(texts), pa.scalar(None, texts.type), texts)
+        found = pc.fill_null(pc.index_in(said, value_set=pa.array(self.values, type=texts.type)), -1)
+        codes = np.array(found.to_numpy(), dtype=np.int64)
+        return codes, said
+
+    def encode(self, codes: Ints) -> Floats:
+        """Build the features.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n, len(feature_names))
+        """
+        X = np.zeros((codes.size, len(self.feature_names)))
+        rows = np.flatnonzero(codes >= 0)
+        X[rows, codes[rows]] = self.scale
+        return X
+
+    def describe(self, row: Floats) -> str:
+        """Put the features of an example into words.
+
+        Parameters
+        ----------
+        row : ndarray of shape (len(feature_names),)
+
+        Returns
+        -------
+        str
+            Empty where it has no category.
+        """
+        return f"{self.name} {(*self.values, 'other')[int(np.argmax(row))]}" if row.any() else ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give it as plain data.
+
+        Returns
+        -------
+        dict, JSON-able
+        """
+        rest = {"scale": self.scale, "other": self.other}
+        return {"kind": self.kind, "name": self.name, "values": list(self.values), **rest}
+
+    @classmethod
+    def from_plain(cls, found: dict[str, Any]) -> Self:
+        """Rebuild it, refusing anything that is none.
+
+        Parameters
+        ----------
+        found : dict
+
+        Returns
+        -------
+        Choice
+        """
+        found = only_keys(found, ("kind", "name", "values", "scale", "other"), "choices")
+        values = distinct_texts(found["values"], "categories", MOST_CATEGORIES)
+        scale = finite_number(found["scale"], "scale")
+        if type(found["other"]) is not bool or scale <= 0:
+            raise refused("a positive scale and a truth value for its other categories")
+        return cls(text(found["name"]), values, scale, found["other"])
+
+
+Part: TypeAlias = Measure | Choice
+
+
+def category_scale(counts: Floats, n: int) -> float:
+    """Entry of a one-hot column at which the variances of all of them add up to 1.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (c,)
+        How many rows have each category.
+    n : int
+        Number of rows.
+
+    Returns
+    -------
+    float
+    """
+    share = np.asarray(counts, dtype=np.float64) / n
+    return float(1 / np.sqrt(np.sum(share * (1 - share))))
+
+
+def _deviation(values: Floats) -> float:
+    """Standard deviation of numbers however large."""
+    largest = float(np.abs(values).max()) or 1.0
+    return float(np.std(values / largest) * largest)

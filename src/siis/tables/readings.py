@@ -1,0 +1,245 @@
+"""How the cells of a column become numbers: learned once from the whole column, and the same for new files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis._types import Bools, Floats
+from siis.tables.amounts import commonest_unit, read_amounts
+from siis.tables.cells import as_numbers, bools, is_text, marked, missing
+from siis.tables.times import ORDERS, read_clock, read_days, typed_days
+
+TRUTH = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
+PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
+FORMS = ("number", "truth", "date", "clock")
+LOOKS = {"number": r"\d", "date": r"\d[-/.]\d+[-/.]\d|[A-Za-z]{3}.*\d\d|\d.*[A-Za-z]{3}.*\d\d", "clock": r"\d:\d\d"}
+SAMPLE = 100  # texts that are looked at first
+FEW = 0.1  # share of cells that may be no numbers in a column of numbers
+ONE_WORD = 1 / 3  # the same, where one word without digits stands in all of them
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A column as numbers.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n,)
+        NaN where there is none; infinities stay.
+    unread : ndarray of bool, shape (n,)
+        Where a cell says something that is no number: a mark for missing, or a slip.
+    n_strange : int
+        How many of them are no known marks.
+    """
+
+    numbers: Floats
+    unread: Bools
+    n_strange: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How cells become numbers.
+
+    Attributes
+    ----------
+    form : {"number", "truth", "date", "clock"}
+        Truth values are 0 and 1, dates are days since 1970, times of day are shares of it.
+    style : str
+        Numbers: what separates decimals, "." or ","; empty: what does in the file. Dates: in which order they are
+        written; empty: as the column shows.
+    unit : str
+        What may stand before or behind a number.
+    """
+
+    form: str
+    style: str = ""
+    unit: str = ""
+
+    def read(self, column: Any, decimal: str) -> Cells | None:
+        """Read a column.
+
+        Parameters
+        ----------
+        column : pyarrow.ChunkedArray
+        decimal : {".", ","}
+            What separates decimals in the file.
+
+        Returns
+        -------
+        Cells or None
+            None where the column has a type that can hold no such values.
+        """
+        if pa.types.is_null(column.type):
+            return _plain(np.full(len(column), np.nan))
+        if not is_text(column):
+            return self._typed(column, decimal)
+        if self.form == "number" and not self.style and not self.unit:
+            numbers = as_numbers(column, decimal)
+            if numbers is not None:
+                return _plain(numbers)
+        return _cells(_said(column), self._values(_said(column), decimal))
+
+    def _typed(self, column: Any, decimal: str) -> Cells | None:
+        if pa.types.is_temporal(column.type):
+            is_clock = pa.types.is_time(column.type)
+            form = "clock" if is_clock else "number" if pa.types.is_duration(column.type) else "date"
+            return _plain(typed_days(column)) if form == self.form else None
+        numbers = as_numbers(column, decimal) if self.form in ("number", "truth") else None
+        return None if numbers is None else _plain(numbers)
+
+    def _values(self, said: Any, decimal: str) -> Floats:
+        """Numbers of texts that are not missing; NaN where a text is none."""
+        if self.form == "clock":
+            return read_clock(said)
+        if self.form == "date":
+            return read_days(said, self.style or _order(said))
+        if self.form == "truth":
+            words = np.array(list(TRUTH.values()))
+            at = pc.index_in(pc.ascii_lower(said), value_set=pa.array(list(TRUTH), said.type))
+            values = words[np.array(pc.fill_null(at, 0).to_numpy(zero_copy_only=False), dtype=np.int64)]
+            return np.where(bools(at.is_valid()), values, _in_unit(*read_amounts(said, "."), ""))
+        return _in_unit(*read_amounts(said, self.style or decimal), self.unit)
+
+
+def learn_reading(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
+    """Find out how to read a column as numbers.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    decimal : {".", ","}
+        What separates decimals in the file.
+
+    Returns
+    -------
+    reading : Reading
+    cells : Cells
+        Or None, where most cells are no numbers, dates or truth values.
+    """
+    if is_text(column):
+        return _learn_texts(column, decimal)
+    usual = "truth" if pa.types.is_boolean(column.type) else "number"
+    for reading in (Reading(usual), Reading("date"), Reading("clock")):
+        cells = reading.read(column, decimal)
+        if cells is not None:
+            return reading, cells
+    return None
+
+
+def _learn_texts(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
+    said = _said(column)
+    if _are_truth_values(said):
+        return _tried(Reading("truth"), said, decimal)
+    numbers = as_numbers(column, decimal)
+    if numbers is not None:
+        return Reading("number"), _plain(numbers)
+    if pc.any(pc.match_substring_regex(said, r"\d")).as_py():
+        for form in _possible(said):
+            found = _tried(_styled(form, said, decimal), said, decimal)
+            if found is not None:
+                return found
+    return None
+
+
+def ambiguous(column: Any, reading: Reading) -> bool:
+    """Tell whether days and months of a column could be exchanged.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+    reading : Reading
+
+    Returns
+    -------
+    bool
+    """
+    if reading.style not in ("mdy", "dmy") or not is_text(column):
+        return False
+    one, other = (read_days(_said(column), order) for order in ("mdy", "dmy"))
+    read_alike = np.array_equal(np.isnan(one), np.isnan(other))
+    return bool(read_alike) and not np.array_equal(one, other, equal_nan=True)
+
+
+def _said(column: Any) -> Any:
+    """Stripped texts; null where one is missing."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pc.if_else(missing(column), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
+
+
+def _plain(numbers: Floats) -> Cells:
+    return Cells(numbers, np.zeros(numbers.size, dtype=bool))
+
+
+def _cells(said: Any, values: Floats) -> Cells:
+    unread = bools(said.is_valid()) & np.isnan(values)
+    n_strange = int(np.count_nonzero(unread & ~bools(marked(said)))) if unread.any() else 0
+    return Cells(values, unread, n_strange)
+
+
+def _tried(reading: Reading, said: Any, decimal: str) -> tuple[Reading, Cells] | None:
+    """The reading, where it reads nearly all that is said."""
+    cells = _cells(said, reading._values(said, decimal))
+    n_read = int(np.count_nonzero(~np.isnan(cells.numbers)))
+    if n_read == 0:
+        return None
+    if cells.n_strange:
+        share = cells.n_strange / (n_read + cells.n_strange)
+        strange = pc.unique(said.filter(pa.array(cells.unread & ~bools(marked(said))))).to_pylist()
+        is_one_word = len(strange) == 1 and cells.n_strange > 1 and not any(c.isdigit() for c in strange[0])
+        if share > (ONE_WORD if is_one_word else FEW):
+            return None
+    return reading, cells
+
+
+def _possible(said: Any) -> list[str]:
+    """What the first texts could be: patterns of dates are slow, and few columns need them."""
+    first = " \n".join(said.drop_null().slice(0, SAMPLE).to_pylist())
+    return [form for form, look in LOOKS.items() if re.search(look, first)]
+
+
+def _are_truth_values(said: Any) -> bool:
+    words = pc.unique(pc.ascii_lower(said).drop_null())
+    return 0 < len(words) <= 2 and any(set(words.to_pylist()) <= pair for pair in PAIRS)
+
+
+def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
+    """Amounts in one unit, or without; NaN for others."""
+    return np.where((units == "") | (units == unit), numbers, np.nan)
+
+
+def _styled(form: str, said: Any, decimal: str) -> Reading:
+    if form == "number":
+        return _number_reading(said, decimal)
+    return Reading(form, _order(said) if form == "date" else "")
+
+
+def _number_reading(said: Any, decimal: str) -> Reading:
+    """What separates decimals, and the unit: what reads more cells; the file decides where both read all."""
+    readings = []
+    for mark in (decimal, "," if decimal == "." else "."):
+        numbers, units = read_amounts(said, mark)
+        unit = commonest_unit(units)
+        readings.append((int(np.count_nonzero(~np.isnan(_in_unit(numbers, units, unit)))), mark, unit))
+    (n_usual, usual, unit), (n_other, other, other_unit) = readings
+    if n_other == n_usual:
+        return Reading("number", "", unit)  # nothing shows it: as in the file, and in new files as there
+    return Reading("number", other, other_unit) if n_other > n_usual else Reading("number", usual, unit)
+
+
+def _order(said: Any) -> str:
+    """In which order dates are written: what reads more of them; points mean day.month, else the month is first."""
+    n_read = {"ymd": int(np.count_nonzero(~np.isnan(read_days(said, "ymd"))))}
+    if n_read["ymd"] == len(said) - said.null_count:
+        return "ymd"
+    n_read |= {order: int(np.count_nonzero(~np.isnan(read_days(said, order)))) for order in ORDERS}
+    best = max(n_read.values())
+    has_points = pc.any(pc.match_substring_regex(said, r"^\d{1,2}[.-]")).as_py()
+    orders = ("ymd", "dmy", "mdy", "named") if has_points else ("ymd", "mdy", "dmy", "named")
+    return next(order for order in orders if n_read[order] == best)

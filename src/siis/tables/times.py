@@ -1,0 +1,182 @@
+"""Dates and times of day -> days since 1970, and the cycles they run through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis._types import Bools, Floats
+from siis.tables.cells import bools, floats
+
+ORDERS = {"ymd": "year-month-day", "mdy": "month/day/year", "dmy": "day/month/year", "named": "with names of months"}
+CYCLES = {"day": 1.0, "week": 7.0, "year": 365.2425}  # in days
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+PIVOT = 69  # years of two digits: 68 is 2068, 69 is 1969
+MOST_DAYS = 1e8  # either side of 1970, so that a stored date is one
+CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:[.,]\d+)?))?\s*(?P<half>[ap]\.?m\.?)?"
+    r"\s*(?P<zone>z|utc|gmt|[+-]\d{2}:?\d{2}|[+-]\d{2})?"
+)
+TAIL = rf"(?:(?:\s*t\s*|,?\s+){CLOCK})?$"
+WEEKDAY = r"^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
+PATTERNS = {
+    "ymd": r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})" + TAIL,
+    "mdy": r"^(?P<month>\d{1,2})[-/.](?P<day>\d{1,2})[-/.](?P<year>\d{4}|\d{2})" + TAIL,
+    "dmy": r"^(?P<day>\d{1,2})[-/.](?P<month>\d{1,2})[-/.](?P<year>\d{4}|\d{2})" + TAIL,
+    "named": WEEKDAY
+    + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[-/. ]+(?P<name>[a-z]{3})[a-z]*[-/., ]+(?P<year>\d{4}|\d{2})"
+    + TAIL,
+}
+NAMED_FIRST = (
+    WEEKDAY + r"(?P<name>[a-z]{3})[a-z]*\.?[- ]+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?[- ]+(?P<year>\d{4})" + TAIL
+)
+
+
+def typed_days(column: Any) -> Floats:
+    """Convert a column of dates, times or durations.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray of a temporal type
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Days since 1970, or since midnight, or of length; NaN where a cell is null.
+    """
+    kind = column.type
+    if pa.types.is_date32(kind):
+        return floats(column.cast(pa.int32()))
+    per_day = {"s": 86400.0, "ms": 86400e3, "us": 86400e6, "ns": 86400e9}
+    unit = "ms" if pa.types.is_date64(kind) else kind.unit
+    whole = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    return floats(column.cast(whole)) / per_day[unit]
+
+
+def read_days(texts: Any, order: str) -> Floats:
+    """Read dates, with or without a time.
+
+    Parameters
+    ----------
+    texts : pyarrow.Array or ChunkedArray of strings
+    order : {"ymd", "mdy", "dmy", "named"}
+        In which order they are written. Dates that begin with a year of four digits are read in any case.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Days since 1970 (UTC where a zone is written); NaN where a text is no date of the calendar.
+    """
+    folded = _folded(texts)
+    days = _matched(folded, PATTERNS["ymd"])
+    for pattern in (
+        () if order == "ymd" else (PATTERNS[order], NAMED_FIRST) if order == "named" else (PATTERNS[order],)
+    ):
+        days = np.where(np.isnan(days), _matched(folded, pattern), days)
+    return days
+
+
+def read_clock(texts: Any) -> Floats:
+    """Read times of day.
+
+    Parameters
+    ----------
+    texts : pyarrow.Array or ChunkedArray of strings
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Days since midnight; NaN where a text is no time of day.
+    """
+    parts = pc.extract_regex(_folded(texts), rf"^{CLOCK}$")
+    return _of_day(parts, ~bools(parts.is_null()))
+
+
+def cycles_of(days: Floats) -> tuple[str, ...]:
+    """Find the cycles that times run through more than once.
+
+    Parameters
+    ----------
+    days : ndarray of shape (n,), n > 0
+        Finite.
+
+    Returns
+    -------
+    tuple of {"day", "week", "year"}
+    """
+    extent = float(days.max() - days.min())
+    return tuple(
+        name for name, period in CYCLES.items() if extent > period and np.ptp(np.floor(days % period * 24)) > 0
+    )
+
+
+def written(days: float) -> str:
+    """Write a date for people, with a time where it has one.
+
+    Parameters
+    ----------
+    days : float
+        Since 1970.
+
+    Returns
+    -------
+    str
+    """
+    moment = np.datetime64(round(min(max(days, -MOST_DAYS), MOST_DAYS) * 86400), "s")
+    text = str(moment)
+    return text.removesuffix("T00:00:00").replace("T", " ")
+
+
+def _folded(texts: Any) -> Any:
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    return pc.ascii_lower(pc.utf8_trim_whitespace(texts))
+
+
+def _matched(folded: Any, pattern: str) -> Floats:
+    parts = pc.extract_regex(folded, pattern)
+    good = ~bools(parts.is_null())
+    if not good.any():
+        return np.full(good.size, np.nan)
+    year, day = _part(parts, "year"), _part(parts, "day")
+    is_short = bools(pc.less(pc.utf8_length(pc.struct_field(parts, "year")), 4))
+    year = np.where(is_short, year + np.where(year < PIVOT, 2000, 1900), year)
+    if "<name>" in pattern:
+        found = pc.index_in(pc.struct_field(parts, "name"), value_set=pa.array(MONTHS, folded.type))
+        month = floats(found) + 1
+    else:
+        month = _part(parts, "month")
+    good &= (month >= 1) & (month <= 12) & (day >= 1)
+    months = (np.where(good, (year - 1970) * 12 + month - 1, 0)).astype(np.int64).astype("datetime64[M]")
+    first = months.astype("datetime64[D]").astype(np.int64)
+    length = (months + 1).astype("datetime64[D]").astype(np.int64) - first
+    good &= day <= length
+    has_time = bools(pc.not_equal(pc.struct_field(parts, "hour"), ""))
+    time = np.where(has_time, _of_day(parts, good & has_time), 0.0)
+    return np.where(good, first + day - 1.0 + time, np.nan)
+
+
+def _of_day(parts: Any, good: Bools) -> Floats:
+    """Share of the day, in UTC where a zone is written; NaN where it is none."""
+    hour, minute, second = _part(parts, "hour"), _part(parts, "minute"), _part(parts, "second", 0.0)
+    half = pc.struct_field(parts, "half")
+    is_half, is_late = _starts(half, "[ap]"), _starts(half, "p")
+    good = good & (minute < 60) & (second < 61) & np.where(is_half, (hour >= 1) & (hour <= 12), hour <= 24)
+    hour = np.where(is_half, hour % 12 + np.where(is_late, 12, 0), hour)
+    zone = pc.extract_regex(pc.struct_field(parts, "zone"), r"^(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{0,2})$")
+    sign = np.where(_starts(pc.struct_field(zone, "sign"), "-"), -1.0, 1.0)
+    shift = sign * (_part(zone, "hours", 0.0) + _part(zone, "minutes", 0.0) / 60)
+    return np.where(good, (hour - shift) / 24 + minute / 1440 + second / 86400, np.nan)
+
+
+def _starts(texts: Any, pattern: str) -> Bools:
+    return bools(pc.match_substring_regex(texts, f"^{pattern}"))
+
+
+def _part(parts: Any, name: str, default: float = np.nan) -> Floats:
+    texts = pc.replace_substring(pc.struct_field(parts, name), ",", ".")
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    numbers = floats(pc.cast(texts, pa.float64()))
+    return np.where(np.isnan(numbers), default, numbers)

@@ -1,0 +1,148 @@
+"""The columns of a table as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from siis._types import Features
+from siis.tables.features import encode_again, encode_table
+from siis.tables.frames import has_names, sheet_of_frame
+from siis.tables.recipe import Recipe
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # untyped bases
+    """Turn the columns of a table into features, as ``siis fit`` does with those of a file.
+
+    Numbers stay as they are, also where they are written as money, percents or with units; marks for missing values
+    become the median. Dates become days and the cycles that they run through; categories become one feature each,
+    the rare ones together. Texts become TF-IDF features beside the others. What tells nothing is left out:
+    ``columns_`` says which.
+
+    Parameters
+    ----------
+    features : sequence of str, optional
+        The columns to use besides the texts. If left out: all that can be used.
+    text : str or sequence of str, optional
+        Columns to compare by their words.
+    text_only : bool
+        Use no other columns.
+
+    Attributes
+    ----------
+    columns_ : tuple of ColumnUse
+        What each column became.
+    notes_ : tuple of str
+        The same in sentences, with what was missing.
+    recipe_ : Recipe
+        What was learned, as plain data.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where the columns of X have names.
+
+    Examples
+    --------
+    >>> from siis.tables import TableEncoder
+    >>> table = {"price": ["$1,200", "$800", "?", "$950", "$990"], "colour": ["red", "blue", "red", "red", "blue"]}
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['price', 'colour=blue', 'colour=red']
+    >>> encoder.transform(table)[:, 0].tolist()
+    [1200.0, 800.0, 970.0, 950.0, 990.0]
+    """
+
+    def __init__(self, features: Any = None, text: Any = None, text_only: bool = False) -> None:
+        self.features = features
+        self.text = text
+        self.text_only = text_only
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.dict = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn how to encode the columns of a table.
+
+        Parameters
+        ----------
+        X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._learned(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Features:
+        """Learn how to encode the columns of a table, and encode it.
+
+        Parameters
+        ----------
+        X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
+        y : ignored
+
+        Returns
+        -------
+        ndarray, or csr_array where there are texts, of shape (n, d)
+        """
+        return self._learned(X)
+
+    def transform(self, X: Any) -> Features:
+        """Encode a table with the same columns; others are ignored where columns have names.
+
+        Parameters
+        ----------
+        X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
+
+        Returns
+        -------
+        ndarray, or csr_array where there are texts, of shape (n, d)
+        """
+        check_is_fitted(self)
+        sheet = sheet_of_frame(X)
+        if not has_names(X) and len(sheet.columns) != self.n_features_in_:
+            expected = f"but TableEncoder is expecting {self.n_features_in_} features as input"
+            raise ValueError(f"X has {len(sheet.columns)} features, {expected}.")
+        return encode_again(self._encoder, sheet)[0]
+
+    def _learned(self, X: Any) -> Features:
+        sheet = sheet_of_frame(X)
+        if sheet.n == 1:
+            raise ValueError("X must have two rows or more to tell columns apart; found n_samples = 1. Add rows.")
+        texts = (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
+        if self.text_only and not texts:
+            raise ValueError("text_only=True goes with columns of texts; found none. Name them with text=.")
+        features = None if self.features is None else tuple(self.features)
+        found = encode_table(sheet, features, texts, self.text_only, set())
+        self.recipe_, self.columns_, self.notes_ = Recipe(found.encoder), found.uses, found.notes
+        self._encoder = found.encoder
+        self.n_features_in_ = len(sheet.columns)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if has_names(X):
+            self.feature_names_in_ = np.array(list(sheet.columns), dtype=object)
+        return found.X
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the features.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The names are those of the columns that ``fit`` saw.
+
+        Returns
+        -------
+        ndarray of str, shape (d,)
+        """
+        check_is_fitted(self)
+        return np.array(self._encoder.feature_names, dtype=object)
