@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import SuperLU, splu
 
 from siis._types import Floats, Sparse
+from siis.threads import pause_point
 
 THIN = 0.05  # mean width of the envelope, as a share of n
 SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
@@ -145,6 +146,7 @@ class _ConjugateGradients:
         D = Z.copy()
         rho = np.einsum("ij,ij->j", R, Z)
         for _ in range(CG_MAX_ITER):
+            pause_point()
             if (np.linalg.norm(R, axis=0) <= goal).all():
                 return X
             MD = self.M @ D

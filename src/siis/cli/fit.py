@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from siis.cli.config import read_config
+from siis.cli.ending import promise, raising
 from siis.cli.screen import in_background, one_sentence, printable, say, shown_progress
 from siis.results import REPORT, SUMMARY
 
@@ -272,7 +273,9 @@ def fit_and_write(
 
     with shown_progress(quiet):
         outcome, contents = in_background(work)
-    write_files(out, contents)
+    with raising():
+        write_files(out, contents)
+    promise(f"The files in {printable(str(out))} are the new ones.")
     if as_json:
         typer.echo(json.dumps(json.loads(contents[SUMMARY])))
     elif not quiet:
