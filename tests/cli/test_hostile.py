@@ -7,9 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
-from siis.files import STAGING, write_files
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 
@@ -185,37 +182,6 @@ def test_a_full_or_read_only_disk_loses_nothing(siis, table, tmp_path, monkeypat
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 
-def test_a_process_killed_while_writing_leaves_whole_files(tmp_path):
-    """After any number of renames, each file is the old or the new one, and the next run cleans up."""
-    script = """
-        import os, sys
-        from pathlib import Path
-        from siis.files import write_files
-        real, left = Path.replace, int(sys.argv[2])
-        def replace(self, target):
-            global left
-            if left == 0:
-                os.kill(os.getpid(), 9)
-            left -= 1
-            return real(self, target)
-        Path.replace = replace
-        write_files(Path(sys.argv[1]), {name: b"new" * 100_000 for name in "abc"})
-    """
-    for killed_after in range(3):
-        folder = tmp_path / str(killed_after)
-        folder.mkdir()
-        for name in "abc":
-            (folder / name).write_bytes(b"old")
-        command = [sys.executable, "-c", textwrap.dedent(script), str(folder), str(killed_after)]
-        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        found = [(folder / name).read_bytes() for name in "abc"]
-        assert found == [b"new" * 100_000] * killed_after + [b"old"] * (3 - killed_after)
-        assert list(folder.glob(f"{STAGING}*"))
-        write_files(folder, {"a": b"later"})
-        assert not list(folder.glob(f"{STAGING}*"))
-        assert (folder / "a").read_bytes() == b"later"
-
-
 def started(tmp_path, *more):
     """A fit that takes minutes, in its own process, once it is at work."""
     rng = np.random.default_rng(0)
@@ -323,35 +289,6 @@ def test_links_pipes_and_devices_stay_what_they_are(siis, table, tmp_path):
     (tmp_path / "out" / ".siis-probe").symlink_to(tmp_path / "mine.txt")
     siis("fit", table[0], "--label", "nothing", "--out", tmp_path / "out")
     assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-def test_names_taken_in_vain_are_given_back(tmp_path, monkeypatch):
-    for name in "ab":
-        (tmp_path / name).write_bytes(b"old")
-    real, taken = Path.replace, []
-
-    def replace(self, target):
-        if len(taken) == 2:
-            taken.append("failed")
-            raise KeyboardInterrupt
-        taken.append(target)
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", replace)
-    with pytest.raises(KeyboardInterrupt):
-        write_files(tmp_path, {"a": b"new", "c": b"new", "b": b"new"})
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
-
-
-def test_work_in_progress_of_others_is_left_alone(tmp_path):
-    (tmp_path / f"{STAGING}{os.getpid()}-x").mkdir()
-    gone = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
-    )
-    (tmp_path / f"{STAGING}{gone.stdout.strip()}-y").mkdir()
-    (tmp_path / f"{STAGING}notes").mkdir()
-    write_files(tmp_path, {"a": b"1"})
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{STAGING}{os.getpid()}-x", f"{STAGING}notes", "a"]
 
 
 @pytest.mark.parametrize(

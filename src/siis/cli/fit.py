@@ -273,6 +273,7 @@ def fit_and_write(
 
     with shown_progress(quiet):
         outcome, contents = in_background(work)
+    promise(f"The files in {printable(str(out))} are all as they were, or all new.")
     with raising():
         write_files(out, contents)
     promise(f"The files in {printable(str(out))} are the new ones.")
