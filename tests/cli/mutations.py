@@ -29,7 +29,11 @@ from siis.tables import Roles, read
 
 OLD = Path(__file__).parents[1] / "files" / "model-0.1.0.siis"
 FINE = ("refused", "same answers")  # of any mutation; with a digest to match also:
-FINE_IF_FRESH = (*FINE, "other answers")
+FINE_IF_FRESH = (*FINE, "other answers", "points out of reach")
+UNFIT = (  # what predict says of examples so far from those of the model that distances drown in rounding
+    "centre and scale X (as a dense array), or use metric='cosine'",
+    "rescale X (for instance to unit variance)",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -481,7 +485,8 @@ def outcome(path, base, content):
     try:
         found = _answers(saved, base)
     except Exception as problem:
-        return f"failed in use: {problem!r}"
+        unfit = isinstance(problem, ValueError) and str(problem).endswith(UNFIT)
+        return "points out of reach" if unfit else f"failed in use: {problem!r}"
     return "same answers" if found == base.answers else "other answers"
 
 

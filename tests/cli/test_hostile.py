@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
+from siis.files import NAMES, NEW, TAKING
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 
@@ -310,6 +311,57 @@ def test_damaged_summaries(siis, table, tmp_path, change):
     (out / "summary.json").write_text(json.dumps(summary))
     write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", "0")])
     one_sentence(siis("corrections", tmp_path / "fix.csv", "--results", out))
+
+
+@pytest.mark.parametrize("command", ["predict", "explain", "corrections", "fit"])
+def test_any_command_finishes_what_a_killed_one_has_begun(siis, table, tmp_path, command):
+    """The fit was killed when two of its five files had their names."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    fit = ["fit", table[0], "--label", "label", "--id", "name", *QUICK]
+    assert siis(*fit, "--out", old).exit_code == 0
+    assert siis(*fit, "--out", new, "--title", "The newer one").exit_code == 0
+    wanted = {path.name: path.read_bytes() for path in new.iterdir()}
+    names = ["predictions.csv", "label_issues.csv", "model.siis", "report.html", "summary.json"]
+    (old / TAKING / NEW).mkdir(parents=True)
+    (old / TAKING / NAMES).write_text(json.dumps(names))
+    for k, name in enumerate(names):
+        (new / name).rename(old / name if k < 2 else old / TAKING / NEW / name)
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("no such id", "0")])
+    done = {
+        "predict": lambda: siis("predict", old / "model.siis", table[0], "--quiet"),
+        "explain": lambda: siis("explain", "digit 3", "--results", old),
+        "corrections": lambda: siis("corrections", tmp_path / "fix.csv", "--results", old),
+        "fit": lambda: siis("fit", tmp_path / "nothing.csv", "--out", old),
+    }[command]()
+    assert done.exit_code == (1 if command in ("corrections", "fit") else 0)
+    assert {path.name: path.read_bytes() for path in old.iterdir()} == wanted
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize("depth", [20, 300, DEEP])
+def test_a_config_file_of_brackets(siis, table, tmp_path, depth):
+    for text in (f"seed = {'[' * depth}{']' * depth}", f"features = {'[' * depth}", f"seed = {'{a=' * depth}"):
+        (tmp_path / "fit.toml").write_text(text)
+        done = siis("fit", table[0], "--label", "label", "--config", tmp_path / "fit.toml", "--out", tmp_path / "out")
+        assert done.exit_code == 2
+        assert "fit.toml" in done.stderr
+        assert len(done.stderr) < 1000
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("depth", [20, 600, DEEP])
+def test_a_summary_of_brackets(siis, table, tmp_path, depth):
+    out = tmp_path / "out"
+    assert siis("fit", table[0], "--label", "label", "--out", out, *QUICK).exit_code == 0
+    summary = json.loads((out / "summary.json").read_text())
+    summary["options"]["parameters"]["alpha"] = "@"
+    nested = json.dumps(summary).replace('"@"', "[" * depth + "]" * depth)
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", "0")])
+    for text in (nested, "[" * depth, "[" * depth + "]" * depth):
+        (out / "summary.json").write_text(text)
+        one_sentence(siis("corrections", tmp_path / "fix.csv", "--results", out), "summary.json")
 
 
 def test_numbers_beyond_all_bounds(siis, table, tmp_path):

@@ -56,6 +56,8 @@ class FitOptions:
             raise ValueError("these are no roles of siis fit")
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise ValueError("these are no lists of names")
+        if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):
+            raise ValueError("these are no parameters of siis fit")
         return cls(**{**found, "corrections": tuple(found["corrections"])})
 
 
