@@ -1,5 +1,26 @@
-"""`python -m siis`."""
+"""The program `siis`, also `python -m siis`."""
 
-from siis.cli import app
+import traceback
+from typing import Any
 
-app()
+from siis.cli.ending import end, listen
+
+
+def main() -> None:
+    """Run a command; Ctrl-C is heard before anything heavy is imported."""
+    listen()
+    code: Any = 0
+    try:
+        from siis.cli import app  # noqa: PLC0415  (heavy)
+
+        app()
+    except SystemExit as problem:
+        code = problem.code
+    except Exception:  # a mistake of ours: shown in full
+        traceback.print_exc()
+        code = 1
+    end(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,15 +1,32 @@
-"""Files that are either there whole or not at all."""
+"""Files that are there whole or not at all, and folders whose files are all former or all new.
+
+The files of a folder are written beside their places first. One renaming then decides: the hidden folder that holds
+them becomes ``.siis-commit``. After that they take their names, and where a process was killed on the way, whoever
+comes next goes on. docs/decisions/0014-folders.md has the reasons.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import json
 import os
+import platform
+import re
+import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-STAGING = ".siis-unfinished-"
+STAGING = ".siis-unfinished-"  # being written: nothing in it counts
+COMMIT = ".siis-commit"  # written whole: its files are about to take their names
+TAKING = f"{COMMIT}-"  # the same, in the hands of a process; any other may help
+UNDOING = ".siis-undo-"  # a name could not be taken: the former files come back
+NEW, FORMER, NAMES = "new", "former", "names.json"  # inside of these
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY)  # what renaming to the name of a folder that is there brings
+FORGOTTEN = 24 * 3600.0  # seconds after which an unfinished folder from another machine counts as left behind
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -30,34 +47,66 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder: all are written and flushed beside it first, and then take their names in order.
+    """Write files into a folder, all of them or none; other files there stay.
 
-    A full or read-only folder is found out before any of them is touched. Where a name cannot be taken after all,
-    those taken are given back. A process that dies leaves whole files, the former or the new ones.
+    A full or read-only folder is found out before any name is touched. Where a name cannot be taken after all, those
+    taken are given back. Where the process dies on the way, ``settle`` makes all files the former or all the new
+    ones.
 
     Parameters
     ----------
     folder : Path
         Made if it does not exist.
     contents : mapping of str to bytes
+        They take their names in this order.
     """
     with _named(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _clean_up(folder)
+        settle(folder)
         for name in contents:
             if (folder / name).is_dir():
                 raise ValueError(f"{folder / name} must be a file, but it is a folder. Move it away.")
-        staging = Path(tempfile.mkdtemp(prefix=f"{STAGING}{os.getpid()}-", dir=folder))
+        staging = Path(tempfile.mkdtemp(prefix=f"{STAGING}{os.getpid()}-{_machine()}-", dir=folder))
         try:
+            (staging / NEW).mkdir()
             for name, content in contents.items():
-                with (staging / name).open("wb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-            _take_names(staging, folder, list(contents))
+                _write(staging / NEW / name, content)
+            if len(contents) == 1:  # one renaming is all there is
+                os.replace(staging / NEW / name, folder / name)
+                _flush(folder)
+            else:
+                _write(staging / NAMES, json.dumps(list(contents)).encode())
+                _flush(staging / NEW)
+                _flush(staging)
+                _commit(staging, folder)
         finally:
             with contextlib.suppress(OSError):
                 shutil.rmtree(staging)
+
+
+def settle(folder: Path) -> None:
+    """Finish what a process that was killed has begun, so that all files are the former or all the new ones.
+
+    Every command of siis that reads or writes a folder begins with this. Where nothing is to be done, nothing is
+    written. Several processes may do it at once: a file is renamed once, whoever does it.
+
+    Parameters
+    ----------
+    folder : Path
+        Need not exist.
+    """
+    try:
+        _finish(folder)
+    except OSError as problem:
+        if problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise ValueError(
+                f"the files in {folder} were about to be replaced when siis was stopped, and that must be finished "
+                f"first; it cannot be: {problem.strerror}. Run the command with leave to write there."
+            ) from problem
+        raise
+    for left in folder.glob(f"{STAGING}*"):
+        if _is_left_behind(left):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def check_writable(folder: Path) -> None:
@@ -71,35 +120,156 @@ def check_writable(folder: Path) -> None:
         raise ValueError(f"{folder} must be a folder; it is a file. Choose another one.")
     with _named(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        settle(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
 
 
-def _take_names(staging: Path, folder: Path, names: list[str]) -> None:
-    former = staging / "former"
-    former.mkdir()
-    taken: list[str] = []
+def _commit(staging: Path, folder: Path) -> None:
+    """Decide that the new files are to be there, by one renaming, and let them take their names."""
+    commit, mine = folder / COMMIT, staging.stat()
     try:
-        for name in names:
-            with contextlib.suppress(OSError):  # no such file, or a file system without links
-                os.link(folder / name, former / name)
-            (staging / name).replace(folder / name)
-            taken.append(name)
+        while True:
+            try:
+                staging.rename(commit)
+                break
+            except OSError as problem:  # another process has just done the same
+                if problem.errno not in TAKEN or commit.is_file() or commit.is_symlink():
+                    raise
+                _finish(folder)
+        _flush(folder)
+        _finish(folder)
     except BaseException:
-        for name in taken:
-            if (former / name).exists():
-                (former / name).replace(folder / name)
-            else:
-                (folder / name).unlink()
+        with contextlib.suppress(OSError):
+            if os.path.samestat(commit.stat(), mine):  # not begun: withdrawn
+                commit.rename(staging)
         raise
 
 
-def _clean_up(folder: Path) -> None:
-    """Remove what processes that were killed have left."""
-    for stale in folder.glob(f"{STAGING}*"):
-        owner = stale.name.removeprefix(STAGING).split("-")[0]
-        if owner.isdecimal() and not _is_alive(int(owner)):
-            shutil.rmtree(stale, ignore_errors=True)
+def _finish(folder: Path) -> None:
+    """Bring all that was decided to its end, the oldest first."""
+    while True:
+        for begun in filter(_is_folder, sorted(folder.glob(f"{UNDOING}*"))):
+            _undo(begun, folder)
+        for begun in filter(_is_folder, sorted(folder.glob(f"{TAKING}*"))):
+            _take_names(begun, folder)
+        if not _is_folder(folder / COMMIT):
+            return
+        with contextlib.suppress(FileNotFoundError):  # in the hands of another process: helped in the next round
+            (folder / COMMIT).rename(folder / f"{TAKING}{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def _take_names(begun: Path, folder: Path) -> None:
+    names: list[str] = []
+    try:
+        names = _names(begun)
+        (begun / FORMER).mkdir(exist_ok=True)
+        for name in names:  # all of them first: the names are then taken within an instant
+            if (begun / NEW / name).exists():
+                _copy(folder / name, begun / FORMER / name)
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # taken before
+                os.replace(begun / NEW / name, folder / name)
+        _flush(folder)
+    except FileNotFoundError:  # another process has finished it, and removes it
+        if any((begun / NEW / name).exists() for name in names):
+            raise
+    except BaseException:
+        undoing = folder / begun.name.replace(TAKING, UNDOING)
+        begun.rename(undoing)
+        _undo(undoing, folder)
+        raise
+    _remove(begun)
+
+
+def _undo(begun: Path, folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        for name in _names(begun):
+            if os.path.lexists(begun / FORMER / name):
+                again = begun / f"again-{secrets.token_hex(4)}"
+                _copy(begun / FORMER / name, again)
+                os.replace(again, folder / name)
+            elif not (begun / NEW / name).exists():  # there was none before
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(folder / name, begun / NEW / name)
+        _flush(folder)
+    _remove(begun)
+
+
+def _names(begun: Path) -> list[str]:
+    """The files of a commit, in their order; FileNotFoundError where it is finished and about to be removed."""
+    try:
+        names = json.loads((begun / NAMES).read_bytes())
+        if isinstance(names, list) and all(_is_name(name) for name in names):
+            return names
+    except (ValueError, RecursionError):
+        pass
+    raise ValueError(f"{begun} must be a folder that siis has made; it is not. Move it away.")
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\\", "\0"}
+
+
+def _copy(path: Path, copy: Path) -> None:
+    """A second name for a file, or a copy where the file system knows none; nothing where there is no file."""
+    if not os.path.lexists(path) or os.path.lexists(copy):
+        return
+    try:
+        os.link(path, copy, follow_symlinks=False)
+    except FileNotFoundError:  # the folder: another process has finished
+        raise
+    except FileExistsError:  # another process helps
+        pass
+    except (OSError, NotImplementedError):
+        shutil.copy2(path, copy, follow_symlinks=False)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush(folder: Path) -> None:
+    """See that renamings in a folder are on the disk, where the system can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove(begun: Path) -> None:
+    try:
+        (begun / NAMES).unlink(missing_ok=True)
+        shutil.rmtree(begun)
+    except OSError as problem:  # another process helps, or removes it, too: seen to in the next round
+        if problem.errno not in (errno.ENOENT, errno.ENOTEMPTY):
+            raise
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _is_left_behind(staging: Path) -> bool:
+    """Whether the process that wrote here is gone; of other machines nothing is known but the time."""
+    process, _, rest = staging.name.removeprefix(STAGING).partition("-")
+    if not process.isdecimal():
+        return False
+    if rest.split("-")[0] == _machine():
+        return not _is_alive(int(process))
+    try:
+        return time.time() - staging.stat().st_mtime > FORGOTTEN
+    except OSError:
+        return False
+
+
+def _machine() -> str:
+    return re.sub(r"[^A-Za-z0-9.]", "", platform.node())[:40]
 
 
 def _is_alive(process: int) -> bool:

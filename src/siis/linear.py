@@ -11,6 +11,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from siis._types import Floats, Sparse
 from siis.errors import NumericalError
+from siis.threads import pause_point
 
 THIN = 0.05  # mean width of the envelope, as a share of n
 SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
@@ -166,6 +167,7 @@ class _ConjugateGradients:
         D = Z.copy()
         rho = np.einsum("ij,ij->j", R, Z)
         for _ in range(CG_MAX_ITER):
+            pause_point()
             if (np.linalg.norm(R, axis=0) <= goal).all():
                 return X
             MD = self.M @ D

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ class _Local(threading.local):
 _local = _Local()
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
+_running = 0  # pieces of work in threads
 
 
 @cache
@@ -41,7 +42,8 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     """Do ``work`` for every item, in as many threads as there are cores; results in the order of the items.
 
     Work that is itself done in a thread runs its own pieces one after the other. Where the caller is interrupted or a
-    piece fails, pieces that have not begun are dropped and running ones end at their next ``pause_point``.
+    piece fails, that is raised at once: pieces that have not begun are dropped, and running ones end at their next
+    ``pause_point``; each piece begins with one.
 
     Parameters
     ----------
@@ -54,25 +56,60 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     list
     """
     if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
-        return [work(item) for item in items]
+        return [_after_pause(work, item) for item in items]
     cancelled = threading.Event()
+    problems: list[BaseException] = []
 
     def piece(item: Item) -> Result:
         _local.cancelled = cancelled
         try:
-            pause_point()
-            return work(item)
+            with _counted():
+                return _after_pause(work, item)
+        except BaseException as problem:
+            problems.append(problem)  # before others hear of it, and end with an Interrupted of their own
+            cancelled.set()
+            raise
         finally:
             _local.cancelled = None
 
     futures: list[Future[Result]] = [_workers().submit(piece, item) for item in items]
     try:
+        wait(futures, return_when=FIRST_EXCEPTION)
+        if problems:
+            raise problems[0]
         return [future.result() for future in futures]
     except BaseException:
         cancelled.set()
         for future in futures:
             future.cancel()
         raise
+
+
+def _after_pause(work: Callable[[Item], Result], item: Item) -> Result:
+    pause_point()
+    return work(item)
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    global _running  # noqa: PLW0603
+    with _lock:
+        _running += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+
+
+def is_busy() -> bool:
+    """Whether a piece of work still runs in a thread; nobody may wait for it any more.
+
+    Returns
+    -------
+    bool
+    """
+    return _running > 0
 
 
 @contextmanager
@@ -106,8 +143,8 @@ def _workers() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """In a forked child the threads of the parent do not exist."""
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    global _pool, _lock, _running
+    _pool, _lock, _running = None, threading.Lock(), 0
 
 
 if hasattr(os, "register_at_fork"):

@@ -7,9 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +17,7 @@ from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
-from siis.files import STAGING, write_files
+from siis.files import NAMES, NEW, TAKING
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 
@@ -185,37 +183,6 @@ def test_a_full_or_read_only_disk_loses_nothing(siis, table, tmp_path, monkeypat
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
 
 
-def test_a_process_killed_while_writing_leaves_whole_files(tmp_path):
-    """After any number of renames, each file is the old or the new one, and the next run cleans up."""
-    script = """
-        import os, sys
-        from pathlib import Path
-        from siis.files import write_files
-        real, left = Path.replace, int(sys.argv[2])
-        def replace(self, target):
-            global left
-            if left == 0:
-                os.kill(os.getpid(), 9)
-            left -= 1
-            return real(self, target)
-        Path.replace = replace
-        write_files(Path(sys.argv[1]), {name: b"new" * 100_000 for name in "abc"})
-    """
-    for killed_after in range(3):
-        folder = tmp_path / str(killed_after)
-        folder.mkdir()
-        for name in "abc":
-            (folder / name).write_bytes(b"old")
-        command = [sys.executable, "-c", textwrap.dedent(script), str(folder), str(killed_after)]
-        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-        found = [(folder / name).read_bytes() for name in "abc"]
-        assert found == [b"new" * 100_000] * killed_after + [b"old"] * (3 - killed_after)
-        assert list(folder.glob(f"{STAGING}*"))
-        write_files(folder, {"a": b"later"})
-        assert not list(folder.glob(f"{STAGING}*"))
-        assert (folder / "a").read_bytes() == b"later"
-
-
 def started(tmp_path, *more):
     """A fit that takes minutes, in its own process, once it is at work."""
     rng = np.random.default_rng(0)
@@ -325,35 +292,6 @@ def test_links_pipes_and_devices_stay_what_they_are(siis, table, tmp_path):
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_names_taken_in_vain_are_given_back(tmp_path, monkeypatch):
-    for name in "ab":
-        (tmp_path / name).write_bytes(b"old")
-    real, taken = Path.replace, []
-
-    def replace(self, target):
-        if len(taken) == 2:
-            taken.append("failed")
-            raise KeyboardInterrupt
-        taken.append(target)
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", replace)
-    with pytest.raises(KeyboardInterrupt):
-        write_files(tmp_path, {"a": b"new", "c": b"new", "b": b"new"})
-    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
-
-
-def test_work_in_progress_of_others_is_left_alone(tmp_path):
-    (tmp_path / f"{STAGING}{os.getpid()}-x").mkdir()
-    gone = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
-    )
-    (tmp_path / f"{STAGING}{gone.stdout.strip()}-y").mkdir()
-    (tmp_path / f"{STAGING}notes").mkdir()
-    write_files(tmp_path, {"a": b"1"})
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{STAGING}{os.getpid()}-x", f"{STAGING}notes", "a"]
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -373,6 +311,57 @@ def test_damaged_summaries(siis, table, tmp_path, change):
     (out / "summary.json").write_text(json.dumps(summary))
     write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", "0")])
     one_sentence(siis("corrections", tmp_path / "fix.csv", "--results", out))
+
+
+@pytest.mark.parametrize("command", ["predict", "explain", "corrections", "fit"])
+def test_any_command_finishes_what_a_killed_one_has_begun(siis, table, tmp_path, command):
+    """The fit was killed when two of its five files had their names."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    fit = ["fit", table[0], "--label", "label", "--id", "name", *QUICK]
+    assert siis(*fit, "--out", old).exit_code == 0
+    assert siis(*fit, "--out", new, "--title", "The newer one").exit_code == 0
+    wanted = {path.name: path.read_bytes() for path in new.iterdir()}
+    names = ["predictions.csv", "label_issues.csv", "model.siis", "report.html", "summary.json"]
+    (old / TAKING / NEW).mkdir(parents=True)
+    (old / TAKING / NAMES).write_text(json.dumps(names))
+    for k, name in enumerate(names):
+        (new / name).rename(old / name if k < 2 else old / TAKING / NEW / name)
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("no such id", "0")])
+    done = {
+        "predict": lambda: siis("predict", old / "model.siis", table[0], "--quiet"),
+        "explain": lambda: siis("explain", "digit 3", "--results", old),
+        "corrections": lambda: siis("corrections", tmp_path / "fix.csv", "--results", old),
+        "fit": lambda: siis("fit", tmp_path / "nothing.csv", "--out", old),
+    }[command]()
+    assert done.exit_code == (1 if command in ("corrections", "fit") else 0)
+    assert {path.name: path.read_bytes() for path in old.iterdir()} == wanted
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize("depth", [20, 300, DEEP])
+def test_a_config_file_of_brackets(siis, table, tmp_path, depth):
+    for text in (f"seed = {'[' * depth}{']' * depth}", f"features = {'[' * depth}", f"seed = {'{a=' * depth}"):
+        (tmp_path / "fit.toml").write_text(text)
+        done = siis("fit", table[0], "--label", "label", "--config", tmp_path / "fit.toml", "--out", tmp_path / "out")
+        assert done.exit_code == 2
+        assert "fit.toml" in done.stderr
+        assert len(done.stderr) < 1000
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("depth", [20, 600, DEEP])
+def test_a_summary_of_brackets(siis, table, tmp_path, depth):
+    out = tmp_path / "out"
+    assert siis("fit", table[0], "--label", "label", "--out", out, *QUICK).exit_code == 0
+    summary = json.loads((out / "summary.json").read_text())
+    summary["options"]["parameters"]["alpha"] = "@"
+    nested = json.dumps(summary).replace('"@"', "[" * depth + "]" * depth)
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", "0")])
+    for text in (nested, "[" * depth, "[" * depth + "]" * depth):
+        (out / "summary.json").write_text(text)
+        one_sentence(siis("corrections", tmp_path / "fix.csv", "--results", out), "summary.json")
 
 
 def test_numbers_beyond_all_bounds(siis, table, tmp_path):

@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 import siis
 from siis import SIISClassifier
 from siis.saved import load_all, saved_bytes
+from siis.saved.archive import DIGEST, digest
 
 
 @pytest.fixture(scope="module")
@@ -105,19 +106,28 @@ def _spring():
 
 
 def rewritten(content, changes, compress=zipfile.ZIP_STORED):
-    """The archive with some members exchanged."""
+    """The archive with some members exchanged, and a digest to match: an enemy knows how to compute it."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", compress) as new:
-        for name in old.namelist():
-            new.writestr(name, changes.get(name, old.read(name)))
+    with zipfile.ZipFile(io.BytesIO(content)) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    for name, text in changes.items():
+        members[name] = text.encode() if isinstance(text, str) else text
+    members[DIGEST] = digest(members.items()).encode()
+    with zipfile.ZipFile(out, "w", compress) as new:
+        for name, member in members.items():
+            new.writestr(name, member)
     return out.getvalue()
+
+
+def structure_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return json.loads(archive.read("model.json"))
 
 
 def hostile(content):
     pickled = io.BytesIO()
     np.lib.format.write_array(pickled, np.array([Trap()], dtype=object), allow_pickle=True)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        structure = json.loads(archive.read("model.json"))
+    structure = structure_of(content)
     state = structure["state"]["dict"]
 
     def with_state(**changes):
@@ -133,7 +143,7 @@ def hostile(content):
         "nothing": b"",
         "truncated": content[: len(content) // 2],
         "compressed": rewritten(content, {}, zipfile.ZIP_DEFLATED),
-        "other format": rewritten(content, {"model.json": json.dumps({**structure, "format": 99})}),
+        "no format": rewritten(content, {"model.json": json.dumps({**structure, "format": True})}),
         "no structure": rewritten(content, {"model.json": b"[]"}),
         "unknown part": rewritten(content, {"model.json": with_state(graph_={"part": "Popen", "fields": {}})}),
         "unknown kind": rewritten(content, {"model.json": with_state(graph_={"eval": "1"})}),
@@ -157,7 +167,7 @@ def hostile(content):
         "nothing",
         "truncated",
         "compressed",
-        "other format",
+        "no format",
         "no structure",
         "unknown part",
         "unknown kind",
@@ -178,6 +188,39 @@ def test_hostile_files_are_refused_in_one_sentence(models, tmp_path, name):
     with pytest.raises(ValueError, match=r"bad\.siis is not a model that siis has saved, or it is damaged") as caught:
         siis.load(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_a_newer_version_says_so(models, tmp_path):
+    content = saved_bytes(models["plain"][0])
+    changed = json.dumps({**structure_of(content), "format": 3})
+    (tmp_path / "new.siis").write_bytes(rewritten(content, {"model.json": changed}))
+    with pytest.raises(ValueError, match=r"new\.siis was written by a newer siis \(its format is 3.*Update siis\."):
+        siis.load(tmp_path / "new.siis")
+
+
+def test_what_an_older_file_lacks_takes_its_default(models, tmp_path):
+    content = saved_bytes(models["plain"][0])
+    structure = structure_of(content)
+    assert structure["state"]["dict"].pop("verbose") == 0
+    assert structure["state"]["dict"].pop("tol") == 1e-4
+    (tmp_path / "older.siis").write_bytes(rewritten(content, {"model.json": json.dumps(structure)}))
+    assert siis.load(tmp_path / "older.siis").get_params() == models["plain"][0].get_params()
+
+
+def test_one_flipped_bit_is_seen(models, tmp_path):
+    """Where it would be felt by nobody: in the last digit of one of many numbers, with a new checksum of the zip."""
+    content = saved_bytes(models["default"][0])
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    member = bytearray(members["0.npy"])
+    member[-8] ^= 1
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new:
+        for name, data in members.items():
+            new.writestr(name, bytes(member) if name == "0.npy" else data)
+    (tmp_path / "bad.siis").write_bytes(out.getvalue())
+    with pytest.raises(ValueError, match="its content is not what its digest says"):
+        siis.load(tmp_path / "bad.siis")
 
 
 def test_a_missing_file_is_named(tmp_path):

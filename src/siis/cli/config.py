@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
@@ -26,8 +27,12 @@ def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         return None
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+    except (OSError, ValueError) as problem:
         raise typer.BadParameter(f"{path} must be a TOML file: {problem}") from None
+    except RecursionError:
+        raise typer.BadParameter(
+            f"{path} must be a TOML file of options; its brackets are nested too deeply."
+        ) from None
     options = {param.name: param for param in ctx.command.params if param.name not in ("config", "help")}
     defaults: dict[str, Any] = {}
     for key, value in found.items():
@@ -40,9 +45,9 @@ def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         is_list, is_flag = getattr(options[name], "multiple", False), getattr(options[name], "is_flag", False)
         if is_flag != isinstance(value, bool):
             wanted = "true or false" if is_flag else "a text or a number"
-            raise typer.BadParameter(f"{path} must give {key!r} {wanted}; found {value!r}.")
+            raise typer.BadParameter(f"{path} must give {key!r} {wanted}; found {reprlib.repr(value)}.")
         if isinstance(value, dict) or (isinstance(value, list) and not is_list):
-            raise typer.BadParameter(f"{path} must give {key!r} one value; found {value!r}.")
+            raise typer.BadParameter(f"{path} must give {key!r} one value; found {reprlib.repr(value)}.")
         defaults[name] = value if isinstance(value, bool) else _texts(value, is_list)
     ctx.default_map = {**(ctx.default_map or {}), **defaults}
     return path

@@ -12,6 +12,7 @@ import typer
 from siis.cli.fit import RESULTS, FitOptions, run_fit
 from siis.cli.predict import model_file
 from siis.cli.screen import one_sentence
+from siis.files import settle
 from siis.results import SUMMARY
 
 
@@ -61,6 +62,7 @@ def options_of(results: Path) -> FitOptions:
     FitOptions
     """
     summary = results / SUMMARY
+    settle(results)
     try:
         return FitOptions.from_plain(json.loads(summary.read_text(encoding="utf-8"))["options"])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, RecursionError):

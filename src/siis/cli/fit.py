@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from siis.cli.config import read_config
+from siis.cli.ending import promise, raising
 from siis.cli.screen import in_background, one_sentence, printable, say, shown_progress
 from siis.results import NEXT, REPORT, SUMMARY
 
@@ -69,6 +70,8 @@ class FitOptions:
             raise ValueError("these are no wishes of siis fit")
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise ValueError("these are no lists of names")
+        if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):
+            raise ValueError("these are no parameters of siis fit")
         return cls(**{**found, "roles": roles, "corrections": tuple(found["corrections"])})
 
 
@@ -304,7 +307,10 @@ def fit_and_write(
 
     with shown_progress(quiet):
         outcome, queries, contents = in_background(work)
-    write_files(out, contents)
+    promise(f"The files in {printable(str(out))} are all as they were, or all new.")
+    with raising():
+        write_files(out, contents)
+    promise(f"The files in {printable(str(out))} are the new ones.")
     if as_json:
         typer.echo(json.dumps(json.loads(contents[SUMMARY])))
     elif not quiet:

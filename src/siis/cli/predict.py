@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from siis.cli.screen import in_background, one_sentence, say
+from siis.files import settle
 from siis.results import MODEL
 
 
@@ -70,6 +71,7 @@ def model_file(path: Path) -> Path:
     Path
     """
     found = path / MODEL if path.is_dir() else path
+    settle(found.parent)
     if not found.is_file():
         raise ValueError(
             f"{found} must be a model of siis fit; there is no such file. Name the folder of the results "

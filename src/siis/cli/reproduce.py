@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from siis.cli.screen import INTERRUPTED
+from siis.cli.ending import INTERRUPTED, promise, raising
 
 
 class Experiment(StrEnum):
@@ -79,6 +79,7 @@ def reproduce(
       siis reproduce all --runs 10 --data DIR
     """
     console = Console(stderr=True)
+    promise(f"Finished runs are kept in {out}. The same command goes on where it stopped.")
     try:
         from siis.experiments.options import Options  # noqa: PLC0415 - heavy imports only when needed
         from siis.experiments.run import run  # noqa: PLC0415
@@ -92,7 +93,8 @@ def reproduce(
             jobs=jobs or os.cpu_count() or 1,
             track=_tracker(console),
         )
-        run(experiment.value, options, page)
+        with raising():
+            run(experiment.value, options, page)
     except KeyboardInterrupt:
         console.print(f"Interrupted; finished runs are kept in {out}. The same command goes on where it stopped.")
         raise typer.Exit(INTERRUPTED) from None

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 import typer
 
+from siis.cli.ending import promise, raising, stop
 from siis.progress import listening
 
 Result = TypeVar("Result")
-BAD_DATA, INTERRUPTED = 1, 130
+BAD_DATA = 1
 POLL = 0.1  # seconds between two looks at whether the work is done
 
 
@@ -57,10 +58,11 @@ def one_sentence(kept: str = "") -> Iterator[None]:
     kept : str
         What an interrupted user is told.
     """
+    promise(printable(kept))
     try:
         yield
     except KeyboardInterrupt:
-        _stop(f"Interrupted. {kept}".strip())
+        stop()
     except BrokenPipeError:  # the reader of a pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BAD_DATA) from None
@@ -70,6 +72,8 @@ def one_sentence(kept: str = "") -> Iterator[None]:
         _fail("there is not enough memory for this. Use fewer examples or columns, or a machine with more.")
     except (ModuleNotFoundError, RuntimeError, ValueError) as problem:
         _fail(" ".join(str(problem).split()))
+    finally:
+        promise("")
 
 
 def _os_sentence(problem: OSError) -> str:
@@ -84,13 +88,6 @@ def _os_sentence(problem: OSError) -> str:
 def _fail(sentence: str) -> None:
     say(f"siis: {sentence}")
     raise typer.Exit(BAD_DATA) from None
-
-
-def _stop(sentence: str) -> None:
-    """End at once: compiled loops in other threads would go on for a while."""
-    say(f"\n{sentence}")
-    sys.stdout.flush()
-    os._exit(INTERRUPTED)
 
 
 def in_background(work: Callable[[], Result]) -> Result:
@@ -114,9 +111,10 @@ def in_background(work: Callable[[], Result]) -> Result:
 
     context = contextvars.copy_context()
     thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(POLL)
+    with raising():
+        thread.start()
+        while thread.is_alive():
+            thread.join(POLL)
     if "problem" in found:
         raise found["problem"]
     result: Result = found["result"]
@@ -135,7 +133,7 @@ def shown_progress(quiet: bool) -> Iterator[None]:
     if quiet:
         yield
     elif sys.stderr is not None and sys.stderr.isatty():
-        with _moving():
+        with raising(), _moving():
             yield
     else:
         with listening(_lines()):

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.labels import Supervision
+from siis.threads import pause_point
 
 MAX_ITER = 400
 
@@ -67,6 +68,7 @@ def _conjugate_gradients(S: Sparse, B: Floats, X: Floats, tol: float) -> Floats:
     rho = np.einsum("ij,ij->j", R, R)
     goal = tol**2 * np.einsum("ij,ij->j", B, B)
     for _ in range(MAX_ITER):
+        pause_point()
         if (rho <= goal).all():
             break
         MD = D - S @ D

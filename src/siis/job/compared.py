@@ -11,8 +11,9 @@ import numpy as np
 from siis._types import Floats
 from siis.tables.cells import MISSING
 from siis.tables.columns import Columns
+from siis.tables.joined import Joined
+from siis.tables.recipe import Recipe
 
-COLUMNS = Columns.kind
 CLEARLY = 1.0  # standard deviations by which numbers must differ to be marked
 
 
@@ -66,17 +67,14 @@ def compared(extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Seque
     list of Compared
         Empty where the model keeps no table.
     """
-    names, lines, n = extra.get("row_names"), extra.get("row_cells"), len(extra["ids"])
+    names, lines = extra.get("row_names"), extra.get("row_cells")
     if names is None or lines is None or not near:
         return []
     counted = np.asarray(alike, dtype=bool) if any(alike) else np.ones(len(near), dtype=bool)
-    recipe = extra["recipe"] or {}
-    features = set(recipe["names"] if recipe.get("kind") == COLUMNS else names)
+    features = _compared_by(extra) or set(names)
     found = []
     for name, text in zip(names, lines, strict=True):
         cells = text.split("\n")
-        if len(cells) != n:
-            raise ValueError(f"the model must keep {n:,} cells of {name!r}; it has {len(cells):,}. Fit again.")
         numbers = _numbers(cells)
         apart = _texts_apart(cells, i, near) if numbers is None else _numbers_apart(numbers, i, near)
         marks = apart > (0.0 if numbers is None else CLEARLY)
@@ -109,3 +107,11 @@ def _numbers_apart(numbers: Floats, i: int, near: Sequence[int]) -> Floats:
 
 def _texts_apart(cells: list[str], i: int, near: Sequence[int]) -> Floats:
     return np.array([float(cells[j] != cells[i]) for j in near])
+
+
+def _compared_by(extra: Mapping[str, Any]) -> set[str]:
+    """The columns by which examples were compared; none where it was not by columns."""
+    if extra["recipe"] is None:
+        return set()
+    encoder = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"]).encoder
+    return set(encoder.names) if isinstance(encoder, Columns | Joined) else set()

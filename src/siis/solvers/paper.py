@@ -9,6 +9,7 @@ from siis.linear import positive_solver
 from siis.program import NO_BOUND, Program
 from siis.rows import row_norms, shrink_rows
 from siis.solvers.solution import Recorder, Solution, relative_change
+from siis.threads import pause_point
 
 MU, RHO, MU_MAX, MAX_ITER, EPSILON = 1.0, 1.2, 1e10, 100, 1e-4
 
@@ -51,6 +52,7 @@ def solve_paper(
     PF, JF = np.zeros(L1.shape), np.zeros(Y.shape)
     recorder, best = Recorder(), NO_BOUND
     for iteration in range(1, max_iter + 1):
+        pause_point()
         before = A
         Q = shrink_rows(PF - L1 / mu, program.gamma / mu)  # (M2)
         B = shrink_rows(JF - Y - L2 / mu, program.alpha / mu)  # (M3)

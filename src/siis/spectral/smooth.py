@@ -27,7 +27,7 @@ from siis.spectral.subspace import (
     missing_below,
     sweep,
 )
-from siis.threads import one_blas_thread
+from siis.threads import one_blas_thread, pause_point
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 ROUNDINGS = 10  # of the precision: the least residual that can be asked for
@@ -340,7 +340,12 @@ def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted:
     """Give eigenvectors for the largest eigenvalues of the inverse, outside ``null`` and ``known``."""
     outside = _outside(null, known)
     n = v0.size
-    inverse = LinearOperator((n, n), matvec=lambda x: outside(factor.solve(outside(x.ravel()))), dtype=np.float64)
+
+    def times(x: Floats) -> Floats:
+        pause_point()
+        return outside(factor.solve(outside(x.ravel())))
+
+    inverse = LinearOperator((n, n), matvec=times, dtype=np.float64)
     n_wanted = min(n_wanted, n - null.shape[1] - known.shape[1])
     try:
         vectors = eigsh(inverse, k=n_wanted, which="LA", v0=outside(v0), maxiter=LANCZOS_RESTARTS)[1]

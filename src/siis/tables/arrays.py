@@ -32,6 +32,11 @@ class Values:
     kind: ClassVar[str] = "arrays"
     medians: Floats
 
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return int(self.medians.size)
+
     @classmethod
     def learn(cls, X: Floats) -> Self:
         """Learn what stands in for missing values; 0 where a feature has no value at all.

@@ -46,6 +46,11 @@ class Columns:
         """Names of the features, d of them."""
         return tuple(name for part in self.parts for name in part.feature_names)
 
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return len(self.feature_names)
+
     def encode(self, sheet: Sheet, parsed: Mapping[str, Cells] | None = None) -> tuple[Floats, list[str]]:
         """Build the features of a table's rows.
 
@@ -61,7 +66,7 @@ class Columns:
         notes : list of str
             What was missing, infinite or unseen.
         """
-        X = np.empty((sheet.n, len(self.feature_names)))
+        X = np.empty((sheet.n, self.n_features))
         report = _Report()
         parsed = parsed or {}
         at = 0
@@ -77,24 +82,6 @@ class Columns:
             X[:, at : at + block.shape[1]] = block
             at += block.shape[1]
         return X, report.notes()
-
-    def describe(self, row: Floats) -> str:
-        """Put the features of one example into words: "age 37, colour red".
-
-        Parameters
-        ----------
-        row : ndarray of shape (d,)
-
-        Returns
-        -------
-        str
-        """
-        said, at = [], 0
-        for part in self.parts:
-            width = len(part.feature_names)
-            said.append(part.describe(row[at : at + width]))
-            at += width
-        return ", ".join(filter(None, said))
 
     def to_plain(self) -> Plain:
         """Give the encoder as plain data.
@@ -182,10 +169,8 @@ class _Report:
         n_infinite = int(np.count_nonzero(np.isinf(cells.numbers)))
         if n_infinite:
             self.infinite.append(f"{quoted(part.name)} ({n_infinite:,})")
-        median = part.encode(np.array([np.nan]))[0]
-        shown = part.describe(median).removeprefix(f"{part.name} ")
         lists = self.flagged if part.gap else self.filled
-        lists.append(f"{quoted(part.name)} ({plural(n_gaps, 'cell')}, {shown})")
+        lists.append(f"{quoted(part.name)} ({plural(n_gaps, 'cell')}, {part.shown_median})")
 
     def notes(self) -> list[str]:
         lists = {

@@ -33,6 +33,11 @@ class Pixels:
     kind: ClassVar[str] = "images"
     size: int = SIZE
 
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return self.size * self.size
+
     def encode(self, paths: tuple[Path, ...]) -> Floats:
         """Read images.
 

@@ -81,6 +81,16 @@ class Joined:
         return cls(tuple(words), None, frozen(np.zeros(0)), frozen(np.zeros(0)))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, those of texts first."""
+        return (*(words.column for words in self.words), *(() if self.columns is None else self.columns.names))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return len(self.feature_names)
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features."""
         others = () if self.columns is None else self.columns.feature_names

@@ -97,25 +97,18 @@ class Measure:
             features.append(np.where(gaps, self.gap, 0.0))
         return np.column_stack(features)
 
-    def describe(self, row: Floats) -> str:
-        """Put the features of an example into words.
-
-        Parameters
-        ----------
-        row : ndarray of shape (len(feature_names),)
-
-        Returns
-        -------
-        str
-        """
-        if self.reading.form == "truth" and row[0] in (0.0, 1.0):
-            return f"{self.name} {'yes' if row[0] else 'no'}"
+    @property
+    def shown_median(self) -> str:
+        """The median as a person writes it."""
+        value = self.median
+        if self.reading.form == "truth" and value in (0.0, 1.0):
+            return "yes" if value else "no"
         if self.reading.form == "date":
-            return f"{self.name} {written(row[0] + self.start)}"
+            return written(value + self.start)
         if self.reading.form == "clock":
-            minutes = round(row[0] * 1440)
-            return f"{self.name} {minutes // 60:02d}:{minutes % 60:02d}"
-        return f"{self.name} {row[0]:.6g}"
+            minutes = round(value * 1440)
+            return f"{minutes // 60:02d}:{minutes % 60:02d}"
+        return f"{value:.6g}"
 
     def to_plain(self) -> dict[str, Any]:
         """Give it as plain data.
@@ -214,20 +207,6 @@ class Choice:
         rows = np.flatnonzero(codes >= 0)
         X[rows, codes[rows]] = self.scale
         return X
-
-    def describe(self, row: Floats) -> str:
-        """Put the features of an example into words.
-
-        Parameters
-        ----------
-        row : ndarray of shape (len(feature_names),)
-
-        Returns
-        -------
-        str
-            Empty where it has no category.
-        """
-        return f"{self.name} {(*self.values, 'other')[int(np.argmax(row))]}" if row.any() else ""
 
     def to_plain(self) -> dict[str, Any]:
         """Give it as plain data.

@@ -61,7 +61,7 @@ def read(path: Path, roles: Roles) -> Data:
     labelled = label_summary(examples.labels, examples.annotations, where)
     X, recipe, features, notes, uses = _features(path, roles, examples)
     unit = "image" if examples.images is not None else "row"
-    shown = {name for name in (roles.label, roles.id, roles.text, *roles.annotators) if name is not None}
+    shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
     return Data(
         ids=examples.ids,
         labels=examples.labels,

@@ -34,6 +34,11 @@ class Words:
     terms: tuple[str, ...]
     idf: Floats
 
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return len(self.terms)
+
     @classmethod
     def learn(cls, column: str, texts: Sequence[str], where: str) -> Self:
         """Learn the words and their frequencies.

@@ -1,0 +1,77 @@
+"""How the program ends: at once, with one sentence on Ctrl-C. Imports nothing heavy: it is there before all else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+INTERRUPTED = 130
+_kept = ""  # what an interrupted user is told about files
+
+
+def listen() -> None:
+    """From now on Ctrl-C ends the process with a sentence, wherever it is.
+
+    An exception would not do: while modules are imported it may come up where Python can only print it and go on.
+    A process that was started to ignore Ctrl-C goes on doing so.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
+
+
+@contextmanager
+def raising() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt here, where there is something to be undone or a terminal to be restored."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not _stop:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, _stop)
+
+
+def promise(kept: str) -> None:
+    """Set what a user is told who interrupts the work from now on.
+
+    Parameters
+    ----------
+    kept : str
+        A sentence about files, fit for a terminal; may be empty.
+    """
+    global _kept  # noqa: PLW0603  (a signal handler is given no arguments of ours)
+    _kept = kept
+
+
+def stop() -> NoReturn:
+    """Say that the work was interrupted, and end at once: compiled loops in other threads would go on for a while."""
+    with suppress(OSError):  # not through sys.stderr, which may be in the middle of a line
+        os.write(2, f"\n{f'Interrupted. {_kept}'.strip()}\n".encode(errors="replace"))
+    os._exit(INTERRUPTED)
+
+
+def _stop(number: int, frame: Any) -> NoReturn:
+    stop()
+
+
+def end(code: Any) -> NoReturn:
+    """End with an exit code, without waiting for threads whose work nobody needs any more.
+
+    Parameters
+    ----------
+    code : int, str or None
+        As for sys.exit.
+    """
+    threads = sys.modules.get("siis.threads")
+    if isinstance(code, int) and threads is not None and threads.is_busy():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -1,0 +1,144 @@
+"""Fitted models as files that hold data alone. Nothing in them is ever run, and nothing is used unchecked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siis.automatic import Evidence
+from siis.classifier import SIISClassifier
+from siis.evidence import KernelScores
+from siis.evidence.kernel import Kernel
+from siis.evidence.space import Space
+from siis.files import write_file
+from siis.graph import Embedded, Graph
+from siis.labels import Supervision
+from siis.saved.archive import Newer, archive_bytes, read_archive
+from siis.saved.checks import check_extra, check_state
+from siis.selection import Selection
+from siis.selection.candidate import Candidate
+from siis.solvers.solution import History
+
+NAMES = ("state", "extra")
+PARTS: dict[str, type] = {
+    part.__name__: part
+    for part in (Candidate, Embedded, Evidence, Graph, History, Kernel, KernelScores, Selection, Space, Supervision)
+}
+LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ tell what they proved
+SHOWN = 200  # characters of what is wrong with a file
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A model from a file, and what was stored with it.
+
+    Attributes
+    ----------
+    model : SIISClassifier
+    extra : dict
+    """
+
+    model: SIISClassifier
+    extra: dict[str, Any]
+
+
+def save(model: SIISClassifier, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted model; the same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+        Fitted. ``basis_`` and ``solution_`` are left out.
+    path : str or Path
+        The file is written whole or not at all.
+    extra : mapping, optional
+        Plain values and arrays to be kept with it.
+    """
+    write_file(Path(path), saved_bytes(model, extra))
+
+
+def load(path: str | Path) -> SIISClassifier:
+    """Read a model that ``save`` has written. Files from strangers are safe to read: they hold no code.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    SIISClassifier
+    """
+    return load_all(path).model
+
+
+def saved_bytes(model: SIISClassifier, extra: Mapping[str, Any] | None = None) -> bytes:
+    """Give the content of a model file.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+    extra : mapping, optional
+
+    Returns
+    -------
+    bytes
+    """
+    if not hasattr(model, "graph_"):
+        raise ValueError("the model must be fitted before it is saved. Call fit first.")
+    state = {name: value for name, value in vars(model).items() if name not in LEFT_OUT}
+    return archive_bytes({"state": state, "extra": dict(extra or {})}, PARTS)
+
+
+def load_all(path: str | Path) -> Saved:
+    """Read a model with what was stored beside it.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Saved
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path} must be a model file; there is no such file. Fit a model first: siis fit DATA.")
+    try:
+        found = read_archive(path, NAMES, PARTS)
+        check_state(found["state"])
+        check_extra(found["extra"], found["state"])
+    except Newer as problem:
+        raise ValueError(f"{path} was written by a newer siis ({problem}). Update siis.") from problem
+    except (MemoryError, PermissionError):
+        raise
+    except Exception as problem:  # whatever a damaged file brings about
+        raise _damaged(path, problem) from problem
+    model = SIISClassifier()
+    model.__dict__.update(found["state"])
+    return Saved(model, found["extra"])
+
+
+@contextmanager
+def sound(path: Path) -> Iterator[None]:
+    """Say that a file is damaged where its content turns out to be senseless in use.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    try:
+        yield
+    except (OSError, ValueError, MemoryError):
+        raise
+    except Exception as problem:
+        raise _damaged(path, problem) from problem
+
+
+def _damaged(path: Path, problem: Exception) -> ValueError:
+    reason = str(problem).splitlines()[0][:SHOWN] if str(problem) else type(problem).__name__
+    return ValueError(
+        f"{path} is not a model that siis has saved, or it is damaged ({reason}). Fit and save it again."
+    )

@@ -1,0 +1,353 @@
+"""What must hold of a model from a file before any of it is used.
+
+Compiled loops and SciPy follow indices without looking. So whatever they are given is checked here: kinds and shapes
+of arrays, indices that exist, numbers that stay numbers when they are squared. A file of an older siis may lack what
+was added later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from siis.automatic import Evidence
+from siis.classifier import SIISClassifier
+from siis.evidence import READINGS, KernelScores
+from siis.evidence.kernel import Kernel
+from siis.evidence.space import Space
+from siis.graph import Embedded, Graph
+from siis.labels import Supervision
+from siis.parameters import check_parameters
+from siis.selection import Selection
+from siis.selection.candidate import Candidate
+from siis.solvers.solution import History
+from siis.table import Table
+
+LARGEST = 1e153  # beyond, squares leave double precision
+MOST = 2**62
+ROUNDING = 1e-6  # of probabilities
+KINDS: dict[str, tuple[type, ...]] = {"f": (np.float32, np.float64), "i": (np.int32, np.int64), "b": (np.bool_,)}
+PRECOMPUTED = "precomputed"
+JUDGED = (  # set by every fit that judges labels, or by none
+    "label_quality_",
+    "held_out_distributions_",
+    "noise_rate_",
+    "noise_interval_",
+    "noise_matrix_",
+    "class_noise_rates_",
+    "graph_score_",
+    "selection_",
+    "selection_reason_",
+    "chosen_",
+    "_evidence",
+    "_given_codes",
+    "_suggested",
+)
+COMPANIONS = ("source", "ids", "given", "certain", "snippets", "recipe", "recipe_arrays", "id_column")
+OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has saved the model
+
+
+def check_state(state: Any) -> None:
+    """Check the attributes of a classifier; parameters that are missing take their defaults.
+
+    Parameters
+    ----------
+    state : dict of str to object
+        By name. Completed.
+    """
+    _must(isinstance(state, dict), "it holds no model")
+    parameters = SIISClassifier().get_params()
+    for name, default in parameters.items():
+        state.setdefault(name, default)
+    strange = [name for name in state if name not in parameters and hasattr(SIISClassifier, name)]
+    _must(set(strange) <= {"_unreached"}, f"it sets {', '.join(strange)}")
+    check_parameters(SIISClassifier(**{name: state[name] for name in parameters}), SIISClassifier._rules)
+    for name in ("_unreached", "neighbor_search_", "selection_reason_"):
+        _must(isinstance(state.get(name, ""), str), f"{name} is no text")
+    graph, vertex, classes = _needed(state, "graph_", Graph), _needed(state, "vertex_"), _needed(state, "classes_")
+    _check_classes(classes)
+    v, c = graph.n_vertices, classes.size
+    _must(v > 0, "it has no vertices")
+    n = vertex.size
+    _ints(vertex, "vertex_", (n,), -1, v - 1)
+    d = _whole(_needed(state, "n_features_in_"), "n_features_in_")
+    _check_answers(state, n, v, c)
+    _check_points(state, v, n, d)
+    _check_figures(state, d)
+    if any(name in state for name in JUDGED):
+        _check_judged(state, n, v, c, d)
+    elif state["metric"] != PRECOMPUTED:
+        _must(state["_points"].shape[1] == d, f"its points have {state['_points'].shape[1]} features, not {d}")
+
+
+def check_extra(extra: Any, state: Mapping[str, Any]) -> None:
+    """Check what siis fit keeps with a model; what others have saved with it is theirs.
+
+    Parameters
+    ----------
+    extra : dict of str to object
+    state : mapping
+        Checked before.
+    """
+    _must(isinstance(extra, dict), "it holds no companions of a model")
+    if not OURS & set(extra):
+        return
+    missing = [name for name in COMPANIONS if name not in extra]
+    _must(not missing, f"it lacks {', '.join(missing)}")
+    n = state["vertex_"].size
+    _must(isinstance(extra["source"], str), "the name of its source is no text")
+    _must(isinstance(extra["id_column"], str | None), "the name of its ids is no text")
+    _texts(extra["ids"], "ids", n)
+    if extra["snippets"] is not None:
+        _texts(extra["snippets"], "snippets", n)
+    if extra.get("row_names") is not None:
+        _must(isinstance(extra["row_names"], list), "names of its columns are no texts")
+        for name in ("row_names", "row_cells"):
+            _texts(extra.get(name), name, len(extra["row_names"]))
+        _must(all(text.count("\n") == n - 1 for text in extra["row_cells"]), f"row_cells are not {n} cells each")
+    _must(isinstance(extra.get("row_note"), str | None), "row_note is no text")
+    _array(extra["certain"], "certain", "b", (n,))
+    given = extra["given"]
+    _must(isinstance(given, np.ndarray) and given.dtype == object and given.shape == (n,), "given are no labels")
+    _must(all(isinstance(label, str | None) for label in given), "given are no labels")
+    if extra["recipe"] is not None:
+        from siis.tables import Recipe  # noqa: PLC0415  (heavy)
+
+        found, d = (
+            Recipe.from_plain(extra["recipe"], extra["recipe_arrays"]).encoder.n_features,
+            state["n_features_in_"],
+        )
+        _must(found == d, f"its recipe gives {found} features, and the model takes {d}")
+        for name, array in extra["recipe_arrays"].items():
+            _must(bool((np.abs(array) <= LARGEST).all()), f"{name} of its recipe are too large")
+
+
+def _check_classes(classes: Any) -> None:
+    _must(isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 0, "classes_ are none")
+    plain = all(isinstance(name, str | bool | int | float) for name in classes.tolist())
+    _must(plain or classes.dtype.kind == "S", "classes_ are no names")
+    _must(len(set(classes.tolist())) == classes.size, "classes_ has a class twice")
+
+
+def _check_answers(state: Mapping[str, Any], n: int, v: int, c: int) -> None:
+    _shares(_needed(state, "_answers"), "_answers", (v, c))
+    _shares(_needed(state, "_prior"), "_prior", (c,))
+    _shares(_needed(state, "label_distributions_"), "label_distributions_", (n, c))
+    _array(_needed(state, "_reached"), "_reached", "b", (v,))
+    _array(_needed(state, "is_reached_"), "is_reached_", "b", (n,))
+    if "transduction_" in state:
+        winners = state["classes_"][np.argmax(state["label_distributions_"], axis=1)]
+        _must(np.array_equal(state["transduction_"], winners), "transduction_ are not the likeliest classes")
+
+
+def _check_points(state: Mapping[str, Any], v: int, n: int, d: int) -> None:
+    points, width = _needed(state, "_points"), _needed(state, "bandwidth_")
+    _whole(_needed(state, "_n_neighbors"), "_n_neighbors")
+    _must((points is None) == (state["metric"] == PRECOMPUTED), "its metric does not go with its points")
+    if points is None:
+        _number(width, "bandwidth_", nan=True)
+        _must(v == n == d, f"a ready-made graph of {v} vertices has {n} examples")
+        return
+    _number(width, "bandwidth_", 0, LARGEST)
+    _must(width * width > 0, f"its bandwidth is {width!r}")
+    if sp.issparse(points):
+        _must(points.shape == (v, d), f"its points have shape {points.shape}, not {(v, d)}")
+        _floats(points.data, "_points", (points.nnz,))
+    else:
+        _floats(points, "_points", (v, None))
+
+
+def _check_figures(state: Mapping[str, Any], d: int) -> None:
+    for name in ("objective_", "dual_gap_", "neighbor_recall_", "largest_class_share_", "largest_given_share_"):
+        if name in state:
+            _number(state[name], name, nan=True)
+    if "n_iter_" in state:
+        _whole(state["n_iter_"], "n_iter_", 0)
+    if "history_" in state:
+        history = _needed(state, "history_", History)
+        size = np.size(history.iteration)
+        _array(history.iteration, "history_", "i", (size,))
+        for name in ("objective", "dual_objective", "relative_gap", "change"):
+            _array(getattr(history, name), "history_", "f", (size,))
+    if "feature_names_in_" in state:
+        names = state["feature_names_in_"]
+        _must(
+            isinstance(names, np.ndarray) and names.shape == (d,), "feature_names_in_ are not those of its features"
+        )
+        _must(all(isinstance(name, str) for name in names.tolist()), "feature_names_in_ are no names")
+
+
+def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> None:
+    for name in JUDGED:
+        _needed(state, name)
+    _floats(state["label_quality_"], "label_quality_", (n,), -ROUNDING, 1 + ROUNDING, nan=True)
+    _floats(state["held_out_distributions_"], "held_out_distributions_", (n, c), -ROUNDING, 1 + ROUNDING, nan=True)
+    _floats(state["noise_matrix_"], "noise_matrix_", (c, c), nan=True)
+    _floats(state["class_noise_rates_"], "class_noise_rates_", (c,), nan=True)
+    _ints(state["_given_codes"], "_given_codes", (n,), -1, c - 1)
+    _ints(state["_suggested"], "_suggested", (n,), -1, c - 1)
+    for name in ("noise_rate_", "graph_score_"):
+        _number(state[name], name, nan=True)
+    interval = state["noise_interval_"]
+    _must(isinstance(interval, tuple) and len(interval) == 2, "noise_interval_ is none")
+    for end in interval:
+        _number(end, "noise_interval_", nan=True)
+    _check_table(state["selection_"])
+    _check_candidate(state["chosen_"])
+    evidence = _needed(state, "_evidence", Evidence)
+    _check_evidence(evidence, v, c)
+    placed = evidence.placed
+    _must(placed.graph.n_vertices == v, "its evidence is on another graph")
+    _must(np.array_equal(placed.vertex, state["vertex_"]), "its evidence has other vertices")
+    if state["metric"] == PRECOMPUTED:
+        _must(placed.points is None, "its evidence has points on a ready-made graph")
+    else:
+        _must(not sp.issparse(state["_points"]), "its points are a sparse matrix")
+        _must(np.array_equal(placed.points, state["_points"]), "its evidence has other points")
+        _check_space(evidence, v, c, d)
+
+
+def _check_evidence(evidence: Evidence, v: int, c: int) -> None:
+    selection, placed = evidence.selection, evidence.placed
+    _must(isinstance(selection, Selection) and isinstance(placed, Embedded), "its evidence is none")
+    _must(isinstance(placed.graph, Graph), "its evidence has no graph")
+    for pairs in (evidence.pairs, evidence.given):
+        _must(isinstance(pairs, Supervision), "its evidence has no labels")
+        size = np.size(pairs.rows)
+        _ints(pairs.rows, "rows of labels", (size,), 0, v - 1)
+        _shares(pairs.Y, "labels", (size, c))
+        _floats(pairs.weights, "weights of labels", (size,), 0)
+    for rows, readings in ((selection.rows, selection.readings), (evidence.rows, evidence.readings)):
+        size = np.size(rows)
+        _ints(rows, "rows of readings", (size,), 0, v - 1)
+        _floats(readings, "readings", (size, c))
+    _shares(evidence.distributions, "distributions", (v, c))
+    _number(evidence.deviation, "deviation", 1e-150, LARGEST)
+    _number(selection.unit, "unit", 1e-300, LARGEST)
+    _must(isinstance(selection.reason, str), "its reason is no text")
+    _must(isinstance(evidence.is_sparse, bool), "is_sparse is neither true nor false")
+    _must(isinstance(placed.search, str), "its neighbour search has no name")
+    _number(placed.bandwidth, "bandwidth", nan=True)
+    _number(placed.recall, "recall", nan=True)
+    if placed.order is not None:
+        _ints(placed.order, "order", (v,), 0, v - 1)
+    _check_candidate(selection.chosen)
+    _check_table(selection.table)
+
+
+def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
+    """Check what maps new examples to points: each step must give what the next one takes."""
+    space, model, selection = evidence.selection.space, evidence.model, evidence.selection
+    _must(isinstance(space, Space) and isinstance(model, KernelScores), "its evidence has no space")
+    assert isinstance(space, Space)
+    assert isinstance(model, KernelScores)
+    _must(isinstance(space.name, str), "its space has no name")
+    _must(isinstance(space.unit, bool) and isinstance(space.unit_after, bool), "its space is none")
+    if space.center is not None:
+        _floats(space.center, "center", (d,))
+    if space.scale is not None:
+        _array(space.scale, "scale", "f", (d,))
+        _must(bool((space.scale >= 1e-150).all()), "scale is not positive")
+    k = d
+    if space.axes is not None:
+        k = np.shape(space.axes)[-1] if np.ndim(space.axes) == 2 else 0
+        _floats(space.axes, "axes", (d, k), -1 - ROUNDING, 1 + ROUNDING)
+        _must(not evidence.is_sparse or (space.center is None and space.scale is None), "its sparse space is centred")
+    p = len(model.centers) if np.ndim(model.centers) == 2 else 0
+    _must(p > 0, "its kernel model has no centres")
+    _floats(model.centers, "centers", (p, k))
+    _floats(model.coefficients, "coefficients", (p, c), -1e100, 1e100)
+    _floats(model.mean, "mean", (c,), -1e100, 1e100)
+    reach = 8.0 * k * float(np.abs(model.centers).max(initial=1.0)) ** 2
+    _number(model.width, "width", 0, 1e300 / max(reach, 1.0) if reach < np.inf else 0.0)
+    kernel = selection.kernel
+    if kernel is not None:
+        _must(isinstance(kernel, Kernel), "its kernel is none")
+        _number(kernel.width, "width", 0)
+        _number(kernel.ridge, "ridge", 0)
+    columns = k + c if selection.chosen.score_weight > 0 else k
+    points = evidence.placed.points
+    _must(points is not None and points.shape == (v, columns), "its points are not those of its space")
+    _must(evidence.marks.dtype == np.int64 and evidence.marks.shape == (v,), "its marks are none")
+
+
+def _check_candidate(chosen: Any) -> None:
+    _must(isinstance(chosen, Candidate), "chosen_ is none")
+    for text in (chosen.space, chosen.graph, chosen.laplacian):
+        _must(isinstance(text, str), "chosen_ has no names")
+    _must(chosen.reading in READINGS, "chosen_ has no reading")
+    for number in (chosen.n_neighbors, chosen.n_components):
+        _whole(number, "chosen_", 0)
+    for number in (chosen.score_weight, chosen.fidelity, chosen.pull):
+        _number(number, "chosen_", 0, 1e100)
+    for number in (chosen.alpha, chosen.beta):
+        if number is not None:
+            _number(number, "chosen_", 0)
+
+
+def _check_table(table: Any) -> None:
+    _must(isinstance(table, Table), "selection_ is no table")
+    columns = list(table.values())
+    _must(all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns), "selection_ is no table")
+    _must(len({column.size for column in columns}) <= 1, "selection_ has columns of different lengths")
+
+
+def _must(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+def _needed(state: Mapping[str, Any], name: str, kind: type = object) -> Any:
+    _must(name in state, f"it lacks {name}")
+    _must(isinstance(state[name], kind), f"{name} is no {kind.__name__}")
+    return state[name]
+
+
+def _array(value: Any, name: str, kind: str, shape: tuple[int | None, ...]) -> None:
+    _must(isinstance(value, np.ndarray), f"{name} is no array")
+    fits = len(value.shape) == len(shape) and all(b in (None, a) for a, b in zip(value.shape, shape, strict=True))
+    _must(fits, f"{name} is of shape {value.shape}, not {shape}")
+    _must(value.dtype.type in KINDS[kind], f"{name} is of {value.dtype}")
+
+
+def _floats(
+    value: Any,
+    name: str,
+    shape: tuple[int | None, ...],
+    low: float = -LARGEST,
+    high: float = LARGEST,
+    nan: bool = False,
+) -> None:
+    _array(value, name, "f", shape)
+    inside = (value >= low) & (value <= high)
+    _must(bool((inside | np.isnan(value) if nan else inside).all()), f"{name} has numbers beyond {low:g}..{high:g}")
+
+
+def _shares(value: Any, name: str, shape: tuple[int, ...]) -> None:
+    """Check probabilities: rows of them add up to 1."""
+    _floats(value, name, shape, -ROUNDING, 1 + ROUNDING)
+    _must(bool((np.abs(value.sum(axis=-1) - 1) <= 1e-3).all()), f"{name} does not add up to 1")
+
+
+def _ints(value: Any, name: str, shape: tuple[int, ...], low: int, high: int) -> None:
+    _array(value, name, "i", shape)
+    _must(not value.size or bool(low <= value.min() <= value.max() <= high), f"{name} points beyond {low}..{high}")
+
+
+def _number(value: Any, name: str, low: float = -LARGEST, high: float = LARGEST, nan: bool = False) -> None:
+    is_number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    _must(is_number and ((nan and bool(np.isnan(value))) or low <= value <= high), f"{name} is {value!r}")
+
+
+def _whole(value: Any, name: str, low: int = 1) -> int:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    _must(is_whole and low <= value < MOST, f"{name} is {value!r}")
+    return int(value)
+
+
+def _texts(value: Any, name: str, n: int) -> None:
+    _must(isinstance(value, list) and len(value) == n, f"{name} are not {n} texts")
+    _must(all(isinstance(text, str) for text in value), f"{name} are not {n} texts")

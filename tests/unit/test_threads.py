@@ -1,0 +1,63 @@
+"""Pieces of work in threads: a failure is heard at once, and the others end at their next pause."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from siis.threads import Interrupted, in_threads, is_busy, n_threads, pause_point
+
+several = pytest.mark.skipif(n_threads() < 2, reason="one core: pieces run one after the other")
+
+
+def until(holds, seconds=20):
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
+
+
+@several
+def test_a_failure_is_raised_although_an_earlier_piece_is_not_done():
+    ended = threading.Event()
+
+    def piece(k):
+        if k == 1:
+            raise ValueError("broken")
+        try:
+            while True:
+                time.sleep(0.01)
+                pause_point()
+        except Interrupted:
+            ended.set()
+            raise
+
+    with pytest.raises(ValueError, match="broken"):
+        in_threads(piece, [0, 1])
+    assert ended.wait(20)
+    assert until(lambda: not is_busy())
+
+
+@several
+def test_work_inside_a_piece_pauses_by_itself():
+    """Passes over rows and edges are pieces: loops of them need no pause of their own."""
+    passes = []
+
+    def piece(k):
+        if k == 1:
+            time.sleep(0.1)
+            raise ValueError("broken")
+        while True:
+            in_threads(lambda _: passes.append(time.sleep(0.01)), [0])
+
+    with pytest.raises(ValueError, match="broken"):
+        in_threads(piece, [0, 1])
+    assert until(lambda: not is_busy())
+    assert passes
+
+
+def test_results_keep_their_order():
+    assert in_threads(lambda k: (time.sleep(0.01 * (3 - k)), k)[1], range(3)) == [0, 1, 2]
+    assert not is_busy()
+    np.testing.assert_array_equal(in_threads(np.square, []), [])
