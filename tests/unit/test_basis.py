@@ -332,9 +332,9 @@ def test_counting_leaves_the_filters_of_warnings_alone(monkeypatch):
     """They belong to the whole process: what one thread sets, another restores at the wrong time."""
     path = sp.diags_array([-np.ones(5), np.full(6, 2.0), -np.ones(5)], offsets=[-1, 0, 1]).tocsr()
 
-    def refused(*args):
-        raise AssertionError("filters of warnings were changed")
-
-    monkeypatch.setattr("warnings.simplefilter", refused)
-    monkeypatch.setattr("warnings.filterwarnings", refused)
-    assert count_below(path, 1.0) == 2
+    changes = []
+    with monkeypatch.context() as patch:
+        patch.setattr("warnings.simplefilter", lambda *args, **kwargs: changes.append(args))
+        patch.setattr("warnings.filterwarnings", lambda *args, **kwargs: changes.append(args))
+        found = count_below(path, 0.9)
+    assert (found, changes) == (2, [])

@@ -79,7 +79,7 @@ def compared(extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Seque
         apart = _texts_apart(cells, i, near) if numbers is None else _numbers_apart(numbers, i, near)
         marks = apart > (0.0 if numbers is None else CLEARLY)
         if numbers is None:
-            apart *= 1 - (len(set(cells)) - 1) / max(n - 1, 1)
+            apart *= 1 - (len(set(cells)) - 1) / max(len(cells) - 1, 1)
         others = [cells[j] for j in near]
         column = Compared(name, cells[i], others, marks.tolist(), numbers is not None, name in features)
         found.append(((not column.is_feature, -float(apart[counted].mean())), column))

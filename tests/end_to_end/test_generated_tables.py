@@ -1,0 +1,21 @@
+"""Two hundred tables as people send them, each from a file to answers at the default."""
+
+import numpy as np
+import pytest
+
+from siis.job import fit_data, given_of
+from siis.tables import read
+from tables.generated import make_table, write_table
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_table_gets_an_answer(tmp_path, seed):
+    columns, _, roles = make_table(seed)
+    path = tmp_path / "table.csv"
+    write_table(path, columns)
+    data = read(path, roles)
+    outcome = fit_data(data, given_of(data, {}))
+    P = outcome.model.label_distributions_
+    assert P.shape == (len(data.ids), len(outcome.model.classes_))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+    assert len(outcome.report.summary) > 1
