@@ -111,7 +111,7 @@ def measure(name, seed):
     -------
     dict
     """
-    from siis import job, tables  # noqa: PLC0415
+    from siis import tables, workflow  # noqa: PLC0415
 
     frame, truth = load(name)
     classes, codes = np.unique(truth, return_inverse=True)
@@ -126,7 +126,7 @@ def measure(name, seed):
         started = time.perf_counter()
         try:
             data = tables.read(path, tables.Roles(label=LABEL, text=TABLES[name].text or None))
-            outcome = job.fit_data(data, job.given_of(data, {}), {"random_state": seed}, source=path.name)
+            outcome = workflow.fit_data(data, workflow.given_of(data, {}), {"random_state": seed}, source=path.name)
         except Exception as error:
             traceback.print_exc()
             said = f"{type(error).__name__}: {error}".replace(f"{folder}/", "")

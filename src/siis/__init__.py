@@ -4,14 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from siis.classifier import SIISClassifier
+    from siis.estimators.classifier import SIISClassifier
     from siis.saved import load, save
 
 __version__ = "0.1.0"
 
 __all__ = ["SIISClassifier", "__version__", "load", "save"]
 
-_HOMES = {"SIISClassifier": "siis.classifier", "load": "siis.saved", "save": "siis.saved"}
+_HOMES = {"SIISClassifier": "siis.estimators.classifier", "load": "siis.saved", "save": "siis.saved"}
 
 
 def __getattr__(name: str) -> object:

@@ -21,11 +21,11 @@ import scipy.sparse as sp
 
 from cli_case import write_csv
 from siis import SIISClassifier
-from siis.job import explain, fit_data, given_of, output_files, predict_file
-from siis.job.outputs import checked_labels
 from siis.saved import load_all, saved_bytes
 from siis.saved.archive import DIGEST, STRUCTURE, digest
 from siis.tables import Roles, read
+from siis.workflow import explain, fit_data, given_of, output_files, predict_file
+from siis.workflow.outputs import checked_labels
 
 OLD = Path(__file__).parents[1] / "files" / "model-0.1.0.siis"
 FINE = ("refused", "same answers")  # of any mutation; with a digest to match also:

@@ -11,7 +11,7 @@ import pytest
 BUSY = """
     import sys, time
     import numpy as np
-    import siis.job
+    import siis.workflow
     from numba import njit
     from siis.threads import in_threads
     from siis.__main__ import main
@@ -31,7 +31,7 @@ BUSY = """
             raise ValueError("a piece must be whole; this one is not. Mend it.")
         return spin(10**11)
 
-    siis.job.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1])
+    siis.workflow.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1])
     main()
 """
 

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
-from siis.job import compared as comparing
-from siis.job import outputs
 from siis.saved import load_all
 from siis.tables import Roles, read
+from siis.workflow import compared as comparing
+from siis.workflow import outputs
 
 KINDS = ("bakery", "butcher", "bank")
 

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 import siis
-from siis.classifier import SIISClassifier
-from siis.job.options import OPTIONS, in_options
+from siis.estimators.classifier import SIISClassifier
 from siis.parameters import check_parameters
+from siis.workflow.options import OPTIONS, in_options
 
 ROOT = Path(siis.__file__).parent
 SPEAKERS = (
-    "classifier.py",
-    "transductive.py",
-    "automatic.py",
+    "estimators/classifier.py",
+    "estimators/base.py",
+    "estimators/solving.py",
+    "quality/assess.py",
     "graph/neighbors.py",
     "graph/approximate.py",
     "graph/embed.py",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from siis.job import fit_data, given_of
 from siis.tables import read
+from siis.workflow import fit_data, given_of
 from tables.generated import make_table, write_table
 
 

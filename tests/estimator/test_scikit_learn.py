@@ -147,10 +147,11 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, selection):
     X, y = X[:300], np.where(np.arange(300) < 60, truth[:300], -1)
     model = SIISClassifier(selection=selection).fit(X, y)
     before = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
-    stages = ["siis.transductive.embed", "siis.classifier.smooth_basis"]
+    stages = ["siis.estimators.base.embed", "siis.estimators.classifier.smooth_basis"]
     if selection:
-        stages = ["siis.automatic.search", "siis.classifier.final_basis", "siis.classifier.judge"]
-    for stage in (*stages, "siis.transductive.solve_certified"):
+        names = ("choose_on_points", "build_graph", "final_basis", "assess_labels")
+        stages = [f"siis.estimators.classifier.{name}" for name in names]
+    for stage in (*stages, "siis.estimators.solving.solve_certified"):
         with monkeypatch.context() as patch:
 
             def interrupted(*args, **options):

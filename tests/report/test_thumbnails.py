@@ -6,7 +6,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from siis.job.thumbnails import SIDE, data_uri, thumbnails_of
+from siis.workflow.thumbnails import SIDE, data_uri, thumbnails_of
 
 
 def opened(address):

@@ -8,7 +8,7 @@ from siis import SIISClassifier
 from siis.errors import NumericalError
 from siis.graph import distinct_rows, embed
 from siis.labels import Supervision, gather, one_hot
-from siis.selection import Candidate, Wishes, deal_folds, final_program
+from siis.selection import Candidate, Constraints, deal_folds, final_program
 from siis.selection.candidate import compare, expected_hits
 
 search_module = sys.modules["siis.selection.search"]
@@ -71,15 +71,15 @@ def test_a_label_does_not_vouch_for_itself(monkeypatch):
     distinct = distinct_rows(X)
     given = gather(distinct.vertex[rows], one_hot(y[rows], 10), np.ones(rows.size)).merged()
     folds = deal_folds(given.Y, 0)
-    place = search_module.settle(module_spaces(distinct.X)[0], distinct.X, given)
+    place = search_module.prepare_space(module_spaces(distinct.X)[0], distinct.X, given)
     chosen = Candidate("as given", 1.0, 10, "mutual", 0.1, 1e-4, "standardized")
     i = 5
     flipped = Supervision(given.rows, given.Y.copy(), given.weights)
     flipped.Y[i] = np.roll(given.Y[i], 1)
 
     def readings(labels):
-        graph_of = search_module.fold_graphs(place, chosen, Wishes())
-        return search_module._finish(chosen, labels, folds, (1e-4,), graph_of)[2]
+        graph_of = search_module.fold_graphs(place, chosen, Constraints())
+        return search_module._choose_reading(chosen, labels, folds, (1e-4,), graph_of)[2]
 
     monkeypatch.setattr(search_module, "READINGS", ("standardized",))
     assert (folds >= 0).all()
@@ -131,7 +131,7 @@ def test_a_ready_made_graph_is_smoothed_by_choice():
 def test_a_large_set_is_searched_in_part(monkeypatch):
     X, y, truth = noisy_digits(700)
     monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
-    monkeypatch.setattr("siis.automatic.MOST_VERTICES", 300)
+    monkeypatch.setattr("siis.estimators.evidence.MOST_VERTICES", 300)
     monkeypatch.setattr(search_module, "MOST_LABELS", 80)
     model = SIISClassifier().fit(X, y)
     assert model.graph_.n_vertices == 700
@@ -165,7 +165,9 @@ def test_the_program_is_chosen_and_what_the_user_sets_is_kept():
     assert fixed.basis_.shape[1] == 40
     assert fixed.basis_.laplacian == "unnormalized"
     assert (fixed.chosen_.alpha, fixed.chosen_.beta) == (None, None)
-    program = final_program(fixed.graph_, fixed.basis_, fixed._evidence.distributions, fixed.chosen_, fixed._wishes())
+    program = final_program(
+        fixed.graph_, fixed.basis_, fixed._evidence.distributions, fixed.chosen_, fixed._constraints()
+    )
     assert set(program.alpha) == {7.0}
     assert program.beta == 2.0
     assert program.value(fixed.solution_.coefficients) == pytest.approx(fixed.objective_)
@@ -194,7 +196,7 @@ def test_a_candidate_that_fails_is_dropped_and_listed(monkeypatch):
     X, y, truth = small_problem()
     race_module, final_module = sys.modules["siis.selection.race"], sys.modules["siis.selection.final"]
     weights_of, basis_of = race_module.graph_weights, final_module.smooth_basis
-    settled = search_module.settle
+    settled = search_module.prepare_space
 
     def fails_at_20(near, K, kind, bandwidth="median"):
         return lost() if (K, kind) == (20, "mutual") else weights_of(near, K, kind, bandwidth)
@@ -205,7 +207,7 @@ def test_a_candidate_that_fails_is_dropped_and_listed(monkeypatch):
     monkeypatch.setattr(race_module, "graph_weights", fails_at_20)
     monkeypatch.setattr(final_module, "smooth_basis", fails_unnormalized)
     monkeypatch.setattr(
-        search_module, "settle", lambda s, *args: lost() if s.name == "unit variance" else settled(s, *args)
+        search_module, "prepare_space", lambda s, *args: lost() if s.name == "unit variance" else settled(s, *args)
     )
     model = SIISClassifier().fit(X, y)
     assert np.mean(model.transduction_ == truth) > 0.9
@@ -221,7 +223,7 @@ def test_a_candidate_that_fails_is_dropped_and_listed(monkeypatch):
 def test_where_every_graph_fails_stated_defaults_answer(monkeypatch):
     X, y, truth = small_problem()
     monkeypatch.setattr(sys.modules["siis.selection.race"], "graph_weights", lost)
-    monkeypatch.setattr(search_module, "probe", lambda place, given, folds, wishes: np.ones(given.rows.size))
+    monkeypatch.setattr(search_module, "probe", lambda place, given, folds, constraints: np.ones(given.rows.size))
     with pytest.warns(UserWarning, match="every graph that was tried has failed; stated defaults were used"):
         model = SIISClassifier().fit(X, y)
     assert (model.chosen_.n_neighbors, model.chosen_.graph) == (10, "mutual")
@@ -234,11 +236,11 @@ def test_a_program_that_fails_on_all_examples_gives_way_to_the_next(monkeypatch)
     final_module, solved = sys.modules["siis.selection.final"], []
     build = final_module.final_program
 
-    def fails_once(graph, basis, evidence, candidate, wishes):
+    def fails_once(graph, basis, evidence, candidate, constraints):
         if graph.n_vertices == 200 and basis.dtype == np.float64 and candidate == first.chosen_:
             lost()
         solved.append(candidate)
-        return build(graph, basis, evidence, candidate, wishes)
+        return build(graph, basis, evidence, candidate, constraints)
 
     monkeypatch.setattr(final_module, "final_program", fails_once)
     model = SIISClassifier().fit(X, y)

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from siis.table import Table
+from siis.result_table import Table
 
 
 def lists(*items):

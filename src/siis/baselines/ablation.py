@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from siis._types import Floats
+from siis.estimators.base import Task, TransductiveClassifier
+from siis.estimators.solving import certified_or_warned, solution_attributes
 from siis.graph import Graph
 from siis.labels import Supervision
 from siis.parameters import COUNT, POSITIVE, Rule
 from siis.program import Program
 from siis.spectral import identity_basis
-from siis.transductive import Task, TransductiveClassifier, certified_or_warned, shown
 
 
 def free_program(graph: Graph, given: Supervision, alpha: float, beta: float, gamma: float) -> Program:
@@ -66,7 +67,7 @@ class _FreeClassifier(TransductiveClassifier):
         program = free_program(task.graph, task.given, self.alpha, self._beta, self._gamma)
         with task.progress.stage("solve"):
             solution = certified_or_warned(program, self.tol, self.max_iter, task.progress)
-        return solution.coefficients, shown(solution)
+        return solution.coefficients, solution_attributes(solution)
 
 
 class RobustLaplacianClassifier(_FreeClassifier):

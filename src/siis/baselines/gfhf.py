@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
+from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
 from siis.labels import Supervision
 from siis.linear import positive_solver
-from siis.transductive import Task, TransductiveClassifier
 
 
 def harmonic(graph: Graph, given: Supervision) -> Floats:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from siis._types import Floats
+from siis.estimators.base import Task, TransductiveClassifier
+from siis.estimators.solving import enough_components
 from siis.graph import Graph
 from siis.labels import Supervision
 from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule, seed_of
 from siis.spectral import SmoothBasis, smooth_basis
-from siis.transductive import Task, TransductiveClassifier, enough_components
 
 
 def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, lam: float) -> Floats:

@@ -35,8 +35,8 @@ def corrections(
     """
     folder = out or results
     with one_sentence(f"Files in {folder} are as they were."):
-        from siis.job import checked_labels  # noqa: PLC0415  (heavy)
         from siis.saved import load_all, sound  # noqa: PLC0415
+        from siis.workflow import checked_labels  # noqa: PLC0415  (heavy)
 
         options = options_of(results)
         if not Path(options.data).exists():

@@ -27,8 +27,8 @@ def demo(
     """
     with one_sentence(f"Files in {out} are as they were."):
         from siis.files import check_writable  # noqa: PLC0415  (heavy)
-        from siis.job import given_of  # noqa: PLC0415
-        from siis.job.demo import demo_data, demo_summary  # noqa: PLC0415  (heavy)
+        from siis.workflow import given_of  # noqa: PLC0415
+        from siis.workflow.demo import demo_data, demo_summary  # noqa: PLC0415  (heavy)
 
         check_writable(out)
         data, truth, thumbnails = demo_data(seed)

@@ -35,8 +35,8 @@ def explain(
       siis explain img_0042.png --results results --json
     """
     with one_sentence():
-        from siis.job import explain as found_reasons  # noqa: PLC0415  (heavy)
         from siis.saved import load_all, sound  # noqa: PLC0415
+        from siis.workflow import explain as found_reasons  # noqa: PLC0415  (heavy)
 
         saved = in_background(lambda: load_all(model_file(results)))
         with sound(results):

@@ -229,15 +229,15 @@ def run_fit(
     earlier : dict of str to str, optional
         Labels that were checked in earlier rounds, by id.
     """
-    from siis import job, tables  # noqa: PLC0415  (heavy)
-    from siis.classifier import SIISClassifier  # noqa: PLC0415
+    from siis import tables, workflow  # noqa: PLC0415  (heavy)
+    from siis.estimators.classifier import SIISClassifier  # noqa: PLC0415
     from siis.files import check_writable  # noqa: PLC0415
     from siis.parameters import check_parameters  # noqa: PLC0415
 
     unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
-    with job.said_in_options():
+    with workflow.said_in_options():
         check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
     check_writable(out)
     roles = tables.Roles(
@@ -253,14 +253,14 @@ def run_fit(
     checked = dict(earlier or {})
     for file in options.corrections:  # later ones go before
         checked.update(tables.read_corrections(Path(file)))
-    given = job.given_of(data, checked)
+    given = workflow.given_of(data, checked)
     if not quiet:
         say(f"{path}:")
         for note in data.notes:
             say(f"  {note}")
         if checked:
             say(f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain")
-        for name in job.new_classes(data, checked):
+        for name in workflow.new_classes(data, checked):
             say(f"  a correction brings in a new class, {name!r}: a slip of the pen?")
     fit_and_write(data, given, options, out, quiet, as_json)
 
@@ -289,11 +289,11 @@ def fit_and_write(
     -------
     Outcome
     """
-    from siis import job  # noqa: PLC0415
+    from siis import workflow  # noqa: PLC0415
     from siis.files import write_files  # noqa: PLC0415
 
     def work() -> tuple[Any, Any, dict[str, bytes]]:
-        outcome = job.fit_data(
+        outcome = workflow.fit_data(
             data,
             given,
             options.parameters,
@@ -302,8 +302,8 @@ def fit_and_write(
             results=str(out),
             thumbnails=thumbnails,
         )
-        queries = job.next_queries(outcome, options.queries)
-        return outcome, queries, job.output_files(outcome, asdict(options), options.roles.get("id"), queries)
+        queries = workflow.next_queries(outcome, options.queries)
+        return outcome, queries, workflow.output_files(outcome, asdict(options), options.roles.get("id"), queries)
 
     with shown_progress(quiet):
         outcome, queries, contents = in_background(work)

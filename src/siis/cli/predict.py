@@ -51,8 +51,8 @@ def predict(
 
 
 def _answers(model: Path, data: Path, encoding: str, id: str | None) -> tuple[bytes, tuple[str, ...]]:
-    from siis.job import predict_file  # noqa: PLC0415
     from siis.saved import load_all, sound  # noqa: PLC0415
+    from siis.workflow import predict_file  # noqa: PLC0415
 
     saved = load_all(model_file(model))
     with sound(model):

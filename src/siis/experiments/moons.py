@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from siis.baselines import GFHFClassifier, GTFClassifier, RobustLaplacianClassifier
-from siis.classifier import SIISClassifier
 from siis.datasets import make_noisy_double_moon
 from siis.datasets.synthetic import SHIFT
+from siis.estimators.classifier import SIISClassifier
 from siis.experiments.figures import STYLE, draw
 from siis.experiments.options import Options
 from siis.experiments.published import MOONS

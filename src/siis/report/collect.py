@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Ints
-from siis.classifier import SIISClassifier
+from siis.estimators.classifier import SIISClassifier
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, spreads
 from siis.report.map import ID_SHOWN, map_of

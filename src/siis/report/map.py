@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siis._types import Ints
-from siis.classifier import SIISClassifier
+from siis.estimators.classifier import SIISClassifier
 from siis.report.data import ExampleMap
 from siis.report.layout import lay_out
 from siis.report.shown import Material, shortened

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Ints
-from siis.classifier import SIISClassifier
+from siis.estimators.classifier import SIISClassifier
+from siis.quality.issues import dissenting_neighbors, representatives
 from siis.report.data import Query
 from siis.report.shown import Material
 from siis.report.words import query_reason
-from siis.trust.issues import representatives, witnesses
 
 MOST_QUERIES = 20
 ASKED = 60  # some of them are in the list of suspects already
 N_CLASSES = 3
-ANY = -1  # no class: witnesses are then all neighbours
+ANY = -1  # no class: dissenting_neighbors are then all neighbours
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,11 @@ def wanted(model: SIISClassifier, left_out: Collection[int]) -> list[Wanted]:
     example = representatives(model.vertex_, model._given_codes >= 0, n_vertices)
     everybody = np.zeros(n_vertices, dtype=np.int64)
     return [
-        Wanted(index, str(row["action"]), witnesses(model.graph_, int(model.vertex_[index]), everybody, ANY, example))
+        Wanted(
+            index,
+            str(row["action"]),
+            dissenting_neighbors(model.graph_, int(model.vertex_[index]), everybody, ANY, example),
+        )
         for row in asked[:MOST_QUERIES]
         for index in [int(row["index"])]
     ]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from siis._types import Ints
-from siis.classifier import SIISClassifier
+from siis.estimators.classifier import SIISClassifier
+from siis.quality.issues import dissenting_neighbors
 from siis.report.data import Suspect
 from siis.report.shown import Material
 from siis.report.words import reason
-from siis.trust.issues import witnesses
 
 MOST_PICTURED = 2_000  # suspects with thumbnails: more would make a page of hundreds of megabytes
 
@@ -89,7 +89,11 @@ def doubted(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> li
         i = int(index[k])
         if i in confirmed:
             continue
-        near = [] if vertex[i] < 0 else witnesses(model.graph_, int(vertex[i]), at_vertex, int(codes[i]), example)
+        near = (
+            []
+            if vertex[i] < 0
+            else dissenting_neighbors(model.graph_, int(vertex[i]), at_vertex, int(codes[i]), example)
+        )
         names = (str(model.classes_[codes[i]]), str(model.classes_[winners[i]]))
         issues.append(Issue(i, *names, float(quality[k]), near))
     return issues

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siis.automatic import Evidence
-from siis.classifier import SIISClassifier
+from siis.estimators.classifier import SIISClassifier
+from siis.estimators.evidence import Evidence
 from siis.evidence import KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space

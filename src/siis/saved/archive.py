@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from siis.table import Table
+from siis.result_table import Table
 
 FORMAT = 2  # 1, of siis 0.1.0: the same without a digest
 STRUCTURE, DIGEST = "model.json", "digest"

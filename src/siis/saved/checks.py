@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from siis.automatic import Evidence
-from siis.classifier import SIISClassifier
+from siis.estimators.classifier import SIISClassifier
+from siis.estimators.evidence import Evidence
 from siis.evidence import READINGS, KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
 from siis.parameters import check_parameters
+from siis.result_table import Table
 from siis.selection import Selection
 from siis.selection.candidate import Candidate
 from siis.solvers.solution import History
-from siis.table import Table
 
 LARGEST = 1e153  # beyond, squares leave double precision
 MOST = 2**62

@@ -1,30 +1,30 @@
 """Choosing graph and smoothing from the given labels alone, however noisy."""
 
 from siis.selection.candidate import Candidate
-from siis.selection.final import final_basis, final_program, final_readings, solve_final
+from siis.selection.constraints import Constraints
+from siis.selection.final import Solved, final_basis, final_program, final_readings, solve_final
 from siis.selection.folds import deal_folds
-from siis.selection.place import Wishes, join_scores, smoothed, total_deviation
-from siis.selection.search import (
-    MOST_VERTICES,
-    Selection,
-    cross_readings,
-    search,
-    search_graph,
-)
+from siis.selection.prepared import join_scores, smoothed, total_deviation
+from siis.selection.programs import program_candidates
+from siis.selection.search import MOST_VERTICES, TOO_FEW, choose_on_graph, choose_on_points, cross_readings
+from siis.selection.selection import Selection
 
 __all__ = [
     "MOST_VERTICES",
+    "TOO_FEW",
     "Candidate",
+    "Constraints",
     "Selection",
-    "Wishes",
+    "Solved",
+    "choose_on_graph",
+    "choose_on_points",
     "cross_readings",
     "deal_folds",
     "final_basis",
     "final_program",
     "final_readings",
     "join_scores",
-    "search",
-    "search_graph",
+    "program_candidates",
     "smoothed",
     "solve_final",
     "total_deviation",

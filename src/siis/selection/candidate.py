@@ -167,7 +167,7 @@ def failed_rows(stage: str, failures: Mapping[Candidate, str]) -> list[dict[str,
     ]
 
 
-def judge(
+def rank_candidates(
     stage: str,
     candidates: list[Candidate],
     met: Floats,

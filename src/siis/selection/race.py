@@ -13,11 +13,13 @@ from siis._types import Floats, Ints, Sparse
 from siis.errors import FAILURES
 from siis.evidence import READINGS, kernel_scores, read, smooth_labels
 from siis.graph import Neighbors
+from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.progress import Progress
-from siis.selection.candidate import Candidate, compare, expected_hits, failed_rows, held_out, hits, judge
+from siis.selection.candidate import Candidate, compare, expected_hits, failed_rows, held_out, hits, rank_candidates
+from siis.selection.constraints import Constraints
 from siis.selection.folds import splits
-from siis.selection.place import WORTH_THREADS, Place, Wishes, graph_weights, nearest
+from siis.selection.prepared import PreparedSpace
 from siis.threads import in_threads
 
 SCORE_WEIGHTS = (0.0, 1.0, 3.0)
@@ -25,6 +27,7 @@ FIDELITIES = (1.0, 0.1, 0.01)  # from rough to smooth: each starts from the one 
 PULLS = (1e-4, 0.1)
 PROBES = ((10, "mutual"), (20, "union"))  # graphs by which spaces are compared
 ROUGH = 3e-2  # tolerance of smoothing in the search
+WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
 
 
@@ -36,16 +39,18 @@ def smoothing_path(W: Sparse, train: Supervision, fidelities: tuple[float, ...])
         yield F
 
 
-def probe(place: Place, given: Supervision, folds: Ints, wishes: Wishes) -> Floats:
+def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints: Constraints) -> Floats:
     """Hits of a space: the mean of its kernel model's and of some graphs'."""
-    n = len(place.points)
-    graphs = wishes.graphs(n) if wishes.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
-    near = nearest(place.joined(None, 0.0), max(K for K, _ in graphs))
-    built = [graph_weights(near, K, kind, wishes.bandwidth) for K, kind in graphs]
+    n = len(prepared.points)
+    graphs = (
+        constraints.graphs(n) if constraints.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
+    )
+    near = nearest(prepared.joined(None, 0.0), max(K for K, _ in graphs))
+    built = [graph_weights(near, K, kind, constraints.bandwidth) for K, kind in graphs]
     found = np.zeros(given.rows.size)
     for train, held in splits(given, folds):
         Y, rows = given.Y[held], given.rows[held]
-        scores = kernel_scores(place.points, train, place.kernel)[0]
+        scores = kernel_scores(prepared.points, train, prepared.kernel)[0]
         met = [hits(read(scores, READINGS[0])[rows], Y)]
         for W in built:
             met.extend(path_hits(W, train, rows, Y, FIDELITIES[:2])[0])
@@ -84,13 +89,18 @@ def path_hits(
 
 
 def race(
-    place: Place, graphs: list[tuple[int, str]], given: Supervision, folds: Ints, wishes: Wishes, progress: Progress
+    prepared: PreparedSpace,
+    graphs: list[tuple[int, str]],
+    given: Supervision,
+    folds: Ints,
+    constraints: Constraints,
+    progress: Progress,
 ) -> tuple[list[dict[str, Any]], Candidate | None]:
     """Try all score weights, graphs and fidelities, fold after fold; drop those that fail or fall far behind.
 
     None where all of them have failed.
     """
-    name = place.space.name
+    name = prepared.space.name
     combined = list(product(SCORE_WEIGHTS, graphs))
     candidates = [
         Candidate(name, weight, K, kind, fidelity, PULLS[0], READINGS[0])
@@ -101,14 +111,14 @@ def race(
     alive, seen = np.ones(len(candidates), dtype=bool), np.zeros(given.rows.size, dtype=bool)
     failures: dict[Candidate, str] = {}
     most = max(K for K, _ in graphs)
-    bandwidth = wishes.bandwidth
+    bandwidth = constraints.bandwidth
     for fold, (train, held) in enumerate(splits(given, folds)):
-        scores, _ = kernel_scores(place.points, train, place.kernel)
+        scores, _ = kernel_scores(prepared.points, train, prepared.kernel)
         for weight in SCORE_WEIGHTS:
             mine = [g for g, (w, _) in enumerate(combined) if w == weight and alive[_block(g)].any()]
             if not mine:
                 continue
-            near = nearest(place.joined(scores, weight), most)
+            near = nearest(prepared.joined(scores, weight), most)
 
             def attempt(
                 g: int, near: Neighbors = near, train: Supervision = train, held: Ints = held
@@ -121,7 +131,7 @@ def race(
                 except FAILURES as failure:
                     return str(failure)
 
-            worth = len(place.points) >= WORTH_THREADS
+            worth = len(prepared.points) >= WORTH_THREADS
             for g, found in zip(mine, in_threads(attempt, mine) if worth else map(attempt, mine), strict=True):
                 if isinstance(found, str):
                     failures.update(dict.fromkeys(candidates[_block(g)], found))
@@ -137,7 +147,7 @@ def race(
         progress.say(2, f"fold {fold + 1}: {np.count_nonzero(alive)} of {len(candidates)} candidates left")
     left = np.flatnonzero(alive)
     out = held_out(folds)
-    rows, best = judge(
+    rows, best = rank_candidates(
         "graph",
         [candidates[k] for k in left],
         met[np.ix_(left, out)],

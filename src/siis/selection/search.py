@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,15 +11,16 @@ import numpy as np
 from siis._types import Features, Floats, Ints, Sparse
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, spaces
-from siis.evidence.kernel import Kernel
 from siis.labels import Supervision
 from siis.progress import Progress
-from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, judge
-from siis.selection.final import choose_program, program_candidates
+from siis.result_table import Table
+from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, rank_candidates
+from siis.selection.constraints import Constraints
 from siis.selection.folds import deal_folds, splits
-from siis.selection.place import GraphOf, Place, Wishes, fold_graphs, settle, smoothed
+from siis.selection.prepared import GraphOf, PreparedSpace, fold_graphs, prepare_space, smoothed
+from siis.selection.programs import choose_program, program_candidates
 from siis.selection.race import FIDELITIES, PULLS, SCORE_WEIGHTS, probe, race, smoothing_path
-from siis.table import Table
+from siis.selection.selection import COLUMNS, Selection
 
 USUAL = (10, "mutual", 0.1)  # graph and smoothing where nothing can be chosen
 MOST_VERTICES = 10_000  # in the search; the answer is computed on all
@@ -31,93 +32,12 @@ TOO_FEW = (
     "stated defaults were used"
 )
 ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
-COLUMNS = (
-    "stage",
-    "space",
-    "score_weight",
-    "n_neighbors",
-    "graph",
-    "fidelity",
-    "pull",
-    "reading",
-    "n_components",
-    "beta",
-    "alpha",
-    "laplacian",
-    "accuracy",
-    "error",
-    "behind",
-    "behind_error",
-    "unreached",
-    "n_held_out",
-    "chosen",
-    "failed",
-)
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """What was chosen, and why.
-
-    Attributes
-    ----------
-    chosen : Candidate
-    space : Space or None
-        None for a ready-made graph.
-    unit : float
-        Median distance to the tenth neighbour in it, in which scores are weighed against points.
-    kernel : Kernel or None
-    table : Table
-        Everything that was tried: the share of held-out given labels that was met (accuracy), its standard error, how
-        far that is behind the best of its stage, and the standard error of that difference; of graphs, the share of
-        vertices that no label reaches, which count as guesses in their accuracy; why a candidate failed, if it did.
-    reason : str
-        Why the chosen one was chosen, in a sentence.
-    rows : ndarray of shape (l,)
-        The labelled vertices that were held out.
-    readings : ndarray of shape (l, c)
-        What the chosen candidate says of them without their own labels.
-    """
-
-    chosen: Candidate
-    space: Space | None
-    unit: float
-    kernel: Kernel | None
-    table: Table
-    reason: str
-    rows: Ints
-    readings: Floats
-
-    def without(self, failures: dict[Candidate, str], chosen: Candidate) -> Selection:
-        """The selection after final programs have failed, and another one has been solved.
-
-        Parameters
-        ----------
-        failures : dict of Candidate to str
-            Those that failed, and why.
-        chosen : Candidate
-            The one that was solved.
-
-        Returns
-        -------
-        Selection
-        """
-        table = self.table.rows()
-        kept = [row for row in table if row["stage"] != "program" or not any(_is(row, c) for c in failures)]
-        for row in kept:
-            row["chosen"] = _is(row, chosen) if row["stage"] == "program" else row["chosen"]
-        rows = kept + failed_rows("program", failures)
-        reason = f"{self.reason}; of the programs, {len(failures)} failed on all examples, and the next was taken"
-        return replace(self, chosen=chosen, table=Table.from_rows(rows, COLUMNS), reason=reason)
-
-
-def _is(row: dict[str, Any], candidate: Candidate) -> bool:
-    """Whether a row of the table describes a candidate."""
-    return all(row[name] == value for name, value in asdict(candidate).items())
-
-
-def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress: Progress) -> Selection:
-    """Choose space, graph, smoothing and reading by cross-validation on the given labels.
+def choose_on_points(
+    X: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress
+) -> tuple[Selection, Floats | None]:
+    """Choose space, graph, smoothing, reading and program by cross-validation on the given labels.
 
     Parameters
     ----------
@@ -125,79 +45,92 @@ def search(X: Features, given: Supervision, wishes: Wishes, seed: int, progress:
         Distinct examples.
     given : Supervision
         One label for each vertex, of at least two classes.
-    wishes : Wishes
+    constraints : Constraints
     seed : int
     progress : Progress
 
     Returns
     -------
     Selection
+    points : ndarray of shape (n, k), or None
+        The examples in the chosen space; None where the search has seen some of them only.
     """
-    found = spaces(X, wishes.family, seed)
+    n = X.shape[0]
+    found, graphs = spaces(X, constraints.family, seed), constraints.graphs(n)
     folds = deal_folds(given.Y, seed)
-    graphs = wishes.graphs(X.shape[0])
-    if held_out(folds).size < LEAST_HELD_OUT or X.shape[0] < 3:
-        return _fixed(found[0], settle(found[0], X, given), graphs, given, wishes, TOO_FEW)
     kept, X, given, folds = _subset(X, given, folds, seed)
-
+    if held_out(folds).size < LEAST_HELD_OUT or n < 3:
+        prepared = prepare_space(found[0], X, given)
+        return _fixed(prepared, graphs, given, constraints, TOO_FEW), prepared.points if kept.size == n else None
     with progress.stage(f"selection: {len(found)} spaces"):
-        places, usual, met = [], [], []
-        failures: dict[Candidate, str] = {}
-        for space in found:
-            candidate = Candidate(space.name, 0.0, *USUAL, PULLS[0], READINGS[0])
-            try:
-                place = settle(space, X, given)
-                met.append(probe(place, given, folds, wishes))
-            except FAILURES as failure:
-                failures[candidate] = str(failure)
-                continue
-            places.append(place)
-            usual.append(candidate)
-        if not places:
-            raise NumericalError(f"the examples cannot be compared in any space: {next(iter(failures.values()))}")
-        order: list[tuple[float, ...]] = [(float(i),) for i in range(len(places))]
-        rows, best = judge("space", usual, np.array(met), given.weights[held_out(folds)], order, STEADY)
-        rows += failed_rows("space", failures)
-        place = places[best]
+        rows, prepared = _choose_space(found, X, given, folds, constraints)
+    points = prepared.points if kept.size == n else None
     with progress.stage(f"selection: {len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)} graphs and smoothings"):
-        more, winner = race(place, graphs, given, folds, wishes, progress)
+        more, winner = race(prepared, graphs, given, folds, constraints, progress)
         rows += more
     if winner is None:
-        return replace(
-            _fixed(place.space, place, graphs, given, wishes, ALL_FAILED), table=Table.from_rows(rows, COLUMNS)
-        )
+        stated = _fixed(prepared, graphs, given, constraints, ALL_FAILED)
+        return replace(stated, table=Table.from_rows(rows, COLUMNS)), points
     with progress.stage("selection: reading"):
-        fresh = deal_folds(given.Y, seed + 1)  # the winner's luck with the folds of the race does not count
-        more, chosen, readings, evidence = _finish(winner, given, fresh, PULLS, fold_graphs(place, winner, wishes))
+        fresh = deal_folds(given.Y, seed + 1)  # the score that won the race is biased upwards on its own folds
+        graph_of = fold_graphs(prepared, winner, constraints)
+        more, chosen, readings, evidence = _choose_reading(winner, given, fresh, PULLS, graph_of)
         rows += more
-    more, chosen = _program(chosen, given, fresh, evidence, wishes, seed, progress)
+    more, chosen = _choose_program(chosen, given, fresh, evidence, constraints, seed, progress)
     rows += more
-    out = held_out(fresh)
-    table = Table.from_rows(rows, COLUMNS)
-    labelled = kept[given.rows[out]]
-    return Selection(chosen, place.space, place.unit, place.kernel, table, _reason(rows), labelled, readings)
+    table, labelled = Table.from_rows(rows, COLUMNS), kept[given.rows[held_out(fresh)]]
+    reason = _reason(rows)
+    return Selection(
+        chosen, prepared.space, prepared.unit, prepared.kernel, table, reason, labelled, readings
+    ), points
 
 
-def search_graph(W: Sparse, given: Supervision, wishes: Wishes, seed: int, progress: Progress) -> Selection:
-    """Choose smoothing and reading on a ready-made graph.
+def _choose_space(
+    found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints
+) -> tuple[list[dict[str, Any]], PreparedSpace]:
+    """Compare spaces by a probe; another than the plainest must be clearly better."""
+    kept: list[tuple[Candidate, PreparedSpace, Floats]] = []
+    failures: dict[Candidate, str] = {}
+    for space in found:
+        candidate = Candidate(space.name, 0.0, *USUAL, PULLS[0], READINGS[0])
+        try:
+            prepared = prepare_space(space, X, given)
+            kept.append((candidate, prepared, probe(prepared, given, folds, constraints)))
+        except FAILURES as failure:
+            failures[candidate] = str(failure)
+    if not kept:
+        raise NumericalError(f"the examples cannot be compared in any space: {next(iter(failures.values()))}")
+    candidates, spaces_kept, met = zip(*kept, strict=True)
+    order: list[tuple[float, ...]] = [(float(i),) for i in range(len(kept))]
+    weights = given.weights[held_out(folds)]
+    rows, best = rank_candidates("space", list(candidates), np.array(met), weights, order, STEADY)
+    return rows + failed_rows("space", failures), spaces_kept[best]
+
+
+def choose_on_graph(
+    W: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress
+) -> tuple[Selection, None]:
+    """Choose smoothing, reading and program on a ready-made graph.
 
     Parameters
     ----------
     W : csr_array of shape (n, n)
     given : Supervision
         One label for each vertex, of at least two classes.
-    wishes : Wishes
+    constraints : Constraints
     seed : int
     progress : Progress
 
     Returns
     -------
     Selection
+    points : None
+        There are none.
     """
     folds = deal_folds(given.Y, seed)
     plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], READINGS[0])
     if held_out(folds).size < LEAST_HELD_OUT:
-        return _fixed(None, None, [(0, "ready-made")], given, wishes, TOO_FEW)
+        return _fixed(None, [(0, "ready-made")], given, constraints, TOO_FEW), None
     candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
     with progress.stage("selection: smoothing"):
         met = np.zeros((len(candidates), given.rows.size))
@@ -206,15 +139,16 @@ def search_graph(W: Sparse, given: Supervision, wishes: Wishes, seed: int, progr
                 met[k, held] = hits(read(F, READINGS[0])[given.rows[held]], given.Y[held])
         out = held_out(folds)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
-        rows, best = judge("smoothing", candidates, met[:, out], given.weights[out], order)
+        rows, best = rank_candidates("smoothing", candidates, met[:, out], given.weights[out], order)
         fresh = deal_folds(given.Y, seed + 1)
-        more, chosen, readings, evidence = _finish(candidates[best], given, fresh, PULLS[:1], lambda train: (W, None))
+        more, chosen, readings, evidence = _choose_reading(
+            candidates[best], given, fresh, PULLS[:1], lambda train: (W, None)
+        )
     rows += more
-    more, chosen = _program(chosen, given, fresh, evidence, wishes, seed, progress)
+    more, chosen = _choose_program(chosen, given, fresh, evidence, constraints, seed, progress)
     rows += more
-    return Selection(
-        chosen, None, 1.0, None, Table.from_rows(rows, COLUMNS), _reason(rows), given.rows[out], readings
-    )
+    table = Table.from_rows(rows, COLUMNS)
+    return Selection(chosen, None, 1.0, None, table, _reason(rows), given.rows[out], readings), None
 
 
 def cross_readings(
@@ -246,20 +180,19 @@ def cross_readings(
 
 
 def _fixed(
-    space: Space | None,
-    place: Place | None,
+    prepared: PreparedSpace | None,
     graphs: list[tuple[int, str]],
     given: Supervision,
-    wishes: Wishes,
+    constraints: Constraints,
     reason: str,
 ) -> Selection:
     """The stated defaults, where nothing can be chosen: ten mutual neighbours, moderate smoothing."""
     K, kind = min(graphs, key=lambda graph: (abs(graph[0] - USUAL[0]), graph[1] != USUAL[1]))
-    name = "ready-made" if space is None else space.name
+    name = "ready-made" if prepared is None else prepared.space.name
     plain = Candidate(name, 0.0, K, kind, USUAL[2], PULLS[0], READINGS[0])
-    chosen = program_candidates(plain, wishes, given.n_classes)[0]
+    chosen = program_candidates(plain, constraints, given.n_classes)[0]
     empty, table = np.zeros((0, given.n_classes)), Table.from_rows([], COLUMNS)
-    unit, kernel = (1.0, None) if place is None else (place.unit, place.kernel)
+    space, unit, kernel = (None, 1.0, None) if prepared is None else (prepared.space, prepared.unit, prepared.kernel)
     return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty)
 
 
@@ -277,7 +210,7 @@ def _subset(X: Features, given: Supervision, folds: Ints, seed: int) -> tuple[In
     return kept, X[kept], given.picked(labels).moved(place), folds[labels]
 
 
-def _finish(
+def _choose_reading(
     chosen: Candidate,
     given: Supervision,
     folds: Ints,
@@ -297,26 +230,26 @@ def _finish(
     out = held_out(folds)
     met = np.array([hits(r[out], given.Y[out]) for r in readings])
     order: list[tuple[float, ...]] = [(float(c.reading != READINGS[0]), c.pull) for c in candidates]
-    rows, best = judge("reading", candidates, met, given.weights[out], order, STEADY)
+    rows, best = rank_candidates("reading", candidates, met, given.weights[out], order, STEADY)
     winner = candidates[best]
     return rows, winner, readings[best, out], [(W, evidence[pulls.index(winner.pull)]) for W, evidence in kept]
 
 
-def _program(
+def _choose_program(
     chosen: Candidate,
     given: Supervision,
     folds: Ints,
     evidence: list[tuple[Sparse, Floats]],
-    wishes: Wishes,
+    constraints: Constraints,
     seed: int,
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], Candidate]:
     """Choose the final program; on ready-made graphs of many vertices, the usual one."""
-    candidates = program_candidates(chosen, wishes, given.n_classes)
+    candidates = program_candidates(chosen, constraints, given.n_classes)
     if len(candidates) == 1 or evidence[0][0].shape[0] > MOST_VERTICES:
         return [], candidates[0]
     with progress.stage(f"selection: {len(candidates)} programs"):
-        return choose_program(candidates, given, folds, evidence, wishes, seed)
+        return choose_program(candidates, given, folds, evidence, constraints, seed)
 
 
 def _reason(rows: list[dict[str, Any]]) -> str:

@@ -8,8 +8,8 @@ from sklearn.metrics import average_precision_score, cohen_kappa_score
 from siis import SIISClassifier
 from siis.evidence import softmax
 from siis.graph import Graph
-from siis.trust import carriage, fit_noise
-from siis.trust.queries import entropy, ranked_vertices
+from siis.quality import fit_noise, label_agreement
+from siis.quality.queries import entropy, ranked_vertices
 
 
 def simulated(n, c, matrix, sharpness=3.0, seed=0):
@@ -52,13 +52,13 @@ def test_class_dependent_noise_shows_in_the_matrix():
         assert abs(model.class_rates[k] - np.mean(truth[given == k] != k)) < 0.08
 
 
-def test_carriage_is_kappa():
+def test_agreement_is_kappa():
     rng = np.random.default_rng(0)
     Z, given = rng.standard_normal((300, 4)), rng.integers(0, 4, 300)
-    scored = carriage(Z, given, np.ones(300))
+    scored = label_agreement(Z, given, np.ones(300))
     np.testing.assert_allclose(scored.score, cohen_kappa_score(np.argmax(Z, 1), given), atol=1e-12)
     assert scored.is_weak
-    met = carriage(np.eye(4)[given], given, np.ones(300))
+    met = label_agreement(np.eye(4)[given], given, np.ones(300))
     assert met.score == pytest.approx(1)
     assert not met.is_weak
 

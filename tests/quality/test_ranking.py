@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 
 from siis import SIISClassifier
 from siis.graph import Graph
-from siis.trust import ranking_table
-from siis.trust.queries import ranked_vertices
+from siis.quality import ranking_table
+from siis.quality.queries import ranked_vertices
 
 
 @pytest.fixture(scope="module")

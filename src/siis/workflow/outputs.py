@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from siis import __version__
-from siis.job.given import guarded
-from siis.job.outcome import Outcome
-from siis.job.queries import Query
+from siis.quality import ranking_table
+from siis.quality.issues import BELOW_CERTAIN, CERTAIN
 from siis.report import render
+from siis.result_table import Table
 from siis.results import ISSUES, MODEL, NEXT, PREDICTIONS, QUALITY, REPORT, SUMMARY
 from siis.saved import saved_bytes
-from siis.table import Table
 from siis.tables import Data
-from siis.trust import ranking_table
-from siis.trust.issues import BELOW_CERTAIN, CERTAIN
+from siis.workflow.given import guarded
+from siis.workflow.outcome import Outcome
+from siis.workflow.queries import Query
 
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
 CELL = 100  # characters of a cell of a table

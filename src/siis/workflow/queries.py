@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from siis.job.outcome import Outcome
+from siis.workflow.outcome import Outcome
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from siis.job.options import said_in_options
-from siis.job.outputs import answer_rows, csv_bytes
 from siis.saved import Saved
 from siis.tables import Recipe
+from siis.workflow.options import said_in_options
+from siis.workflow.outputs import answer_rows, csv_bytes
 
 
 def predict_file(

@@ -6,7 +6,7 @@ import numpy as np
 
 from siis._types import Bools, Floats, Ints
 from siis.graph import Graph
-from siis.table import Table
+from siis.result_table import Table
 
 COLUMNS = ("index", "action", "gain")
 NEVER = -1.0  # below every gain

@@ -8,7 +8,7 @@ import numpy as np
 
 from siis._types import Bools, Floats, Ints
 from siis.graph import Graph
-from siis.table import Table
+from siis.result_table import Table
 
 N_WITNESSES = 5
 RANKED = ("index", "given", "suggested", "quality")
@@ -70,7 +70,7 @@ def _worst_first(index: Ints, quality: Floats) -> Ints:
     return np.lexsort((index, np.nan_to_num(quality, nan=BELOW_CERTAIN)))
 
 
-def witnesses(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:
+def dissenting_neighbors(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:
     """Give the examples at the heaviest neighbours whose class is another than the given one.
 
     Parameters

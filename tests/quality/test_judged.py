@@ -1,13 +1,10 @@
 """Constants and rules of judgement: each has a case that turns on it."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from siis.automatic import judge
 from siis.labels import gather, read_labels
-from siis.trust import Carriage, NoiseModel, carriage
+from siis.quality import LabelAgreement, NoiseModel, assess_labels, label_agreement
 
 
 def judged(readings, given, certain=None):
@@ -15,16 +12,14 @@ def judged(readings, given, certain=None):
     labels = read_labels(given, None, certain)
     at = np.arange(len(given))
     pairs = gather(at, labels.Y, labels.weights)
-    placed = SimpleNamespace(graph=SimpleNamespace(n_vertices=len(given)), vertex=at)
-    evidence = SimpleNamespace(placed=placed, pairs=pairs, given=pairs.merged(), rows=at, readings=readings)
-    return judge(evidence, labels, readings)
+    return assess_labels(at, readings, pairs, at, labels, readings)
 
 
 @pytest.fixture
 def lopsided(monkeypatch):
     """Two classes, one of them common, a quarter of the labels known to be wrong; 30 of the common class doubtful."""
     noise = NoiseModel(0.25, (0.2, 0.3), 5.0, np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.25, 0.25]))
-    monkeypatch.setattr("siis.automatic.fit_noise", lambda readings, codes, weights: noise)
+    monkeypatch.setattr("siis.quality.assess.fit_noise", lambda readings, codes, weights: noise)
     margin = np.concatenate([np.full(80, 0.6), np.full(20, -0.6), np.linspace(-0.15, 0.1, 30)])
     return np.column_stack([margin, -margin]), np.concatenate(
         [np.zeros(80, int), np.ones(20, int), np.zeros(30, int)]
@@ -80,15 +75,15 @@ def test_no_noise_in_the_data_still_lets_one_label_be_doubted():
     ],
 )
 def test_luck_is_not_taken_for_a_graph_that_carries_labels(score, error, is_weak):
-    assert Carriage(score, error).is_weak is is_weak
+    assert LabelAgreement(score, error).is_weak is is_weak
 
 
 def test_few_labels_that_agree_by_luck_are_weak():
     codes = np.repeat([0, 1], 20)
     met = np.tile([True] * 11 + [False] * 9, 2)  # 55 % where chance meets half
-    lucky = carriage(np.eye(2)[np.where(met, codes, 1 - codes)], codes, np.ones(40))
+    lucky = label_agreement(np.eye(2)[np.where(met, codes, 1 - codes)], codes, np.ones(40))
     assert lucky.score == pytest.approx(0.1)
     assert lucky.is_weak
-    many = carriage(np.eye(2)[np.tile(np.where(met, codes, 1 - codes), 50)], np.tile(codes, 50), np.ones(2000))
+    many = label_agreement(np.eye(2)[np.tile(np.where(met, codes, 1 - codes), 50)], np.tile(codes, 50), np.ones(2000))
     assert many.score == pytest.approx(0.1)
     assert not many.is_weak

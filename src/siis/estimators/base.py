@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
@@ -20,9 +19,7 @@ from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
 from siis.labels.labelled import labelled_accuracy
 from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, one_of, seed_of
-from siis.program import Program
-from siis.progress import Progress, Report, unheard
-from siis.solvers import Solution, solve_certified
+from siis.progress import Progress
 
 TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
 SHOWN_COLUMNS = 5
@@ -160,7 +157,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
-        """Place the examples on a graph, and solve where a label is connected."""
+        """PreparedSpace the examples on a graph, and solve where a label is connected."""
         n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))
@@ -363,93 +360,3 @@ def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
     if sure.any():
         at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure]).merged()
         answers[at.rows] = at.Y
-
-
-def enough_components(graph: Graph, n_components: int) -> int:
-    """Raise the size of a basis to one constant for each connected component, with a warning.
-
-    Parameters
-    ----------
-    graph : Graph
-    n_components : int
-
-    Returns
-    -------
-    int
-    """
-    if graph.n_components > n_components:
-        warnings.warn(
-            f"the labels lie in {graph.n_components} connected components of the graph, more than "
-            f"n_components={n_components}: one constant for each is used instead. Raise n_neighbors, or "
-            "n_components to tell examples of one component apart.",
-            UserWarning,
-            stacklevel=5,
-        )
-    return max(n_components, graph.n_components)
-
-
-def certified_or_warned(
-    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = unheard
-) -> Solution:
-    """Solve to a duality gap of ``tol``, and warn where it was not reached.
-
-    Parameters
-    ----------
-    program : Program
-    tol : float
-    max_iter : int
-    progress : Progress
-    report : callable
-        Takes the share of the work that is done.
-
-    Returns
-    -------
-    Solution
-    """
-    solution = narrated(solve_certified(program, tol, max_iter, report=report), progress)
-    if solution.status != "certified":
-        warnings.warn(
-            f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "
-            f"above tol={tol:g}. Raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    return solution
-
-
-def narrated(solution: Solution, progress: Progress) -> Solution:
-    """Report the solver's measurements, and hand the solution on.
-
-    Parameters
-    ----------
-    solution : Solution
-    progress : Progress
-
-    Returns
-    -------
-    Solution
-    """
-    history = solution.history
-    for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
-        progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
-    return solution
-
-
-def shown(solution: Solution) -> dict[str, Any]:
-    """Name what a fitted estimator shows of its solution.
-
-    Parameters
-    ----------
-    solution : Solution
-
-    Returns
-    -------
-    dict
-    """
-    return {
-        "solution_": solution,
-        "objective_": solution.objective,
-        "dual_gap_": solution.relative_gap,
-        "n_iter_": solution.n_iter,
-        "history_": solution.history,
-    }

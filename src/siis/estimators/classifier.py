@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Features, Floats
-from siis.automatic import gather_evidence, judge, warn_about
+from siis.estimators.base import Answer, Task, TransductiveClassifier
+from siis.estimators.evidence import Evidence, build_graph, gather_evidence
+from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
+from siis.estimators.vertices import merge_examples
 from siis.labels import GivenLabels
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
-from siis.selection import Candidate, Wishes, final_basis, final_readings, solve_final
+from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
+from siis.quality.issues import dissenting_neighbors, representatives
+from siis.quality.queries import entropy, ranked_vertices
+from siis.result_table import Table
+from siis.selection import (
+    TOO_FEW,
+    Candidate,
+    Constraints,
+    Solved,
+    choose_on_graph,
+    choose_on_points,
+    final_basis,
+    final_readings,
+    program_candidates,
+    solve_final,
+)
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
-from siis.table import Table
-from siis.transductive import (
-    Answer,
-    Task,
-    TransductiveClassifier,
-    certified_or_warned,
-    enough_components,
-    narrated,
-    shown,
-)
-from siis.trust import issue_table, query_table, ranking_table
-from siis.trust.issues import representatives, witnesses
-from siis.trust.queries import entropy, ranked_vertices
 
 UNREACHED = "the distribution rests on the kernel model alone"
 JUDGED = (
@@ -263,7 +270,8 @@ class SIISClassifier(TransductiveClassifier):
         winners = np.argmax(self._answers, axis=1)
         example = representatives(self.vertex_, self._given_codes >= 0, self.graph_.n_vertices)
         against = [
-            witnesses(self.graph_, v, winners, g, example) for v, g in zip(self.vertex_[index], codes, strict=True)
+            dissenting_neighbors(self.graph_, v, winners, g, example)
+            for v, g in zip(self.vertex_[index], codes, strict=True)
         ]
         given, suggested = self.classes_[codes], self.classes_[self._suggested[index]]
         return issue_table(index, given, suggested, self.label_quality_[index], against)
@@ -334,54 +342,83 @@ class SIISClassifier(TransductiveClassifier):
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress)
-        evidence = gather_evidence(X, labels, self._wishes(), seed_of(self.random_state), progress)
-        graph, c = evidence.placed.graph, labels.classes.size
+        seed, constraints = seed_of(self.random_state), self._constraints()
+        vertices = merge_examples(X, labels, self.metric)
+        choose = choose_on_graph if self.metric == "precomputed" else choose_on_points
+        selection, points = choose(vertices.X, vertices.given, constraints, seed, progress)
+        located = build_graph(vertices, selection, points, constraints, seed, progress)
+        evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X))
+        solved = self._solve_final(evidence, constraints, _precision(X), progress)
+        if solved.failures:
+            evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
+        final = final_readings(
+            solved.program, solved.solution.coefficients, labels.classes.size, solved.chosen.reading
+        )
+        vertex = evidence.placed.vertex
+        assessment = assess_labels(evidence.rows, evidence.readings, evidence.pairs, vertex, labels, final)
+        self._warn_about(evidence, assessment, labels)
+        return self._answer(evidence, solved, assessment)
+
+    def _solve_final(
+        self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress
+    ) -> Solved:
+        """Basis, program, solution; of the next candidate where the chosen one cannot be solved."""
+        graph, chosen = evidence.placed.graph, evidence.selection.chosen
 
         def basis_of(candidate: Candidate) -> SmoothBasis:
             with progress.stage("basis") as report:
-                return final_basis(graph, candidate, seed_of(self.random_state), _precision(X), report)
+                return final_basis(graph, candidate, seed_of(self.random_state), dtype, report)
 
         def solve(program: Program) -> Solution:
             with progress.stage("solve") as report:
                 return self._solve(program, progress, report)
 
-        chosen = evidence.selection.chosen
-        solved = solve_final(graph, evidence.distributions, chosen, self._wishes(), solve, basis_of)
-        if solved.failures:
-            evidence = replace(evidence, selection=evidence.selection.without(solved.failures, solved.chosen))
-        readings = final_readings(solved.program, solved.solution.coefficients, c, solved.chosen.reading)
-        judged = judge(evidence, labels, readings)
-        warn_about(evidence, judged, labels.classes)
+        others = program_candidates(chosen, constraints, evidence.given.n_classes)
+        candidates = list(dict.fromkeys([chosen, *others]))
+        return solve_final(graph, evidence.distributions, candidates, constraints, solve, basis_of)
+
+    def _warn_about(self, evidence: Evidence, assessment: Assessment, labels: GivenLabels) -> None:
+        if evidence.rows.size:
+            warn_about_labels(assessment, evidence.given.codes, labels.classes)
+            return
+        reason = evidence.selection.reason
+        remedy = " Label two examples or more of each class." if reason == TOO_FEW else ""
+        warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
+
+    def _answer(self, evidence: Evidence, solved: Solved, assessment: Assessment) -> Answer:
+        """Everything that a fit shows."""
+        graph, given, selection = evidence.placed.graph, evidence.given, evidence.selection
         attributes = {
             "basis_": solved.program.basis,
-            **shown(solved.solution),
-            "selection_": evidence.selection.table,
-            "selection_reason_": evidence.selection.reason,
-            "chosen_": evidence.selection.chosen,
-            "label_quality_": judged.quality,
-            "held_out_distributions_": judged.held_out,
-            "noise_rate_": judged.noise.rate,
-            "noise_interval_": judged.noise.interval,
-            "noise_matrix_": judged.noise.matrix,
-            "class_noise_rates_": judged.noise.class_rates,
-            "graph_score_": judged.carriage.score,
+            **solution_attributes(solved.solution),
+            "selection_": selection.table,
+            "selection_reason_": selection.reason,
+            "chosen_": selection.chosen,
+            "label_quality_": assessment.quality,
+            "held_out_distributions_": assessment.held_out,
+            "noise_rate_": assessment.noise.rate,
+            "noise_interval_": assessment.noise.interval,
+            "noise_matrix_": assessment.noise.matrix,
+            "class_noise_rates_": assessment.noise.class_rates,
+            "graph_score_": assessment.agreement.score,
             "_evidence": evidence,
-            "_given_codes": judged.codes,
-            "_suggested": judged.suggested,
+            "_given_codes": assessment.codes,
+            "_suggested": assessment.suggested,
             "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,
         }
-        reached = graph.reached_from(evidence.given.rows)
-        answers = judged.probabilities
+        reached = graph.reached_from(given.rows)
+        answers = assessment.probabilities
         if evidence.model is None:  # a ready-made graph: nothing speaks where no label is connected
-            answers[~reached] = evidence.given.prior
-        K = max(evidence.selection.chosen.n_neighbors, 1)
-        return Answer(evidence.placed, answers, reached, evidence.given.prior, K, attributes)
+            answers[~reached] = given.prior
+        return Answer(
+            evidence.placed, answers, reached, given.prior, max(selection.chosen.n_neighbors, 1), attributes
+        )
 
     def _located(self, X: Features) -> Features:
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
 
-    def _wishes(self) -> Wishes:
-        return Wishes(**{field.name: getattr(self, field.name) for field in fields(Wishes)})
+    def _constraints(self) -> Constraints:
+        return Constraints(**{field.name: getattr(self, field.name) for field in fields(Constraints)})
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         given, progress = task.given, task.progress
@@ -394,11 +431,11 @@ class SIISClassifier(TransductiveClassifier):
         program = Program(task.graph, basis, given.rows, given.coded, alpha * given.weights, beta)
         with progress.stage("solve") as report:
             solution = self._solve(program, progress, report)
-        return basis.synthesize(solution.coefficients), {"basis_": basis, **shown(solution)}
+        return basis.synthesize(solution.coefficients), {"basis_": basis, **solution_attributes(solution)}
 
     def _solve(self, program: Program, progress: Progress, report: Report) -> Solution:
         if self.schedule == "paper":
-            return narrated(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
+            return log_history(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
         return certified_or_warned(program, self.tol, self.max_iter, progress, report)
 
 

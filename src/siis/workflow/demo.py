@@ -12,9 +12,9 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 from siis.datasets import contaminate, draw_labelled
-from siis.job.outcome import Outcome
-from siis.job.thumbnails import data_uri
 from siis.tables import Data
+from siis.workflow.outcome import Outcome
+from siis.workflow.thumbnails import data_uri
 
 LABELS_PER_CLASS, NOISE = 20, 0.4
 ENLARGED = 48  # pixels of a side

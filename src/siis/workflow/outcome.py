@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from siis.classifier import SIISClassifier
-from siis.job.given import Given
-from siis.job.options import in_options, said_in_options
-from siis.job.thumbnails import thumbnails_of
+from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
 from siis.tables import Data
+from siis.workflow.given import Given
+from siis.workflow.options import in_options, said_in_options
+from siis.workflow.thumbnails import thumbnails_of
 
 
 @dataclass(frozen=True, eq=False)

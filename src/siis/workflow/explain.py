@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints
-from siis.job.compared import Compared, compared
+from siis.quality.issues import representatives
 from siis.saved import Saved
-from siis.trust.issues import representatives
+from siis.workflow.compared import Compared, compared
 
 N_NEIGHBORS, N_CLASSES = 10, 3
 DOUBTFUL = 0.5  # quality below which a label is called likely wrong

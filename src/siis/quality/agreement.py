@@ -14,7 +14,7 @@ DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance b
 
 
 @dataclass(frozen=True)
-class Carriage:
+class LabelAgreement:
     """Cohen's kappa between held-out labels and readings.
 
     Attributes
@@ -35,7 +35,7 @@ class Carriage:
         return self.score < max(WEAK, min(DOUBT * self.error, CLEAR))
 
 
-def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:
+def label_agreement(readings: Floats, codes: Ints, weights: Floats) -> LabelAgreement:
     """Score a graph.
 
     Parameters
@@ -48,16 +48,16 @@ def carriage(readings: Floats, codes: Ints, weights: Floats) -> Carriage:
 
     Returns
     -------
-    Carriage
+    LabelAgreement
     """
     if codes.size == 0:
-        return Carriage(float("nan"), float("nan"))
+        return LabelAgreement(float("nan"), float("nan"))
     c = readings.shape[1]
     share = weights / weights.sum()
     predicted = np.argmax(readings, axis=1)
     met = float(share @ (predicted == codes))
     chance = float(np.bincount(codes, share, c) @ np.bincount(predicted, share, c))
     chance = min(chance, 1 - 1e-9)
-    return Carriage(
+    return LabelAgreement(
         (met - chance) / (1 - chance), float(np.sqrt(max(met * (1 - met), 0.0) * np.sum(share**2))) / (1 - chance)
     )

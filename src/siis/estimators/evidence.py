@@ -1,0 +1,223 @@
+"""What the labels say at every vertex of the chosen graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from siis._types import Features, Floats, Ints
+from siis.estimators.vertices import Vertices
+from siis.evidence import KernelScores, kernel_scores, read, softmax
+from siis.graph import (
+    Embedded,
+    Graph,
+    fingerprints,
+    median_bandwidth,
+    neighbors_between,
+    neighbors_within,
+    placed,
+    ready_made,
+)
+from siis.labels import Supervision
+from siis.progress import Progress
+from siis.selection import (
+    MOST_VERTICES,
+    Constraints,
+    Selection,
+    cross_readings,
+    join_scores,
+    smoothed,
+    total_deviation,
+)
+
+SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
+
+
+@dataclass(frozen=True, eq=False)
+class Located:
+    """Examples on the chosen graph.
+
+    Attributes
+    ----------
+    placed : Embedded
+    pairs, given : Supervision
+        As in Vertices, by the graph's own numbers of the vertices.
+    rows : ndarray of shape (h,)
+        Vertices whose labels were held out in the search, by these numbers.
+    scores : ndarray of shape (n_vertices, c), or None
+        Of the kernel model; None on a ready-made graph.
+    model : KernelScores or None
+    marks : ndarray of shape (n_vertices,)
+        Fingerprint of the example at each vertex; empty on a ready-made graph.
+    """
+
+    placed: Embedded
+    pairs: Supervision
+    given: Supervision
+    rows: Ints
+    scores: Floats | None
+    model: KernelScores | None
+    marks: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the labels say at every vertex of the chosen graph.
+
+    Attributes
+    ----------
+    placed : Embedded
+    pairs : Supervision
+        The distinct (vertex, label) pairs that were given.
+    given : Supervision
+        One label for each labelled vertex: the mean of its pairs.
+    selection : Selection
+    distributions : ndarray of shape (n_vertices, c)
+    rows : ndarray of shape (l,)
+        Vertices whose labels were held out in turn.
+    readings : ndarray of shape (l, c)
+        What was read there.
+    model : KernelScores or None
+    deviation : float
+        Root of the total variance of the scores.
+    marks : ndarray of shape (n_vertices,)
+        Fingerprint of the example at each vertex.
+    is_sparse : bool
+        Whether the examples came as a sparse matrix.
+    """
+
+    placed: Embedded
+    pairs: Supervision
+    given: Supervision
+    selection: Selection
+    distributions: Floats
+    rows: Ints
+    readings: Floats
+    model: KernelScores | None
+    deviation: float
+    marks: Ints
+    is_sparse: bool
+
+    def locate(self, X: Features) -> Floats:
+        """Map examples to points of the graph's space; those of the training set to their own vertices.
+
+        Parameters
+        ----------
+        X : array or csr_array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
+        selection = self.selection
+        assert selection.space is not None
+        assert self.placed.points is not None
+        if sp.issparse(X) != self.is_sparse:
+            X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
+        Z = selection.space(X)
+        scores = None if self.model is None else self.model(Z)
+        points = join_scores(Z, scores, selection.chosen.score_weight * selection.unit, self.deviation)
+        order = np.argsort(self.marks)
+        marks = fingerprints(X)
+        place = order[np.minimum(np.searchsorted(self.marks[order], marks), order.size - 1)]
+        known = self.marks[place] == marks
+        if not known.all():  # the same example after rounding, in another precision
+            near = neighbors_between(Z[~known], self.placed.points[:, : Z.shape[1]], 1)
+            place[~known] = near.indices[:, 0]
+            known[~known] = near.distances[:, 0] <= SAME * selection.unit
+        points[known] = self.placed.points[place[known]]
+        return points
+
+
+def build_graph(
+    vertices: Vertices,
+    selection: Selection,
+    points: Floats | None,
+    constraints: Constraints,
+    seed: int,
+    progress: Progress,
+) -> Located:
+    """Build the chosen graph on all examples.
+
+    Parameters
+    ----------
+    vertices : Vertices
+    selection : Selection
+    points : ndarray of shape (n_vertices, k), or None
+        The examples in the chosen space, where the search has computed them.
+    constraints : Constraints
+    seed : int
+    progress : Progress
+
+    Returns
+    -------
+    Located
+    """
+    pairs, given, chosen = vertices.pairs, vertices.given, selection.chosen
+    if selection.space is None or selection.kernel is None:
+        graph = ready_made(vertices.X)
+        return Located(graph, pairs, given, selection.rows, None, None, np.zeros(0, dtype=np.int64))
+    with progress.stage("graph") as report:
+        Z = selection.space(vertices.X) if points is None else points
+        scores, model = kernel_scores(Z, given, selection.kernel)
+        marks, rows = fingerprints(vertices.X), selection.rows
+        joined = join_scores(Z, scores, chosen.score_weight * selection.unit)
+        if len(joined) == 1:
+            return Located(
+                Embedded(Graph(np.zeros((1, 1))), vertices.vertex, joined, 1.0),
+                pairs,
+                given,
+                rows,
+                scores,
+                model,
+                marks,
+            )
+        near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report)
+        width = median_bandwidth(near) if constraints.bandwidth == "median" else float(constraints.bandwidth)
+        graph = placed(near, width, chosen.graph, vertices.vertex, joined)
+    if graph.order is not None:  # vertices have new numbers
+        number = np.argsort(graph.order)
+        pairs, scores, marks, rows = pairs.moved(number), scores[graph.order], marks[graph.order], number[rows]
+        given = pairs.merged()
+    return Located(graph, pairs, given, rows, scores, model, marks)
+
+
+def gather_evidence(
+    located: Located, selection: Selection, seed: int, progress: Progress, is_sparse: bool
+) -> Evidence:
+    """Smooth the labels over the graph (C3), and read them (C4).
+
+    Parameters
+    ----------
+    located : Located
+    selection : Selection
+    seed : int
+    progress : Progress
+    is_sparse : bool
+        Whether the examples came as a sparse matrix.
+
+    Returns
+    -------
+    Evidence
+    """
+    W, chosen = located.placed.graph.weights, selection.chosen
+    rows, readings = located.rows, selection.readings
+    with progress.stage("evidence"):
+        F = smoothed(W, located.given, chosen.fidelity, chosen.pull, located.scores, 1e-4)
+        if W.shape[0] > MOST_VERTICES and rows.size:  # the search has seen some of the labels only
+            rows, readings = cross_readings(W, located.given, chosen, located.scores, seed)
+    return Evidence(
+        located.placed,
+        located.pairs,
+        located.given,
+        selection,
+        softmax(read(F, chosen.reading)),
+        rows,
+        readings,
+        located.model,
+        1.0 if located.scores is None else total_deviation(located.scores),
+        located.marks,
+        is_sparse,
+    )

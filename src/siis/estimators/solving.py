@@ -1,0 +1,103 @@
+"""How estimators solve a program: enough vectors, a warning where the gap was not reached, what they show of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from siis.graph import Graph
+from siis.program import Program
+from siis.progress import Progress, Report, unheard
+from siis.solvers import Solution, solve_certified
+
+
+def enough_components(graph: Graph, n_components: int) -> int:
+    """Raise the size of a basis to one constant for each connected component, with a warning.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_components : int
+
+    Returns
+    -------
+    int
+    """
+    if graph.n_components > n_components:
+        warnings.warn(
+            f"the labels lie in {graph.n_components} connected components of the graph, more than "
+            f"n_components={n_components}: one constant for each is used instead. Raise n_neighbors, or "
+            "n_components to tell examples of one component apart.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return max(n_components, graph.n_components)
+
+
+def certified_or_warned(
+    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = unheard
+) -> Solution:
+    """Solve to a duality gap of ``tol``, and warn where it was not reached.
+
+    Parameters
+    ----------
+    program : Program
+    tol : float
+    max_iter : int
+    progress : Progress
+    report : callable
+        Takes the share of the work that is done.
+
+    Returns
+    -------
+    Solution
+    """
+    solution = log_history(solve_certified(program, tol, max_iter, report=report), progress)
+    if solution.status != "certified":
+        warnings.warn(
+            f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "
+            f"above tol={tol:g}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return solution
+
+
+def log_history(solution: Solution, progress: Progress) -> Solution:
+    """Report the solver's measurements, and hand the solution on.
+
+    Parameters
+    ----------
+    solution : Solution
+    progress : Progress
+
+    Returns
+    -------
+    Solution
+    """
+    history = solution.history
+    for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
+        progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
+    return solution
+
+
+def solution_attributes(solution: Solution) -> dict[str, Any]:
+    """Name what a fitted estimator shows of its solution.
+
+    Parameters
+    ----------
+    solution : Solution
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "solution_": solution,
+        "objective_": solution.objective,
+        "dual_gap_": solution.relative_gap,
+        "n_iter_": solution.n_iter,
+        "history_": solution.history,
+    }

@@ -1,0 +1,58 @@
+"""Examples and given labels -> vertices that may hold a label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from siis._types import Features, Ints
+from siis.graph import check_range, distinct_rows, prepare
+from siis.labels import GivenLabels, Supervision, gather
+
+
+@dataclass(frozen=True, eq=False)
+class Vertices:
+    """Distinct examples, or a ready-made graph, with the labels at their vertices.
+
+    Attributes
+    ----------
+    X : array or csr_array of shape (n_vertices, d); a ready-made graph: (n_vertices, n_vertices)
+    vertex : ndarray of shape (n,)
+        The vertex of each example; -1 where it has none.
+    pairs : Supervision
+        The distinct (vertex, label) pairs that were given.
+    given : Supervision
+        One label for each labelled vertex: the mean of its pairs.
+    """
+
+    X: Features
+    vertex: Ints
+    pairs: Supervision
+    given: Supervision
+
+
+def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
+    """Merge equal examples and gather their labels.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d), or (n, n) where the metric is "precomputed"
+    labels : GivenLabels
+    metric : {"auto", "euclidean", "cosine", "precomputed"}
+
+    Returns
+    -------
+    Vertices
+    """
+    vertex = np.arange(X.shape[0])
+    if metric != "precomputed":
+        if metric == "cosine":
+            prepare(X, "cosine")  # refuses empty rows by their own index
+        check_range(X)
+        present = ~labels.absent
+        distinct = distinct_rows(X[present])
+        vertex = np.full(X.shape[0], -1, dtype=np.int64)
+        vertex[present], X = distinct.vertex, distinct.X
+    pairs = gather(vertex[labels.used], labels.Y, labels.weights)
+    return Vertices(X, vertex, pairs, pairs.merged())

@@ -1,0 +1,20 @@
+"""How far to trust labels and answers: noise, quality of each label, calibration, what to ask next."""
+
+from siis.quality.agreement import LabelAgreement, label_agreement
+from siis.quality.assess import Assessment, assess_labels, warn_about_labels
+from siis.quality.issues import issue_table, ranking_table
+from siis.quality.noise import NoiseModel, fit_noise
+from siis.quality.queries import query_table
+
+__all__ = [
+    "Assessment",
+    "LabelAgreement",
+    "NoiseModel",
+    "assess_labels",
+    "fit_noise",
+    "issue_table",
+    "label_agreement",
+    "query_table",
+    "ranking_table",
+    "warn_about_labels",
+]

@@ -1,0 +1,115 @@
+"""Examples in a space, with its unit and kernel; the graphs that are tried on them, and smoothing over these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from siis._types import Features, Floats, Sparse
+from siis.evidence import Space, choose_kernel, kernel_scores, smooth_labels
+from siis.evidence.kernel import Kernel
+from siis.graph.rough import graph_weights, nearest
+from siis.labels import Supervision
+from siis.selection.candidate import Candidate
+from siis.selection.constraints import Constraints
+
+GraphOf: TypeAlias = Callable[[Supervision], tuple[Sparse, Floats | None]]
+
+UNIT_NEIGHBOR = 10  # points are scaled by the median distance to this neighbour
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSpace:
+    """Points in a space, with what all folds share."""
+
+    space: Space
+    points: Floats
+    unit: float
+    kernel: Kernel
+
+    def joined(self, scores: Floats | None, weight: float) -> Floats:
+        """Points, with weighted scores over their total deviation, times the unit, as further coordinates."""
+        return join_scores(self.points, scores, weight * self.unit)
+
+
+def join_scores(points: Floats, scores: Floats | None, weight: float, deviation: float | None = None) -> Floats:
+    """Append scores to points: [z, weight s / deviation].
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, k)
+    scores : ndarray of shape (n, c), or None
+    weight : float
+        0 leaves the scores out.
+    deviation : float, optional
+        The root of the scores' total variance; measured if left out.
+
+    Returns
+    -------
+    ndarray of shape (n, k) or (n, k + c)
+    """
+    if scores is None or weight == 0:
+        return points
+    return np.hstack([points, weight / (deviation or total_deviation(scores)) * scores])
+
+
+def total_deviation(scores: Floats) -> float:
+    """Root of the sum of the columns' variances (1 where they are constant)."""
+    return float(np.sqrt(scores.var(axis=0).sum())) or 1.0
+
+
+def unit_distance(points: Floats) -> float:
+    """The median distance to the tenth neighbour, the unit in which scores are weighed against points."""
+    if len(points) == 1:
+        return 1.0
+    found = nearest(points, min(UNIT_NEIGHBOR, len(points) - 1)).distances[:, -1]
+    return float(np.median(found[found > 0])) if (found > 0).any() else 1.0
+
+
+def prepare_space(space: Space, X: Features, given: Supervision) -> PreparedSpace:
+    """Map examples to a space, measure its unit and choose a kernel in it."""
+    points = space(X)
+    return PreparedSpace(space, points, unit_distance(points), choose_kernel(points, given))
+
+
+def fold_graphs(prepared: PreparedSpace, chosen: Candidate, constraints: Constraints) -> GraphOf:
+    """Prepare to build a candidate's graph from some of the labels: its weights, and the scores.
+
+    Without scores among the coordinates all labels have one graph.
+    """
+    shared = None
+    if chosen.score_weight == 0:
+        shared = graph_weights(prepared.points, chosen.n_neighbors, chosen.graph, constraints.bandwidth)
+
+    def build(train: Supervision) -> tuple[Sparse, Floats]:
+        scores, _ = kernel_scores(prepared.points, train, prepared.kernel)
+        if shared is not None:
+            return shared, scores
+        points = prepared.joined(scores, chosen.score_weight)
+        return graph_weights(points, chosen.n_neighbors, chosen.graph, constraints.bandwidth), scores
+
+    return build
+
+
+def smoothed(
+    W: Sparse, given: Supervision, fidelity: float, pull: float, scores: Floats | None, tol: float = 1e-3
+) -> Floats:
+    """Evidence: the labels' frequencies plus the smoothed labels, with a pull towards the scores' own excess.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+    given : Supervision
+    fidelity, pull : float
+    scores : ndarray of shape (n, c), or None
+    tol : float
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+    """
+    excess = None if scores is None else scores - given.prior
+    return given.prior + smooth_labels(W, given, fidelity, pull, excess, tol)

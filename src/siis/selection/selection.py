@@ -1,0 +1,96 @@
+"""What was chosen, what was tried, and why the winner won."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from siis._types import Floats, Ints
+from siis.evidence import Space
+from siis.evidence.kernel import Kernel
+from siis.result_table import Table
+from siis.selection.candidate import Candidate, failed_rows
+
+COLUMNS = (
+    "stage",
+    "space",
+    "score_weight",
+    "n_neighbors",
+    "graph",
+    "fidelity",
+    "pull",
+    "reading",
+    "n_components",
+    "beta",
+    "alpha",
+    "laplacian",
+    "accuracy",
+    "error",
+    "behind",
+    "behind_error",
+    "unreached",
+    "n_held_out",
+    "chosen",
+    "failed",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What was chosen, and why.
+
+    Attributes
+    ----------
+    chosen : Candidate
+    space : Space or None
+        None for a ready-made graph.
+    unit : float
+        Median distance to the tenth neighbour in it, in which scores are weighed against points.
+    kernel : Kernel or None
+    table : Table
+        Everything that was tried: the share of held-out given labels that was met (accuracy), its standard error, how
+        far that is behind the best of its stage, and the standard error of that difference; of graphs, the share of
+        vertices that no label reaches, which count as guesses in their accuracy; why a candidate failed, if it did.
+    reason : str
+        Why the chosen one was chosen, in a sentence.
+    rows : ndarray of shape (l,)
+        The labelled vertices that were held out.
+    readings : ndarray of shape (l, c)
+        What the chosen candidate says of them without their own labels.
+    """
+
+    chosen: Candidate
+    space: Space | None
+    unit: float
+    kernel: Kernel | None
+    table: Table
+    reason: str
+    rows: Ints
+    readings: Floats
+
+    def without(self, failures: dict[Candidate, str], chosen: Candidate) -> Selection:
+        """The selection after final programs have failed, and another one has been solved.
+
+        Parameters
+        ----------
+        failures : dict of Candidate to str
+            Those that failed, and why.
+        chosen : Candidate
+            The one that was solved.
+
+        Returns
+        -------
+        Selection
+        """
+        table = self.table.rows()
+        kept = [row for row in table if row["stage"] != "program" or not any(_is(row, c) for c in failures)]
+        for row in kept:
+            row["chosen"] = _is(row, chosen) if row["stage"] == "program" else row["chosen"]
+        rows = kept + failed_rows("program", failures)
+        reason = f"{self.reason}; of the programs, {len(failures)} failed on all examples, and the next was taken"
+        return replace(self, chosen=chosen, table=Table.from_rows(rows, COLUMNS), reason=reason)
+
+
+def _is(row: dict[str, Any], candidate: Candidate) -> bool:
+    """Whether a row of the table describes a candidate."""
+    return all(row[name] == value for name, value in asdict(candidate).items())
