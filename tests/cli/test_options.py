@@ -22,8 +22,12 @@ SPEAKERS = (
     "graph/embed.py",
     "graph/weights.py",
     "linear.py",
+    "program.py",
+    "selection/final.py",
+    "selection/search.py",
+    "spectral/smooth.py",
 )
-FILES = {"label_issues.csv"}
+KEPT = {"label_issues.csv", "make_pipeline"}  # a file, and what Python users are told; tables are encoded
 
 
 def texts(node):
@@ -40,7 +44,7 @@ def messages():
         for node in ast.walk(ast.parse((ROOT / name).read_text())):
             if isinstance(node, ast.Call) and node.args:
                 called = ast.unparse(node.func)
-                if called in ("warnings.warn", "ValueError", "RuntimeError"):
+                if called in ("warnings.warn", "ValueError", "RuntimeError", "NumericalError"):
                     yield name, texts(node.args[0])
 
 
@@ -49,7 +53,7 @@ def test_no_message_names_a_python_identifier():
     assert len(found) > 20
     for name, message in found:
         said = in_options(message)
-        names = set(re.findall(r"[\w.]*[a-zA-Z]_[\w.]*", said)) - FILES
+        names = set(re.findall(r"[\w.]*[a-zA-Z]_[\w.]*", said)) - KEPT
         assert not names, f"{name}: {said}"
         assert not re.search(r"\w=['\w]", said), f"{name}: {said}"
 
