@@ -1,6 +1,5 @@
 """The house: imports point downwards, `import siis` stays light, and nothing large is formed."""
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import siis
+from imports import imported_units
 from memory import peak
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.program import Program
@@ -55,23 +55,61 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
 
 def imports():
     for path in sorted(ROOT.rglob("*.py")):
-        unit = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = []
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            for name in names:
-                if name.startswith("siis."):
-                    yield path, unit, name.split(".")[1]
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        for line, target in imported_units(path.read_text(), ".".join(["siis", *parts]), FLOORS):
+            yield f"{path}:{line}", parts[0], target
 
 
 def test_imports_point_downwards():
     found = list(imports())
     assert len(found) > 20
-    for path, unit, target in found:
-        assert unit == target or FLOORS[target] < FLOORS[unit], f"{path} imports siis.{target}"
+    for where, unit, target in found:
+        assert unit == target or FLOORS[target] < FLOORS[unit], f"{where} imports siis.{target}"
+
+
+FORMS = """
+import siis.classifier
+import numpy, siis.classifier as c
+from siis.classifier import SIISClassifier
+from siis import classifier
+from siis import graph, classifier as c
+from .. import classifier
+from ..classifier import SIISClassifier
+def f(): from siis import classifier
+def f(): import siis.classifier
+class A: from siis.classifier import SIISClassifier
+if TYPE_CHECKING: from siis.classifier import SIISClassifier
+if TYPE_CHECKING: from siis import classifier
+import_module("siis.classifier")
+importlib.import_module("..classifier", __package__)
+__import__("siis.classifier")
+HOMES = {"SIISClassifier": "siis.classifier"}; import_module(HOMES[name])
+import_module(f"siis.classifier.{name}")
+"""
+
+
+@pytest.mark.parametrize("form", FORMS.strip().splitlines())
+def test_every_form_of_import_is_seen(form):
+    found = [unit for _, unit in imported_units(form, "siis.graph.weights", FLOORS)]
+    assert set(found) - {"graph"} == {"classifier"}
+
+
+@pytest.mark.parametrize("form", ["import siis", "from siis import SIISClassifier", "from .. import load"])
+def test_the_face_of_the_package_is_a_floor_of_its_own(form):
+    assert [unit for _, unit in imported_units(form, "siis.graph.weights", FLOORS)] == ["__init__"]
+
+
+def test_a_module_whose_name_is_put_together_has_no_floor():
+    ((_, unit),) = imported_units('import_module(f"siis.{name}")', "siis.graph.weights", FLOORS)
+    assert unit not in FLOORS
+
+
+def test_what_is_no_import_of_a_unit_is_not_taken_for_one():
+    for text in ("from . import weights", "from .order import x", "from siis import __version__", "import siisx.cli"):
+        assert {unit for _, unit in imported_units(text, "siis.graph.embed", FLOORS)} <= {"graph"}
+    assert not list(
+        imported_units("raise ValueError(f'siis {x}: see siis.cli for more')", "siis.graph.embed", FLOORS)
+    )
 
 
 def test_import_is_light():
