@@ -28,6 +28,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "results": 0,
     "parameters": 0,
     "table": 0,
+    "texts": 0,
     "graph": 1,
     "labels": 1,
     "spectral": 2,
