@@ -13,6 +13,8 @@ import siis
 from programs import random_program
 from siis import SIISClassifier
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 PACKAGES = [

@@ -11,6 +11,8 @@ from siis.graph import Graph
 from siis.trust import carriage, fit_noise
 from siis.trust.queries import entropy, ranked_vertices
 
+pytestmark = pytest.mark.slow
+
 
 def simulated(n, c, matrix, sharpness=3.0, seed=0):
     """Readings whose softmax is the truth's distribution, and labels drawn through a noise matrix."""
