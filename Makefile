@@ -2,14 +2,26 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+LOWEST := .venv-lowest
 
-.PHONY: demo test check lint bench accuracy tables results docs reproduction clean
+.PHONY: demo test quick lowest check lint bench accuracy tables results docs reproduction clean
 
 demo: $(STAMP)  ## set up, fit digits with 40 % wrong labels, write a report to open
 	$(BIN)/siis demo
 
 test: $(STAMP)  ## set up and run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+quick: $(STAMP)  ## set up and run what takes about a minute: all but the tests marked slow
+	$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow'
+
+lowest:  ## quick tests, and all of tables and command line, with the lowest versions that pyproject.toml allows
+	$(PYTHON) -c 'import sys; assert sys.version_info[:2] == (3, 11), "the lowest versions need PYTHON=python3.11, found " + sys.version'
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --editable '.[test]'
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m 'not slow'
+	$(LOWEST)/bin/python -m pytest -n auto --dist loadfile -m slow tests/cli tests/tables
 
 check: lint test  ## lint, types, tests
 
@@ -49,7 +61,7 @@ results: $(STAMP)  ## write the measured figures and put them into the pages
 	$(BIN)/python docs/fill.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery docs/generated
+	rm -rf .venv $(LOWEST) .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery docs/generated
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "siis needs Python 3.11 or newer, found " + sys.version'

@@ -7,6 +7,8 @@ import pytest
 
 from report_case import NASTY, make_report
 
+pytestmark = pytest.mark.slow
+
 CURRENT = "#rows tr[aria-current=true] .id"
 REGIONS = ("Inland-Sardinia", "Sicily", "West-Liguria", "East-Liguria", "West", "Westliguria")
 LETTERS = ("a", "k", "u", "c", "p", "n", "j", "?", "kidney", "placenta", "A")

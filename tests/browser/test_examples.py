@@ -1,7 +1,11 @@
 """What is shown of the examples: the columns of their table, what tells them apart; and what to label next."""
 
+import pytest
+
 from browser_case import CONTRAST, hover
 from report_case import make_report
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = ("colour", "size", "shape", "taste", "weight", "origin", "<b>last</b>")
 

@@ -6,6 +6,8 @@ import pytest
 from browser_case import CONTRAST, PAD, hover, place
 from report_case import make_report
 
+pytestmark = pytest.mark.slow
+
 PAINTED = """color => { const c = byId('map-canvas'), copy = document.createElement('canvas');
   [copy.width, copy.height] = [c.width, c.height];
   const read = copy.getContext('2d', { willReadFrequently: true });

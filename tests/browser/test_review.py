@@ -8,6 +8,8 @@ import pytest
 from report_case import NASTY, make_report
 from siis.report import render
 
+pytestmark = pytest.mark.slow
+
 CURRENT = "#rows tr[aria-current=true] .id"
 
 

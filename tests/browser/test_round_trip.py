@@ -3,9 +3,12 @@
 import csv
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from siis.cli import app
+
+pytestmark = pytest.mark.slow
 
 
 def siis(*args):

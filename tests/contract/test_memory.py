@@ -1,14 +1,16 @@
-"""The model of peak memory that docs/scale.md states, stage by stage, at small sizes."""
+"""Nothing large is formed; the model of peak memory that docs/scale.md states, stage by stage, at small sizes."""
 
 import numpy as np
 import pytest
 
 from memory import peak
-from siis.graph import embed
+from siis.graph import Graph, embed, gaussian_weights, median_bandwidth, neighbors_within
 from siis.program import Program
-from siis.solvers import solve_certified
+from siis.solvers import solve_certified, solve_paper
 from siis.spectral import smooth_basis
 from siis.spectral.subspace import ROOM, block_width
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -26,3 +28,21 @@ def test_the_model_bounds_the_peak(kind, n, m, c):
     _, used = peak(lambda: solve_certified(program, 1e-3, 30))
     model = s * (1.5 * E * c + 4 * n * m + 10 * n * c) + 200 * E
     assert model / 4 < used < model
+
+
+@pytest.fixture
+def cloud():
+    rng = np.random.default_rng(0)
+    near = neighbors_within(rng.standard_normal((3000, 12)), 10)
+    return Graph.from_neighbors(near, gaussian_weights(near, median_bandwidth(near)))
+
+
+def test_nothing_of_size_n_by_n_or_edges_by_m_is_formed(cloud):
+    n, m, c = cloud.n_vertices, 120, 3
+    basis, used = peak(lambda: smooth_basis(cloud, m))
+    assert used < 8 * n * n / 1.5
+    rows = np.arange(0, n, 20)
+    program = Program(cloud, basis, rows, np.eye(c)[rows % c], 100.0, 1.0)
+    for solve in (solve_certified, solve_paper):
+        _, used = peak(lambda solve=solve: solve(program))
+        assert used < 8 * cloud.n_edges * m / 1.5

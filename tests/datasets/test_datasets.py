@@ -1,5 +1,6 @@
 import io
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from siis import datasets
 from siis.datasets import contaminate, draw_labelled, make_noisy_chain, make_noisy_double_moon, real
-from siis.datasets.dataset import cache_folder, local_file, write_whole
+from siis.datasets.dataset import cache_folder, local_file
 
 
 def test_contaminate_changes_exactly_the_share_and_only_given_labels():
@@ -110,7 +111,7 @@ def test_cache_then_download_then_message(tmp_path, monkeypatch):
     for load in (datasets.load_isolet, datasets.load_rcv1_4class, datasets.load_coil20):
         with pytest.raises(RuntimeError, match=r"could not be downloaded .*no route.*SIIS_DATA"):
             load()
-    assert not list(tmp_path.rglob("*.part"))
+    assert not list(tmp_path.rglob("*.np*"))
 
     def fetched(**_):
         bunch = type("Bunch", (), {})()
@@ -143,26 +144,36 @@ def test_the_archive_is_read_and_checked(tmp_path, monkeypatch):
     np.testing.assert_allclose(X[1], expected)
 
 
-def test_the_rcv1_draw(rng):
+@pytest.fixture
+def articles(rng):
+    """Words, topics and names of topics as scikit-learn gives them, of fewer words."""
     n = 30000
     topics = np.zeros((n, 6), dtype=int)
     topics[np.arange(n), rng.integers(0, 6, n)] = 1
     topics[:3000, 1:3] = 1  # two topics: never drawn
     X = sp.random_array((n, 40), density=0.1, rng=rng, format="csr")
-    names = ["X", "C15", "ECAT", "GCAT", "MCAT", "Y"]
-    drawn, y = real.draw_rcv1(X, sp.csr_array(topics), names)
+    return X, sp.csr_array(topics), ["X", "C15", "ECAT", "GCAT", "MCAT", "Y"]
+
+
+def test_the_rcv1_draw(articles):
+    drawn, y = real.draw_rcv1(*articles)
     assert np.bincount(y).tolist() == list(real.RCV1_SIZES)
     assert drawn.shape == (9625, 40)
 
 
-def test_files_are_written_whole_or_not_at_all(tmp_path):
-    def fails(file):
-        file.write(b"half")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_whole(tmp_path / "x.bin", fails)
-    assert not (tmp_path / "x.bin").exists()
-    write_whole(tmp_path / "x.bin", lambda file: file.write(b"whole"))
-    assert [p.name for p in tmp_path.iterdir() if p.name != "x.bin.part"] == ["x.bin"]
-    assert (tmp_path / "x.bin").read_bytes() == b"whole"
+def test_both_files_of_rcv1_are_stored_or_none(articles, tmp_path, monkeypatch):
+    monkeypatch.delenv("SIIS_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    bunch = SimpleNamespace(**dict(zip(("data", "target", "target_names"), articles, strict=True)))
+    monkeypatch.setattr("sklearn.datasets.fetch_rcv1", lambda: bunch)
+    with monkeypatch.context() as broken:
+        broken.setattr("scipy.sparse.save_npz", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            datasets.load_rcv1_4class()
+    assert not list(tmp_path.rglob("*.np*"))
+    first = datasets.load_rcv1_4class()
+    monkeypatch.delattr("sklearn.datasets.fetch_rcv1")
+    stored = datasets.load_rcv1_4class()
+    np.testing.assert_array_equal(first.y, stored.y)
+    assert (first.X != stored.X).nnz == 0
+    assert sorted(path.name for path in cache_folder().iterdir()) == ["rcv1_4class.npz", "rcv1_4class_y.npy"]

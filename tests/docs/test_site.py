@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 NEEDED = ["sphinx", "myst_parser", "numpydoc", "furo", "sphinx_gallery"]
 MISSING = [name for name in NEEDED if find_spec(name) is None]

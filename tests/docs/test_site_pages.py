@@ -13,6 +13,8 @@ import siis
 from programs import random_program
 from siis import SIISClassifier
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 PACKAGES = [
@@ -27,7 +29,15 @@ PACKAGES = [
     "tables",
     "validation",
 ]
-INSIDE = ["cli", "estimators", "evidence", "experiments", "saved", "selection", "workflow"]  # only the house uses them
+INSIDE = [
+    "cli",
+    "estimators",
+    "evidence",
+    "experiments",
+    "saved",
+    "selection",
+    "workflow",
+]  # only the house uses them
 
 
 def test_every_parameter_has_its_entry():

@@ -7,6 +7,8 @@ from siis.tables import read
 from siis.workflow import fit_data, given_of
 from tables.generated import make_table, write_table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(200))
 def test_a_table_gets_an_answer(tmp_path, seed):

@@ -7,6 +7,8 @@ from sklearn.datasets import load_digits
 from siis import SIISClassifier
 from siis.baselines import SPMRClassifier
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def digits():

@@ -11,6 +11,8 @@ from siis import SIISClassifier
 from siis.datasets import contaminate
 from siis.labels import from_annotators, one_hot
 
+pytestmark = pytest.mark.slow
+
 
 def digits(per_class, rate, n=1000, seed=0):
     X, truth = load_digits(return_X_y=True)

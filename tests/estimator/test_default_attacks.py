@@ -9,6 +9,8 @@ from sklearn.neighbors import kneighbors_graph
 from siis import SIISClassifier
 from siis.labels import from_annotators
 
+pytestmark = pytest.mark.slow
+
 
 def blobs(n=300, c=3, d=5, n_labels=60, seed=0, noise=0.1):
     X, truth = make_blobs(n, d, centers=c, random_state=seed, cluster_std=1.5)

@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from siis import SIISClassifier
 
+pytestmark = pytest.mark.slow
+
 ESTIMATORS = [
     SIISClassifier(),
     SIISClassifier(selection=None),

@@ -11,6 +11,8 @@ from siis.graph import Graph
 from siis.quality import fit_noise, label_agreement
 from siis.quality.queries import entropy, ranked_vertices
 
+pytestmark = pytest.mark.slow
+
 
 def simulated(n, c, matrix, sharpness=3.0, seed=0):
     """Readings whose softmax is the truth's distribution, and labels drawn through a noise matrix."""

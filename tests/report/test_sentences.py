@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import about, graph_word, number, percent, reason, summary, verdict
+from siis.report.words import about, graph_word, percent, reason, summary, verdict
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,6 @@ def test_percent(share, text):
 def test_about():
     assert about(0.38) == "about 38 %"
     assert about(1e-5) == "less than 0.1 %"
-
-
-def test_number():
-    assert number(1, "label", "labels") == "1 label"
-    assert number(2000, "label", "labels") == "2,000 labels"
 
 
 @pytest.mark.parametrize(

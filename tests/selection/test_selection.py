@@ -11,6 +11,8 @@ from siis.labels import Supervision, gather, one_hot
 from siis.selection import Candidate, Constraints, deal_folds, final_program
 from siis.selection.candidate import compare, expected_hits
 
+pytestmark = pytest.mark.slow
+
 search_module = sys.modules["siis.selection.search"]
 
 

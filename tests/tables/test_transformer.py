@@ -14,6 +14,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from siis import SIISClassifier
 from siis.tables import Roles, TableEncoder, read
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("encoder", "check"),

@@ -15,6 +15,8 @@ from siis.spectral.coarse import groups
 from siis.spectral.factor import count_below
 from table_case import mixed_table
 
+pytestmark = pytest.mark.slow
+
 
 def knn(X, k=6, kind="union"):
     near = neighbors_within(X, k)

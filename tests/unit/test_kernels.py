@@ -12,9 +12,6 @@ from siis.graph import Graph, candidates, embed
 from siis.kernels import (
     PIECES,
     chebyshev_filter,
-    edge_norms,
-    edge_pull,
-    edge_step,
     product,
     tall_product,
     tall_transposed,
@@ -121,11 +118,6 @@ def test_denormal_rows_are_shrunk_to_nothing():
     out = rows.step(np.zeros((2, 4), np.float32), 1.0, 1.7)
     assert rows.f[0, 0] == 0
     assert np.isfinite(out).all()
-
-
-@pytest.mark.parametrize("loop", [product, edge_step, edge_pull, edge_norms])
-def test_loops_are_documented(loop):
-    assert loop.__doc__
 
 
 @pytest.mark.parametrize("seed", range(6))

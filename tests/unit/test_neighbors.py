@@ -13,6 +13,8 @@ from siis.graph import neighbors as module
 from siis.graph import neighbors_within
 from siis.graph.approximate import complete
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cloud(rng):

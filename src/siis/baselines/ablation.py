@@ -45,6 +45,7 @@ class _FreeClassifier(TransductiveClassifier):
 
     def __init__(
         self,
+        *,
         alpha: float = 100.0,
         n_neighbors: int = 10,
         bandwidth: float | str = "median",

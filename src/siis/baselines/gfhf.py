@@ -66,6 +66,7 @@ class GFHFClassifier(TransductiveClassifier):
 
     def __init__(
         self,
+        *,
         n_neighbors: int = 10,
         bandwidth: float | str = "median",
         metric: str = "euclidean",

@@ -84,6 +84,7 @@ class LSSCClassifier(TransductiveClassifier):
 
     def __init__(
         self,
+        *,
         lam: float = 0.1,
         n_components: int = 30,
         n_neighbors: int = 10,

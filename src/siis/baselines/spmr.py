@@ -182,6 +182,7 @@ class SPMRClassifier(TransductiveClassifier):
 
     def __init__(
         self,
+        *,
         gamma_k: float = 1.0,
         gamma_i: float = 0.01,
         n_centers: int = 1500,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import reprlib
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import typer
+
+from siis.texts import did_you_mean
 
 
 def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -39,8 +40,7 @@ def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         name = "as_json" if key == "json" else key.replace("-", "_")
         if name not in options:
             known = sorted(str(option).replace("as_", "").replace("_", "-") for option in options)
-            close = get_close_matches(key.replace("_", "-"), known, 1)
-            hint = f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(known)}."
+            hint = did_you_mean(key.replace("_", "-"), known) or f"Known are {', '.join(known)}."
             raise typer.BadParameter(f"{path} sets {key!r}, which is no option of siis {ctx.info_name}. {hint}")
         is_list, is_flag = getattr(options[name], "multiple", False), getattr(options[name], "is_flag", False)
         if is_flag != isinstance(value, bool):

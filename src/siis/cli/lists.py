@@ -9,6 +9,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 from siis.cli.reproduce import Method
+from siis.texts import is_number
 
 
 class ListCommand(TyperCommand):
@@ -36,20 +37,12 @@ def _is_word(text: str) -> bool:
     return not text.startswith("-")
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _is_no_option(text: str) -> bool:
     return not re.match("--?[A-Za-z]", text)  # - and -1 may be labels
 
 
 FITS: dict[str, Callable[[str], bool]] = {
-    "--noise": _is_number,
+    "--noise": is_number,
     "--methods": lambda text: text in set(Method),
     "--unlabelled": _is_no_option,
 }

@@ -71,19 +71,3 @@ def no_network(name: str, origin: str, cause: Exception) -> RuntimeError:
         f"{name} could not be downloaded from {origin} ({type(cause).__name__}: {cause}). With a network, try again; "
         f"without, put the file into a folder and name it in the environment variable {VARIABLE}."
     )
-
-
-def write_whole(path: Path, write: object) -> None:
-    """Write a file beside its place, then move it there: never half a file.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        Called with an open binary file.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        write(file)  # type: ignore[operator]
-    part.replace(path)

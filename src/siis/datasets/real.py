@@ -1,16 +1,18 @@
 """Loaders of the paper's three real data sets."""
 
 import hashlib
+import io
 import re
 import zipfile
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints
-from siis.datasets.dataset import Dataset, cache_folder, local_file, no_network, write_whole
+from siis.datasets.dataset import Dataset, cache_folder, local_file, no_network
+from siis.files import write_file, write_files
 
 COIL_URL = "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip"
 # SHA-256 over the sorted SHA-256 digests of the 1440 images' 4 x 4 block sums: the content, in no order
@@ -167,7 +169,7 @@ def _fetch_coil20() -> Path:
         raise no_network("COIL-20", COIL_URL, cause) from cause
     X, y = read_coil_archive(Path(archive))
     path = cache_folder() / "coil20.npz"
-    write_whole(path, partial(np.savez_compressed, X=X.astype(np.float32), y=y.astype(np.int16)))
+    write_file(path, _bytes(np.savez_compressed, X=X.astype(np.float32), y=y.astype(np.int16)))
     return path
 
 
@@ -182,7 +184,7 @@ def _fetch_isolet() -> Path:
     if fetched.data.shape != (7797, 617) or np.unique(y).size != 26:
         raise ValueError(f"OpenML's data set 300 is not ISOLET as expected: shape {fetched.data.shape}")
     path = cache_folder() / "isolet.npz"
-    write_whole(path, partial(np.savez_compressed, X=fetched.data.astype(np.float32), y=y))
+    write_file(path, _bytes(np.savez_compressed, X=fetched.data.astype(np.float32), y=y))
     return path
 
 
@@ -222,6 +224,14 @@ def _fetch_rcv1() -> Path:
         raise no_network("RCV1-v2", "scikit-learn's origin", cause) from cause
     X, y = draw_rcv1(fetched.data, fetched.target, list(fetched.target_names))
     path = cache_folder() / "rcv1_4class.npz"
-    write_whole(path.with_name("rcv1_4class_y.npy"), partial(np.save, arr=y.astype(np.int16)))
-    write_whole(path, partial(sp.save_npz, matrix=sp.csr_matrix(X.astype(np.float32))))
+    classes = _bytes(np.save, arr=y.astype(np.int16))
+    words = _bytes(sp.save_npz, matrix=sp.csr_matrix(X.astype(np.float32)))
+    write_files(path.parent, {"rcv1_4class_y.npy": classes, path.name: words})
     return path
+
+
+def _bytes(save: Callable[..., object], **content: object) -> bytes:
+    """What a function of NumPy or SciPy writes into a file."""
+    file = io.BytesIO()
+    save(file, **content)
+    return file.getvalue()

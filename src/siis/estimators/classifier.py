@@ -210,6 +210,7 @@ class SIISClassifier(TransductiveClassifier):
 
     def __init__(
         self,
+        *,
         alpha: float | str = "auto",
         beta: float | str = "auto",
         n_components: int | str = "auto",

@@ -1,6 +1,7 @@
 """Reading soft labels: which class a row speaks for, when noise and smoothing have shrunk the columns unequally."""
 
 import numpy as np
+from scipy import special
 
 from siis._types import Floats
 
@@ -46,8 +47,7 @@ def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:
     -------
     ndarray of shape (n, c)
     """
-    P = np.exp(sharpness * (Z - Z.max(axis=1, keepdims=True)))
-    return np.asarray(P / P.sum(axis=1, keepdims=True))
+    return np.asarray(special.softmax(sharpness * Z, axis=1))
 
 
 def as_distributions(F: Floats, n_classes: int) -> Floats:

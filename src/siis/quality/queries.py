@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import entr
 
 from siis._types import Bools, Floats, Ints
 from siis.graph import Graph
@@ -14,8 +15,7 @@ NEVER = -1.0  # below every gain
 
 def entropy(P: Floats) -> Floats:
     """Entropy of each row, over log c: 0 to 1, shape (n,)."""
-    logs = np.log(np.where(P > 0, P, 1.0))
-    return np.asarray(-np.sum(P * logs, axis=1) / np.log(max(P.shape[1], 2)))
+    return np.asarray(entr(P).sum(axis=1) / np.log(max(P.shape[1], 2)))
 
 
 def ranked_vertices(graph: Graph, doubt: Floats, n: int) -> tuple[list[int], list[float]]:

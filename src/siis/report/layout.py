@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from siis._types import Floats, Ints
+from siis.evidence.kernel import squared_distances
 from siis.threads import n_threads, one_blas_thread
 
 SIDE = 9999  # coordinates are integers from 0 to this
@@ -116,7 +117,7 @@ def _embedded(E: Floats) -> Floats:
 
 def _similarities(E: Floats) -> Floats:
     """Symmetric similarities that sum to 1, each point on its own scale."""
-    squared = _squared_distances(E, E)
+    squared = squared_distances(E, E)
     np.fill_diagonal(squared, np.inf)
     rank = min(N_NEAR, len(E) - 1) - 1
     scale = np.sqrt(np.partition(squared, rank, axis=1)[:, rank]).clip(1e-6)
@@ -140,18 +141,13 @@ def _slope(P: Floats, Y: Floats, exaggeration: float) -> Floats:
 
 def _between(E: Floats, marks: Floats, at: Floats) -> Floats:
     """The mean place of the closest landmarks, by similarity."""
-    squared = _squared_distances(E, marks)
+    squared = squared_distances(E, marks)
     k = min(N_SPEAKERS, len(marks))
     near = np.argpartition(squared, k - 1, axis=1)[:, :k]
     close = np.take_along_axis(squared, near, axis=1)
     weights = np.exp(-3 * close / close.max(axis=1, keepdims=True).clip(1e-12))
     weights /= weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("ij,ijk->ik", weights, at[near]), dtype=np.float32)
-
-
-def _squared_distances(A: Floats, B: Floats) -> Floats:
-    squared = np.add.outer((A * A).sum(axis=1), (B * B).sum(axis=1)) - 2 * (A @ B.T)
-    return np.asarray(squared.clip(0))
 
 
 def _apart(places: Floats) -> Floats:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from siis.report.data import Counts, Trust
+from siis.texts import plural
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
 LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
@@ -58,21 +59,6 @@ def about(share: float) -> str:
     return written if written.startswith("less") else f"about {written}"
 
 
-def number(count: int, one: str, many: str) -> str:
-    """Count things: "1 label", "2,000 labels".
-
-    Parameters
-    ----------
-    count : int
-    one, many : str
-
-    Returns
-    -------
-    str
-    """
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def expected_wrong(counts: Counts, trust: Trust) -> float:
     """Estimate how many of the labels that nobody has checked are wrong; 0 where that was not estimated.
 
@@ -100,14 +86,14 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     -------
     list of str
     """
-    examples = number(counts.examples, "example was", "examples were")
+    examples = plural(counts.examples, "example was", "examples were")
     said = [
-        f"{examples} put into {number(counts.classes, 'class', 'classes')}, "
-        f"starting from {number(counts.labelled, 'given label', 'given labels')}.",
+        f"{examples} put into {plural(counts.classes, 'class', 'classes')}, "
+        f"starting from {plural(counts.labelled, 'given label', 'given labels')}.",
         *_wrong(counts, trust),
     ]
     if counts.checked:
-        said.append(f"{number(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as right.")
+        said.append(f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as right.")
     if trust.unreached:
         lost = f"{unreached(counts, trust)}; their classes are guesses."
         said.insert(0 if is_led_by_unreached(counts, trust) else len(said), lost)
@@ -133,8 +119,8 @@ def _wrong(counts: Counts, trust: Trust) -> list[str]:
         )
         review = f"review {'it' if suspects == 1 else 'them'}, worst first."
         if suspects > most + 1:
-            return [*said, f"{number(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"]
-        said.append(f"{number(suspects, 'label looks', 'labels look')} wrong; {review}")
+            return [*said, f"{plural(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"]
+        said.append(f"{plural(suspects, 'label looks', 'labels look')} wrong; {review}")
         if wrong >= 1.5 * suspects + 1:
             said.append(f"About {round(wrong - suspects):,} more are probably wrong, but do not stand out.")
         return said

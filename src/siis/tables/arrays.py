@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.tables.encoders import Plain, finite_numbers, frozen, median_of, only_keys
-from siis.tables.messages import listed, plural, quoted, readable
+from siis.tables.messages import listed, readable
 from siis.tables.sheet import Sheet
+from siis.texts import plural, quoted
 
 MOST_FEATURES = 100_000_000
 NPZ = "Write it with numpy.savez(file, X=..., y=...), without Python objects."

@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 from siis.tables.cells import as_texts, bools, is_text, marked
 from siis.tables.encoders import Plain, distinct_texts, finite_numbers, only_keys, refused
-from siis.tables.messages import itemised, plural, quoted
+from siis.tables.messages import itemised
 from siis.tables.parts import MOST_CATEGORIES, Choice, Measure, Part
 from siis.tables.readings import Cells, Reading
 from siis.tables.sheet import Sheet
+from siis.texts import plural, quoted
 
 MOST_COLUMNS = 1_000_000
 SHOWN_MARKS = 3  # of a column

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from siis.tables.given import answers_of, texts_of
-from siis.tables.messages import quoted
 from siis.tables.sheet import read_sheet
+from siis.texts import quoted
 
 
 def read_corrections(path: Path, encoding: str = "utf-8") -> dict[str, str]:

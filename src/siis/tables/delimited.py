@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from siis.tables.messages import one_line, plural, quoted, readable
+from siis.tables.messages import one_line, readable
+from siis.texts import is_number, plural, quoted
 
 LARGEST_BLOCK = 1 << 30  # bytes parsed at once; a row must fit in a block
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -54,7 +55,7 @@ def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, str, list
         raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
     if keep < table.num_rows:
         notes.append(f"{table.num_rows - keep:,} empty rows at the end were left out")
-    if all(_is_number(name) for name in header) and not all(name.strip().isdigit() for name in header):
+    if all(is_number(name) for name in header) and not all(name.strip().isdigit() for name in header):
         notes.append("the first line was taken for column names although it holds only numbers: add a header if not")
     return [name.strip() for name in header], table.slice(0, keep), "," if separator == ";" else ".", notes
 
@@ -176,11 +177,3 @@ def _last_used_row(table: Any) -> int:
     for column in table.columns:
         used |= np.asarray(pc.not_equal(pc.utf8_trim_whitespace(column), "").to_numpy(), dtype=bool)
     return int(np.flatnonzero(used)[-1]) + 1 if used.any() else 0
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -11,10 +11,10 @@ from siis.tables.choosing import Chosen, choose_features
 from siis.tables.columns import Columns
 from siis.tables.given import texts_of
 from siis.tables.joined import Joined
-from siis.tables.messages import plural, quoted
 from siis.tables.sheet import Sheet
 from siis.tables.understood import ColumnUse, notes_of, summary_of
 from siis.tables.words import Words
+from siis.texts import plural, quoted
 
 TableEncoding: TypeAlias = Columns | Words | Joined
 

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from siis.labels.traps import folded, no_answers, spellings
 from siis.tables.cells import as_texts, missing
 from siis.tables.data import Answers, Roles
-from siis.tables.messages import listed, plural, quoted
+from siis.tables.messages import listed
 from siis.tables.sheet import Sheet
+from siis.texts import plural, quoted
 
 
 def texts_of(sheet: Sheet, name: str, role: str) -> Any:

@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-LONGEST = 60  # characters of a name or cell that a message repeats
+from siis.texts import ascii_safe, did_you_mean, quoted
+
 LISTED = 20  # names that a message lists
 LAST = 5  # of which the last ones
-
-
-def quoted(text: str) -> str:
-    """Write a name or a cell so that a terminal shows it on one line: plain words bare, others in quotes.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
-    if len(text) > LONGEST:
-        text = text[: LONGEST - 3] + "..."
-    return text if re.fullmatch(r"\w[\w.-]*", text) else ascii_safe(text)
-
-
-def ascii_safe(text: str) -> str:
-    """Quote a text with its control characters escaped.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
-    return repr(text) if repr(text).isprintable() else ascii(text)
 
 
 def one_line(text: str) -> str:
@@ -102,27 +71,9 @@ def unknown(name: str, names: Sequence[str]) -> str:
     str
         Sentences to follow a message.
     """
-    folded = {known.casefold(): known for known in names}
-    close = [folded[known] for known in difflib.get_close_matches(name.casefold(), list(folded), n=3)]
-    guess = f" Did you mean {' or '.join(quoted(known) for known in close)}?" if close else ""
-    return f"{guess} There are: {listed(names)}." if names else guess
-
-
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """Count things in words: "1 row", "1,797 rows".
-
-    Parameters
-    ----------
-    count : int
-    one : str
-    many : str, optional
-        Unless it is ``one`` with an s.
-
-    Returns
-    -------
-    str
-    """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    guess = did_you_mean(name, names)
+    found = f"There are: {listed(names)}." if names else ""
+    return "".join(f" {sentence}" for sentence in (guess, found) if sentence)
 
 
 @contextmanager

@@ -13,11 +13,11 @@ from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.given import ids_of, label_summary, labels_of
 from siis.tables.images import Pixels
-from siis.tables.messages import plural, quoted
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
 from siis.tables.sheet import Sheet, read_sheet
 from siis.tables.understood import LEFT_OUT, ColumnUse
+from siis.texts import plural, quoted
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from siis.tables.features import encode_again
 from siis.tables.given import ids_of
 from siis.tables.images import Pixels, find_images
 from siis.tables.joined import Joined
-from siis.tables.messages import plural
 from siis.tables.sheet import read_sheet
 from siis.tables.words import Words
+from siis.texts import plural
 
 Encoder: TypeAlias = Columns | Words | Joined | Pixels | Values
 VERSION = 2

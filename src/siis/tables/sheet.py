@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis.tables.delimited import read_delimited
-from siis.tables.messages import quoted, readable, unknown
+from siis.tables.messages import readable, unknown
+from siis.texts import quoted
 
 TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 COLUMNAR_FILES = (".parquet", ".arrow", ".feather", ".ipc")

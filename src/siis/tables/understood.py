@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from siis.tables.messages import itemised, plural, quoted
+from siis.tables.messages import itemised
+from siis.texts import plural, quoted
 
 TITLES = {  # of the kinds of columns that are used, in the order in which they are told
     "number": "numbers",

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.tables.encoders import Plain, distinct_texts, finite_numbers, frozen, only_keys, refused
-from siis.tables.messages import plural, quoted
+from siis.texts import plural, quoted
 
 MOST_TERMS = 50_000
 MANY_TEXTS = 200  # beyond, a word counts where two texts have it

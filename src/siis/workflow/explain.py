@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from siis._types import Floats, Ints
 from siis.quality.issues import representatives
 from siis.saved import Saved
+from siis.texts import did_you_mean, quoted
 from siis.workflow.compared import Compared, compared
 
 N_NEIGHBORS, N_CLASSES = 10, 3
@@ -99,10 +99,9 @@ def explain(saved: Saved, name: str) -> Explanation:
         raise ValueError("the model must come from siis fit; this one was saved in Python, without the ids.")
     ids = extra["ids"]
     if name not in ids:
-        close = get_close_matches(name, ids[:10_000], 1)
         raise ValueError(
             f"the id must be one of the {len(ids):,} examples; there is no {name!r}. "
-            + (f"Did you mean {close[0]!r}?" if close else f"The first is {ids[0]!r}.")
+            + (did_you_mean(name, ids) or f"The first is {quoted(ids[0])}.")
         )
     i = ids.index(name)
     P, classes = model.label_distributions_, [str(c) for c in model.classes_]

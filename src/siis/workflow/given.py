@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from siis._types import Bools, Floats
 from siis.labels import from_annotators
 from siis.tables import Data
+from siis.texts import did_you_mean, is_number
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets take for the beginning of one
 
@@ -116,8 +116,7 @@ def _places(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
     for name, label in checked.items():
         known = name if name in place else unguarded(name)
         if known not in place:
-            close = get_close_matches(name, ids[:10_000], 1)
-            remedy = f"Did you mean {close[0]!r}?" if close else "Use the corrections of a report on the same data."
+            remedy = did_you_mean(name, ids) or "Use the corrections of a report on the same data."
             raise ValueError(f"corrections must name examples of the data; there is no id {name!r}. {remedy}")
         found[place[known]] = unguarded(label)
     return found
@@ -134,7 +133,7 @@ def guarded(text: str) -> str:
     -------
     str
     """
-    return f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
+    return f"'{text}" if text.startswith(FORMULA) and not (is_number(text) and text == text.strip()) else text
 
 
 def unguarded(text: str) -> str:
@@ -149,11 +148,3 @@ def unguarded(text: str) -> str:
     str
     """
     return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return text.strip() == text

@@ -1,0 +1,86 @@
+"""Names, counts and guesses in messages to the user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+LONGEST = 60  # characters of a name or cell that a message repeats
+MOST_COMPARED = 10_000  # names among which a similar one is sought
+
+
+def quoted(text: str) -> str:
+    """Write a name or a cell so that a terminal shows it on one line: plain words bare, others in quotes.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 3] + "..."
+    return text if re.fullmatch(r"\w[\w.-]*", text) else ascii_safe(text)
+
+
+def ascii_safe(text: str) -> str:
+    """Quote a text with its control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return repr(text) if repr(text).isprintable() else ascii(text)
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Ask whether one of the names was meant that differ little from what was found, capitals aside.
+
+    Parameters
+    ----------
+    name : str
+        What was found.
+    names : sequence of str
+        What it should be one of.
+
+    Returns
+    -------
+    str
+        A question, or nothing where no name is close.
+    """
+    folded = {known.casefold(): known for known in names[:MOST_COMPARED]}
+    close = [folded[known] for known in get_close_matches(name.casefold(), list(folded))]
+    return f"Did you mean {' or '.join(quoted(known) for known in close)}?" if close else ""
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Count things in words: "1 row", "1,797 rows".
+
+    Parameters
+    ----------
+    count : int
+    one : str
+    many : str, optional
+        Unless it is ``one`` with an s.
+
+    Returns
+    -------
+    str
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def is_number(text: str) -> bool:
+    """Whether Python reads a text as a number, white space around it allowed."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
