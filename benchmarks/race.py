@@ -16,10 +16,10 @@ from sklearn.datasets import load_digits
 
 from protocol import RESULTS, Rows, load
 from siis.datasets import contaminate, draw_labelled
+from siis.engine.rows import project_rows, row_norms
 from siis.graph import embed
 from siis.labels import gather, one_hot
 from siis.program import Program
-from siis.rows import project_rows, row_norms
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
 

@@ -21,7 +21,7 @@ from siis.labels import GivenLabels, Supervision, distributions, gather, read_la
 from siis.labels.labelled import labelled_accuracy
 from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
-from siis.progress import Progress, Report, unheard
+from siis.progress import Progress, Report, no_progress
 from siis.solvers import Solution, solve_certified
 
 
@@ -342,7 +342,7 @@ def enough_components(graph: Graph, n_components: int) -> int:
 
 
 def certified_or_warned(
-    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = unheard
+    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = no_progress
 ) -> Solution:
     """Solve to a duality gap of ``tol``, and warn where it was not reached.
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from siis._types import Floats, Ints
-from siis.threads import n_threads, one_blas_thread
+from siis.engine.threads import n_threads, one_blas_thread
 
 SIDE = 9999  # coordinates are integers from 0 to this
 N_LANDMARKS = 500

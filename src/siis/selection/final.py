@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints, Sparse
+from siis.engine.threads import in_threads, one_blas_thread
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import as_distributions, read, softmax
 from siis.graph import Graph
 from siis.labels import Supervision, coded
 from siis.program import Program
-from siis.progress import Report, unheard
+from siis.progress import Report, no_progress
 from siis.selection.candidate import Candidate, failed_rows, held_out, hits, judge
 from siis.selection.folds import splits
 from siis.selection.place import Wishes
 from siis.solvers import Solution, solve_batch
 from siis.spectral import SmoothBasis, smooth_basis
-from siis.threads import in_threads, one_blas_thread
 
 LEAST_COMPONENTS, COMPONENTS_PER_CLASS = 150, 3
 SMALLER = 0.4  # of the basis
@@ -68,7 +68,7 @@ def program_candidates(chosen: Candidate, wishes: Wishes, n_classes: int) -> lis
 
 
 def final_basis(
-    graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64, report: Report = unheard
+    graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64, report: Report = no_progress
 ) -> SmoothBasis:
     """The basis of a final program; at least one vector for each connected component.
 
@@ -108,8 +108,8 @@ def final_program(graph: Graph, basis: SmoothBasis, evidence: Floats, chosen: Ca
     alpha = float(wishes.alpha) if chosen.alpha is None else chosen.alpha * degree
     energy_unit = degree if chosen.laplacian == "normalized" else 1.0  # Sigma has the unit of the weights, or none
     beta = float(wishes.beta) if chosen.beta is None else chosen.beta * energy_unit
-    rows = np.arange(graph.n_vertices)
-    return Program(graph, basis, rows, coded(evidence), np.full(rows.size, alpha), beta, floor=EASY)
+    n = graph.n_vertices
+    return Program(graph, basis, np.arange(n), coded(evidence), np.full(n, alpha), beta, floor=EASY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,8 @@ def solve_final(
 
 def final_readings(program: Program, A: Floats, n_classes: int, reading: str) -> Floats:
     """Read the soft labels of a solved program, shape (n, c)."""
-    return read(as_distributions(program.basis.synthesize(A), n_classes), reading)
+    F = program.engine.numpy(program.basis.synthesize(A))
+    return read(as_distributions(F, n_classes), reading)
 
 
 def choose_program(

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
+from siis.engine.threads import in_threads
 from siis.errors import FAILURES
 from siis.evidence import READINGS, kernel_scores, read, smooth_labels
 from siis.graph import Neighbors
@@ -18,7 +19,6 @@ from siis.progress import Progress
 from siis.selection.candidate import Candidate, compare, expected_hits, failed_rows, held_out, hits, judge
 from siis.selection.folds import splits
 from siis.selection.place import WORTH_THREADS, Place, Wishes, graph_weights, nearest
-from siis.threads import in_threads
 
 SCORE_WEIGHTS = (0.0, 1.0, 3.0)
 FIDELITIES = (1.0, 0.1, 0.01)  # from rough to smooth: each starts from the one before
