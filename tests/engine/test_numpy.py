@@ -30,11 +30,12 @@ KINDS = pytest.mark.parametrize(("kind", "rtol"), [(np.float64, 1e-12), (np.floa
 
 @KINDS
 @pytest.mark.parametrize("threads", [False, True])
-def test_products(rng, graph, kind, rtol, threads, monkeypatch):
+@pytest.mark.parametrize("n_columns", [7, 40])
+def test_products(rng, graph, kind, rtol, threads, n_columns, monkeypatch):
     monkeypatch.setattr(blocks, "WORTH_THREADS", 0 if threads else 10**12)
-    S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, 7)).astype(kind)
+    S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, n_columns)).astype(kind)
     np.testing.assert_allclose(product(S, X), S.toarray() @ X, rtol=rtol, atol=rtol)
-    A = rng.standard_normal((7, 3)).astype(kind)
+    A = rng.standard_normal((n_columns, 3)).astype(kind)
     np.testing.assert_allclose(tall_product(X, A), X @ A, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(tall_transposed(X, X[:, :2]), X.T @ X[:, :2], rtol=rtol, atol=rtol)
 
