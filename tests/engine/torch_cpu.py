@@ -48,7 +48,7 @@ class TorchEngine(Engine):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
             parts = (torch.tensor(part) for part in (M.indptr.astype(np.int64), M.indices.astype(np.int64), M.data))
-            tensor = torch.sparse_csr_tensor(*parts, size=M.shape)
+            tensor = torch.sparse_csr_tensor(*parts, size=M.shape, check_invariants=True)
         return TorchOperator(self, M, tensor, dtype)
 
 
