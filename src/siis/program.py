@@ -14,9 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints
-from siis.engine import Array, Engine, Operator
+from siis.engine import Engine, Operator
 from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.rows import project_rows, row_norms
+from siis.engine.types import Array
 from siis.errors import NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST

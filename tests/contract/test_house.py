@@ -19,10 +19,7 @@ ROOT = Path(siis.__file__).parent
 FLOORS = {  # a module may import from floors below its own, and from its own package
     "_types": -1,
     "errors": -1,
-    "threads": -1,
-    "kernels": 0,
-    "linear": 0,
-    "rows": 0,
+    "engine": 0,
     "progress": 0,
     "files": 0,
     "results": 0,
@@ -72,6 +69,19 @@ def test_imports_point_downwards():
     assert len(found) > 20
     for path, unit, target in found:
         assert unit == target or FLOORS[target] < FLOORS[unit], f"{path} imports siis.{target}"
+
+
+def test_the_core_knows_no_array_library_but_by_its_engine():
+    """Compiled loops and NumPy's blocks are fast paths of one engine; ``tests/engine`` runs the core without them."""
+    core = [*(ROOT / "spectral").glob("*.py"), *(ROOT / "solvers").glob("*.py"), ROOT / "program.py"]
+    for path in [*core, ROOT / "evidence" / "smoother.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+                for name in names:
+                    assert not name.startswith(
+                        ("numba", "torch", "dask", "siis.engine.loops", "siis.engine.blocks")
+                    ), path
 
 
 def test_import_is_light():

@@ -18,6 +18,7 @@ DOCS = ROOT / "docs"
 PACKAGES = [
     "baselines",
     "datasets",
+    "engine",
     "graph",
     "labels",
     "report",

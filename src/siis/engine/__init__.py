@@ -2,6 +2,5 @@
 
 from siis.engine.base import Engine, Operator
 from siis.engine.numpy import NUMPY, NumpyEngine
-from siis.engine.types import Array, Namespace, Precision
 
-__all__ = ["NUMPY", "Array", "Engine", "Namespace", "NumpyEngine", "Operator", "Precision"]
+__all__ = ["NUMPY", "Engine", "NumpyEngine", "Operator"]

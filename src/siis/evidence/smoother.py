@@ -4,8 +4,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.engine import NUMPY, Array, Engine
+from siis.engine import NUMPY, Engine
 from siis.engine.cg import conjugate_gradients
+from siis.engine.types import Array
 from siis.labels import Supervision
 
 MAX_ITER = 400

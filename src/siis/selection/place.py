@@ -164,13 +164,14 @@ def fold_graphs(place: Place, chosen: Candidate, wishes: Wishes) -> GraphOf:
 def smoothed(
     W: Sparse, given: Supervision, fidelity: float, pull: float, scores: Floats | None, tol: float = 1e-3
 ) -> Floats:
-    """Evidence: the labels' frequencies plus the smoothed labels, with a pull towards the scores' own excess.
+    """Evidence, (C3): the labels' frequencies plus the smoothed labels, drawn to the scores' own excess over them.
 
     Parameters
     ----------
     W : csr_array of shape (n, n)
     given : Supervision
     fidelity, pull : float
+        Weights of the labels and of the scores.
     scores : ndarray of shape (n, c), or None
     tol : float
 

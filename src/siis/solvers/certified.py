@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from siis._types import Floats
-from siis.engine import Array
 from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.rows import dots, row_norms, shrink_factors
 from siis.engine.threads import one_blas_thread
+from siis.engine.types import Array
 from siis.program import DualPoint, Program
 from siis.progress import Report, no_progress
 from siis.solvers.solution import Recorder, Solution, relative_change

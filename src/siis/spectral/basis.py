@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
-from siis.engine import NUMPY, Array, Engine, Precision
+from siis.engine import NUMPY, Engine
 from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.types import Array, Precision
 
 SOFT = 1e-4  # of the largest eigenvalue: below, a vector is nearly constant on parts that nearly no edge joins
 

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
-from siis.engine import Array, Engine, Precision
+from siis.engine import Engine
+from siis.engine.types import Array, Precision
 from siis.spectral.spectrum import estimate_spectrum
 from siis.spectral.subspace import block_width, lowest_eigenpairs
 

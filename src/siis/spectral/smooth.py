@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.engine import NUMPY, Array, Engine, Precision
+from siis.engine import NUMPY, Engine
 from siis.engine.factor import THIN, envelope_share
 from siis.engine.threads import one_blas_thread
+from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
 from siis.graph import Graph
 from siis.progress import Report, no_progress

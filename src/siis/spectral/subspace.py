@@ -17,8 +17,9 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import Floats, Ints
-from siis.engine import Array, Engine, Operator, Precision
+from siis.engine import Engine, Operator
 from siis.engine.rows import column_norms
+from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
 from siis.progress import Report, no_progress
 from siis.spectral.spectrum import Spectrum
