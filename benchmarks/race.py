@@ -16,10 +16,10 @@ from sklearn.datasets import load_digits
 
 from protocol import RESULTS, Rows, load
 from siis.datasets import contaminate, draw_labelled
+from siis.engine.rows import project_rows, row_norms
 from siis.graph import embed
 from siis.labels import gather, one_hot
 from siis.program import Program
-from siis.rows import project_rows, row_norms
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
 
@@ -71,12 +71,8 @@ def reweighted(program, judge):
         r1, r2 = P @ F, J @ F - Y
         w1, w2 = 1 / np.maximum(row_norms(r1), epsilon), program.alpha / np.maximum(row_norms(r2), epsilon)
         judge.look(A, w1[:, None] * r1, w2[:, None] * r2)
-        gram = basis.compress(
-            program.PT @ (P.multiply(w1[:, None])).tocsr() + program.JT @ J.multiply(w2[:, None]).tocsr()
-        )
-        A = np.linalg.solve(
-            2 * program.beta * np.diag(basis.values) + gram, basis.analyze(program.JT @ (w2[:, None] * Y))
-        )
+        system = 2 * program.beta * np.diag(basis.values) + program.gram(w1, w2)
+        A = np.linalg.solve(system, basis.analyze(J.T @ (w2[:, None] * Y)))
         epsilon = max(epsilon / 1.5, 1e-6)
 
 
@@ -110,7 +106,7 @@ def primal_dual(program, judge):
     """Chambolle and Pock: dual rows projected to their balls, the energy's proximal map in closed form."""
     P, J, Y, basis = program.P, program.J, program.Y, program.basis
     A = np.zeros((basis.shape[1], Y.shape[1]))
-    lift = np.sqrt(np.linalg.eigvalsh(basis.compress(program.PT @ P + program.JT @ J))[-1])
+    lift = np.sqrt(np.linalg.eigvalsh(program.gram(np.ones(P.shape[0]), np.ones(len(Y))))[-1])
     tau = sigma = 1 / lift
     V1, V2, ahead = np.zeros((P.shape[0], Y.shape[1])), np.zeros(Y.shape), A
     for iteration in range(10**9):

@@ -134,7 +134,7 @@ def clarabel(X, y, settings):
     basis, t_basis = clock(lambda: smooth_basis(place.graph, m))
     program = program_of(place, basis, rows, y, alpha, beta)
     A = cp.Variable((m, program.Y.shape[1]))
-    PU, JU = program.P @ basis.vectors, basis.vectors[program.rows]
+    PU, JU = program.graph.incidence @ basis.vectors, basis.vectors[program.vertices]
     terms = cp.sum(cp.norm(PU @ A, 2, axis=1)) + program.alpha @ cp.norm(JU @ A - program.Y, 2, axis=1)
     energy = beta * cp.sum_squares(np.sqrt(basis.values)[:, None] * np.eye(m) @ A)
     problem = cp.Problem(cp.Minimize(terms + energy))

@@ -6,7 +6,7 @@ import numpy as np
 def transcription(program, n_iter=100):
     """Run always ``n_iter`` iterations, a matrix inverted in each; its Gram matrix is formed once. A, L1 and L2."""
     U, Sigma, Y, alpha = program.basis.vectors, np.diag(program.basis.values), program.Y, program.alpha[:, None]
-    PU, JU = program.graph.incidence @ U, U[program.rows]
+    PU, JU = program.graph.incidence @ U, U[program.vertices]
     gram = PU.T @ PU + JU.T @ JU
     A, L1, L2, mu = np.zeros((U.shape[1], Y.shape[1])), np.ones((PU.shape[0], Y.shape[1])), np.ones(Y.shape), 1.0
 

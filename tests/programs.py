@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from siis.engine import NUMPY
 from siis.graph import Graph
 from siis.program import Program
 from siis.spectral import identity_basis, smooth_basis
@@ -24,7 +25,7 @@ def random_graph(rng, n, n_components=1, repeated=False):
     return Graph(sp.csr_array(W + W.T))
 
 
-def random_program(seed):
+def random_program(seed, engine=NUMPY):
     """Draw a program: components, repeated weights, c, gamma, beta, basis, soft labels and row weights all vary."""
     rng = np.random.default_rng(seed)
     n_components = int(rng.choice([1, 1, 2, 4]))
@@ -53,8 +54,9 @@ def random_program(seed):
     graph = whole.subgraph(reached)
     rows = (np.cumsum(reached) - 1)[rows]
     if seed % 4 == 0:
-        basis = identity_basis(graph)
+        basis = identity_basis(graph, engine)
     else:
         m = int(rng.integers(graph.n_components, graph.n_vertices + 1))
-        basis = smooth_basis(graph, m, "normalized" if rng.random() < 0.5 else "unnormalized")
+        laplacian = "normalized" if rng.random() < 0.5 else "unnormalized"
+        basis = smooth_basis(graph, m, laplacian, engine=engine)
     return Program(graph, basis, rows, Y, alpha, beta, gamma)

@@ -1,20 +1,26 @@
 """The convex program (M1): value, dual value and gap. The only place that says what "solved" means.
 
 minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
+
+Coefficients A live on the host, in double precision. What has a row for each vertex, edge or label (F = U A, P F,
+J F, multipliers) lives on the engine of the basis.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Floats, Ints, Sparse
+from siis._types import Floats, Ints
+from siis.engine import Engine, Operator
+from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.rows import project_rows, row_norms
+from siis.engine.types import Array
 from siis.errors import NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
-from siis.linear import LinearSolver, positive_solver
-from siis.rows import project_rows, row_norms
 from siis.spectral import Basis
 
 ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far rounding may lift the bound over the value
@@ -28,9 +34,9 @@ class DualPoint:
 
     Attributes
     ----------
-    edges : ndarray of shape (E, c)
+    edges : Array of shape (E, c)
         V1, rows of norm at most gamma.
-    labels : ndarray of shape (l, c)
+    labels : Array of shape (l, c)
         V2, rows of norm at most alpha_i.
     value : float
         A lower bound on the optimum of (M1).
@@ -38,8 +44,8 @@ class DualPoint:
         Factor that brought the multipliers on the edges back into their balls.
     """
 
-    edges: Floats
-    labels: Floats
+    edges: Array
+    labels: Array
     value: float
     scale: float = 1.0
 
@@ -55,8 +61,8 @@ class Program:
     ----------
     graph : Graph
     basis : SmoothBasis or IdentityBasis
-        U and Sigma.
-    rows : ndarray of shape (l,)
+        U and Sigma, and the engine.
+    vertices : ndarray of shape (l,)
         The vertex of each label. A vertex may hold several.
     Y : ndarray of shape (l, c)
         The labels: one-hot, one column of -1/+1, or soft rows.
@@ -72,7 +78,7 @@ class Program:
 
     graph: Graph
     basis: Basis
-    rows: Ints
+    vertices: Ints
     Y: Floats
     alpha: Floats
     beta: float
@@ -81,17 +87,19 @@ class Program:
 
     def __post_init__(self) -> None:
         n, _ = self.basis.shape
-        rows = np.asarray(self.rows, dtype=np.int64)
+        vertices = np.asarray(self.vertices, dtype=np.int64)
         Y = np.asarray(self.Y, dtype=np.float64)
         if n != self.graph.n_vertices:
             raise ValueError(
                 f"basis and graph must agree; the basis has {n} rows for {self.graph.n_vertices} vertices"
             )
-        if rows.ndim != 1 or rows.size == 0 or rows.min() < 0 or rows.max() >= n:
-            raise ValueError(f"rows must name at least one vertex between 0 and {n - 1}; found {rows!r}")
-        if Y.ndim != 2 or Y.shape[0] != rows.size or not np.isfinite(Y).all():
-            raise ValueError(f"Y must be finite with one row for each of {rows.size} labels; found shape {Y.shape}")
-        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), rows.shape)
+        if vertices.ndim != 1 or vertices.size == 0 or vertices.min() < 0 or vertices.max() >= n:
+            raise ValueError(f"vertices must name at least one vertex between 0 and {n - 1}; found {vertices!r}")
+        if Y.ndim != 2 or Y.shape[0] != vertices.size or not np.isfinite(Y).all():
+            raise ValueError(
+                f"Y must be finite with one row for each of {vertices.size} labels; found shape {Y.shape}"
+            )
+        alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), vertices.shape)
         if not (alpha.min() >= SMALLEST and alpha.max() <= LARGEST):
             raise ValueError(
                 f"alpha (times sample_weight) must be positive and lie between {SMALLEST:g} and {LARGEST:g}; "
@@ -104,45 +112,47 @@ class Program:
             raise ValueError(
                 "gamma and beta must not both be 0: nothing would join unlabelled examples to labelled ones"
             )
-        unlabelled = np.count_nonzero(np.bincount(self.graph.component[rows], minlength=self.graph.n_components) == 0)
+        labels_of = np.bincount(self.graph.component[vertices], minlength=self.graph.n_components)
+        unlabelled = np.count_nonzero(labels_of == 0)
         if unlabelled:
             raise ValueError(
                 f"every connected component must hold a label; {unlabelled} hold none. "
-                "Restrict the graph to graph.reached_from(rows)."
+                "Restrict the graph to graph.reached_from(vertices)."
             )
         if self.basis.n_null != self.graph.n_components:
             raise ValueError(
                 f"the basis must hold the constants of all {self.graph.n_components} connected components; it holds "
                 f"{self.basis.n_null}. Use at least {self.graph.n_components} components of the basis."
             )
-        for name, value in (("rows", rows), ("Y", Y), ("alpha", alpha)):
+        for name, value in (("vertices", vertices), ("Y", Y), ("alpha", alpha)):
             object.__setattr__(self, name, value)
 
+    @property
+    def engine(self) -> Engine:
+        """Where rows of vertices, edges and labels live."""
+        return self.basis.engine
+
     @cached_property
-    def P(self) -> Sparse:
+    def P(self) -> Operator:
         """Incidence matrix, shape (E, n); without rows where gamma = 0, since then no edge has a say."""
-        return self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.n_vertices))
+        incidence = self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.n_vertices))
+        return self.engine.operator(incidence, np.float64)
 
     @cached_property
-    def PT(self) -> Sparse:
-        """P', shape (n, E)."""
-        return sp.csr_array(self.P.T)
-
-    @cached_property
-    def J(self) -> Sparse:
-        """Picks the labelled vertices, shape (l, n)."""
-        n_labels = self.rows.size
-        return sp.csr_array((np.ones(n_labels), (np.arange(n_labels), self.rows)), (n_labels, self.graph.n_vertices))
-
-    @cached_property
-    def JT(self) -> Sparse:
-        """J', shape (n, l)."""
-        return sp.csr_array(self.J.T)
+    def J(self) -> Operator:
+        """Picks the labelled vertices, shape (l, n), in the precision of the basis."""
+        n_labels = self.vertices.size
+        entries = np.ones(n_labels), self.vertices, np.arange(n_labels + 1)
+        return self.engine.operator(sp.csr_array(entries, (n_labels, self.graph.n_vertices)), self.basis.dtype)
 
     @cached_property
     def labels_every_vertex(self) -> bool:
         """Whether J is the identity."""
-        return np.array_equal(self.rows, np.arange(self.graph.n_vertices))
+        return np.array_equal(self.vertices, np.arange(self.graph.n_vertices))
+
+    def at_labels(self, F: Array) -> Array:
+        """J F, shape (l, c), in the precision of F."""
+        return F if self.labels_every_vertex else self.engine.take(F, self.vertices, 0)
 
     @cached_property
     def value_at_zero(self) -> float:
@@ -160,25 +170,50 @@ class Program:
         -------
         float
         """
-        F = self.basis.synthesize(A)
-        return self.value_of(row_norms(self.P @ F), row_norms(self.J @ F - self.Y), A)
+        xp = self.engine.xp
+        F = self.engine.asarray(self.basis.synthesize(A), np.float64)
+        return self.value_of(row_norms(self.P @ F, xp), row_norms(self.at_labels(F) - self._Y, xp), A)
 
-    def value_of(self, edge_norms: Floats, label_norms: Floats, A: Floats) -> float:
+    def value_of(self, edge_norms: Array, label_norms: Array, A: Floats) -> float:
         """Compute the objective of (M1) from the row norms of P U A and J U A - Y.
 
         Parameters
         ----------
-        edge_norms : ndarray of shape (E,)
-        label_norms : ndarray of shape (l,)
+        edge_norms : Array of shape (E,), in double precision
+        label_norms : Array of shape (l,), in double precision
         A : ndarray of shape (m, c)
 
         Returns
         -------
         float
         """
-        return float(self.gamma * edge_norms.sum() + self.alpha @ label_norms + self.beta * self.basis.energy(A))
+        xp = self.engine.xp
+        edges, labels = float(xp.sum(edge_norms)), float(xp.sum(self._alpha * label_norms))
+        return self.gamma * edges + labels + self.beta * self.basis.energy(A)
 
-    def dual_point(self, V1: Floats, V2: Floats) -> DualPoint:
+    def gram(self, p: Floats, q: Floats) -> Any:
+        """U'(P' diag(p) P + J' diag(q) J)U, the matrix of (M4) without its energy, on the host.
+
+        P' diag(p) P is the Laplacian of the weights p_e w_e^2, so that P U (E x m) is never formed.
+
+        Parameters
+        ----------
+        p : ndarray of shape (E,)
+            Not used where gamma = 0.
+        q : ndarray of shape (l,)
+
+        Returns
+        -------
+        ndarray or csr_array of shape (m, m)
+        """
+        graph, n = self.graph, self.graph.n_vertices
+        weights = sp.csr_array((n, n))
+        if self.gamma > 0:
+            squares = (p * graph.edges.weights**2)[graph.edges.entries]
+            weights = sp.csr_array((squares, graph.weights.indices, graph.weights.indptr), shape=(n, n))
+        return self.basis.project_laplacian(weights, np.bincount(self.vertices, q, n).astype(np.float64))
+
+    def dual_point(self, V1: Array, V2: Array) -> DualPoint:
         """Make any multipliers a feasible point of the dual (M6), and value it.
 
         Rows go to their balls; then the equalities R_k = 0 where beta lambda_k = 0, R = U'(P' V1 + J' V2), are
@@ -186,66 +221,75 @@ class Program:
 
         Parameters
         ----------
-        V1 : ndarray of shape (E, c)
-        V2 : ndarray of shape (l, c)
+        V1 : Array of shape (E, c)
+        V2 : Array of shape (l, c)
 
         Returns
         -------
         DualPoint
         """
-        V1 = project_rows(V1, self.gamma)
+        xp = self.engine.xp
+        V1 = project_rows(self.engine.asarray(V1, np.float64), self.gamma, xp)
         if self.beta > 0:
-            found = self.bound(self.PT @ V1, V2)
+            found = self.bound(self.P.T @ V1, V2)
             return DualPoint(found.scale * V1, found.labels, found.value, found.scale)
-        V2 = project_rows(V2, self.alpha)
-        R = self.basis.analyze(self.PT @ V1 + self.JT @ V2)  # R = 0 in full
-        correction = self.basis.synthesize(self._solve_gram(R))
-        V1, V2 = V1 - self.P @ correction, V2 - self.J @ correction
-        s, value = self._scaled(V2, 0.0, min(_room(V1, self.gamma), _room(V2, self.alpha)))
+        V2 = project_rows(self.engine.asarray(V2, np.float64), self._alpha, xp)
+        R = self.basis.analyze(self.P.T @ V1 + self.J.T @ V2)  # R = 0 in full
+        correction = self.engine.asarray(self.basis.synthesize(self._solve_gram(R)), np.float64)
+        V1, V2 = V1 - self.P @ correction, V2 - self.at_labels(correction)
+        room = min(self._room(V1, self.gamma), self._room(V2, self._alpha))
+        s, value = self._scaled(V2, 0.0, room)
         return DualPoint(s * V1, s * V2, value, s)
 
-    def bound(self, pull: Floats, V2: Floats) -> DualPoint:
-        """Value multipliers whose part on the edges, of rows within their balls, is known by its pull alone.
+    def bound(self, divergence: Array, V2: Array) -> DualPoint:
+        """Value multipliers whose part on the edges, of rows within their balls, is known by its divergence alone.
 
         Parameters
         ----------
-        pull : ndarray of shape (n, c)
+        divergence : Array of shape (n, c)
             P' V1; beta must be positive.
-        V2 : ndarray of shape (l, c)
+        V2 : Array of shape (l, c)
 
         Returns
         -------
         DualPoint
             Without V1; times ``scale`` it is feasible with the others.
         """
-        V2 = project_rows(V2, self.alpha)
-        soft = self.basis.soft_vectors
-        best = self._valued(pull, V2)
+        engine, soft = self.engine, self.basis.soft_vectors
+        divergence = engine.asarray(divergence, np.float64)
+        V2 = project_rows(engine.asarray(V2, np.float64), self._alpha, engine.xp)
+        best = self._valued(divergence, V2)
         if soft.shape[1]:  # R_k / lambda_k is large there however small R_k is: make that 0 as well
-            N = soft[self.rows]
-            excess = soft.T @ pull + N.T @ V2
-            balanced = self._valued(pull, V2 - self.alpha[:, None] * (N @ self._solve_soft(excess)))
-            best = max(best, balanced, key=lambda point: point.value)
+            N = self.at_labels(soft)
+            excess = engine.inner(soft, divergence) + engine.inner(N, V2)
+            balanced = V2 - self._alpha[:, None] * engine.times(N, self._solve_soft(excess))
+            best = max(best, self._valued(divergence, balanced), key=lambda point: point.value)
         return best
 
-    def _valued(self, pull: Floats, V2: Floats) -> DualPoint:
+    def _valued(self, divergence: Array, V2: Array) -> DualPoint:
         """The best bound from P' V1 and V2, after the equalities of (M6) are restored."""
         # only the constants of the components must balance; P annihilates them, so V2 alone does
-        component = self.graph.component[self.rows]
-        n_groups = self.graph.n_components
-        excess = np.stack([np.bincount(component, v, n_groups) for v in V2.T], axis=1)
-        weight = np.bincount(component, self.alpha, n_groups)
-        V2 = V2 - self.alpha[:, None] * (excess / weight[:, None])[component]
-        R = self.basis.analyze(pull + (V2 if self.labels_every_vertex else self.JT @ V2))
-        s, value = self._scaled(V2, self.basis.energy_conjugate(R) / self.beta, _room(V2, self.alpha))
-        return DualPoint(np.zeros((0, V2.shape[1])), s * V2, value, s)
+        C, weight = self._components
+        V2 = V2 - self._alpha[:, None] * (C.T @ ((C @ V2) / weight))
+        R = self.basis.analyze(divergence + (V2 if self.labels_every_vertex else self.J.T @ V2))
+        quadratic = self.basis.energy_conjugate(R) / self.beta
+        s, value = self._scaled(V2, quadratic, self._room(V2, self._alpha))
+        return DualPoint(self.engine.zeros((0, V2.shape[1]), np.float64), s * V2, value, s)
 
-    def _scaled(self, V2: Floats, quadratic: float, room: float) -> tuple[float, float]:
+    def _scaled(self, V2: Array, quadratic: float, room: float) -> tuple[float, float]:
         """The factor that gives the best bound, and the bound (M6)."""
-        linear = -float(np.sum(V2 * self.Y))
+        linear = -float(self.engine.xp.sum(V2 * self._Y))
         best = max(linear, 0.0) / (2 * quadratic) if quadratic > 0 else np.inf
         s = min(1.0, room, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
         return s, s * linear - s * s * quadratic
+
+    def _room(self, V: Array, radius: Array | float) -> float:
+        """The largest factor that keeps every row of V in its ball."""
+        xp, norms = self.engine.xp, row_norms(V, self.engine.xp)
+        if not norms.shape[0]:
+            return np.inf
+        live = norms > 0
+        return float(xp.min(xp.where(live, radius / xp.where(live, norms, 1.0), np.inf)))
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """Compute (primal - dual) / primal (M7), the optimum counting as at least ``floor`` of the value at A = 0.
@@ -276,19 +320,29 @@ class Program:
         return ROUNDING if self.basis.dtype == np.float64 else SINGLE_ROUNDING
 
     @cached_property
+    def _Y(self) -> Array:
+        return self.engine.asarray(self.Y, np.float64)
+
+    @cached_property
+    def _alpha(self) -> Array:
+        return self.engine.asarray(self.alpha, np.float64)
+
+    @cached_property
+    def _components(self) -> tuple[Operator, Array]:
+        """Sums the rows of the labels of each component, shape (k, l); and their weights, shape (k, 1)."""
+        component, n_labels = self.graph.component[self.vertices], self.vertices.size
+        members = sp.csr_array((np.ones(n_labels), (component, np.arange(n_labels))))
+        weight = np.bincount(component, self.alpha, self.graph.n_components)
+        return self.engine.operator(members, np.float64), self.engine.asarray(weight[:, None], np.float64)
+
+    @cached_property
     def _solve_soft(self) -> LinearSolver:
         """Solve with N' diag(alpha) N, N the labelled rows of the vectors that are nearly null vectors, or are."""
-        N = self.basis.soft_vectors[self.rows]
-        return positive_solver(N.T @ (self.alpha[:, None] * N))
+        N = self.at_labels(self.basis.soft_vectors)
+        return positive_solver(self.engine.inner(N, self._alpha[:, None] * N))
 
     @cached_property
     def _solve_gram(self) -> LinearSolver:
         """Solve with U'(P'P + J'J)U."""
-        return positive_solver(self.basis.compress(self.PT @ self.P + self.JT @ self.J))
-
-
-def _room(V: Floats, radius: Floats | float) -> float:
-    """The largest factor that keeps every row of V in its ball."""
-    norms = row_norms(V)
-    held = norms > 0
-    return float(np.min(np.broadcast_to(radius, norms.shape)[held] / norms[held], initial=np.inf))
+        gram = self.gram(np.ones(self.P.shape[0]), np.ones(self.vertices.size))
+        return positive_solver(gram, engine=self.engine)

@@ -14,7 +14,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 EVERY = 2.0  # seconds between two reports of a stage
 
 
-def unheard(share: float) -> None:
+def no_progress(share: float) -> None:
     """Report to nobody."""
 
 

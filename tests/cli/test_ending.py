@@ -13,7 +13,7 @@ BUSY = """
     import numpy as np
     import siis.workflow
     from numba import njit
-    from siis.threads import in_threads
+    from siis.engine.threads import in_threads
     from siis.__main__ import main
 
     @njit(nogil=True)

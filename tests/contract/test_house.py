@@ -1,5 +1,6 @@
 """The house: imports point downwards, and `import siis` stays light."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +14,7 @@ ROOT = Path(siis.__file__).parent
 FLOORS = {  # a module may import from floors below its own, and from its own package
     "_types": -1,
     "errors": -1,
-    "threads": -1,
-    "kernels": 0,
-    "linear": 0,
-    "rows": 0,
+    "engine": 0,
     "progress": 0,
     "files": 0,
     "results": 0,
@@ -103,6 +101,19 @@ def test_what_is_no_import_of_a_unit_is_not_taken_for_one():
     assert not list(
         imported_units("raise ValueError(f'siis {x}: see siis.cli for more')", "siis.graph.embed", FLOORS)
     )
+
+
+def test_the_core_knows_no_array_library_but_by_its_engine():
+    """Compiled loops and NumPy's blocks are fast paths of one engine; ``tests/engine`` runs the core without them."""
+    core = [*(ROOT / "spectral").glob("*.py"), *(ROOT / "solvers").glob("*.py"), ROOT / "program.py"]
+    for path in [*core, ROOT / "evidence" / "smoother.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+                for name in names:
+                    assert not name.startswith(
+                        ("numba", "torch", "dask", "siis.engine.loops", "siis.engine.blocks")
+                    ), path
 
 
 def test_import_is_light():

@@ -20,6 +20,7 @@ DOCS = ROOT / "docs"
 PACKAGES = [
     "baselines",
     "datasets",
+    "engine",
     "graph",
     "labels",
     "quality",

@@ -50,7 +50,7 @@ def test_every_iterate(seed):
             program.graph.incidence.toarray(),
             program.basis.synthesize(np.eye(m)),
             Sigma,
-            np.eye(program.graph.n_vertices)[program.rows],
+            np.eye(program.graph.n_vertices)[program.vertices],
             program.Y,
             program.alpha,
             program.beta,

@@ -25,7 +25,7 @@ def reference(program):
     lam, V = np.linalg.eigh(Sigma)
     root = np.sqrt(np.maximum(lam, 0))[:, None] * V.T
     A = cp.Variable((m, program.Y.shape[1]))
-    terms = [program.alpha @ cp.norm(U[program.rows] @ A - program.Y, 2, axis=1)]
+    terms = [program.alpha @ cp.norm(U[program.vertices] @ A - program.Y, 2, axis=1)]
     if program.gamma:
         terms.append(program.gamma * cp.sum(cp.norm((program.graph.incidence @ U) @ A, 2, axis=1)))
     if program.beta:

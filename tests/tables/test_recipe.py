@@ -98,7 +98,7 @@ def test_new_rows(sources, write):
 
 def test_new_texts(sources, write):
     path, roles, _ = sources["text"]
-    new = read(path, roles).recipe.apply(write("prose\nred unheard sea\nunheard\n", "new.csv"))
+    new = read(path, roles).recipe.apply(write("prose\nred no_progress sea\nunheard\n", "new.csv"))
     assert new.X.shape == (2, 4)
     assert new.X.nnz == 2
     assert "1 text has no known word in column prose: nothing tells it from other such texts" in new.notes

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from siis.engine import NumpyEngine
+from siis.engine.factor import envelope_share
 from siis.errors import NumericalError
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.graph.order import local_order
-from siis.linear import envelope_share
 from siis.spectral import identity_basis, smooth_basis
+from siis.spectral import shift_invert as shift_invert_module
 from siis.spectral import smooth as smooth_module
 from siis.spectral import subspace as subspace_module
-from siis.spectral.coarse import groups
-from siis.spectral.factor import count_below
+from siis.spectral.coarse import aggregates
+from siis.spectral.shift_invert import count_below
 from table_case import mixed_table
 
 pytestmark = pytest.mark.slow
@@ -136,8 +138,8 @@ def test_a_missing_vector_is_found_by_fresh_ones(rng, monkeypatch, looks):
     hidden = vectors[:, 5:6]
     honest, look, looked = subspace_module.orthonormalize, subspace_module.missing_below, []
 
-    def forgetful(X, outside):
-        return honest(X, outside) if looked else honest(X - hidden @ (hidden.T @ X), outside)
+    def forgetful(X, *rest):
+        return honest(X, *rest) if looked else honest(X - hidden @ (hidden.T @ X), *rest)
 
     def look_again(*args):
         looked.append(True)
@@ -167,13 +169,13 @@ def test_warm_start_from_a_smaller_basis_and_from_a_similar_graph(rng, monkeypat
     X = rng.standard_normal((2000, 20))
     graph = knn(X, 10)
     small, counts = smooth_basis(graph, 20, method="chebyshev"), []
-    honest = subspace_module.chebyshev_filter
+    honest = NumpyEngine.chebyshev
 
-    def counted(S, Z, degree, *rest):
+    def counted(engine, S, Z, degree, *rest):
         counts.append(Z.shape[1] * degree)
-        return honest(S, Z, degree, *rest)
+        return honest(engine, S, Z, degree, *rest)
 
-    monkeypatch.setattr(subspace_module, "chebyshev_filter", counted)
+    monkeypatch.setattr(NumpyEngine, "chebyshev", counted)
 
     def columns(*args, **options):
         counts.clear()
@@ -198,14 +200,14 @@ def test_warm_start_from_a_smaller_basis_and_from_a_similar_graph(rng, monkeypat
 def test_what_lanczos_forgets_is_found_again(rng, monkeypatch):
     """Hide eigenvectors from the first round of Lanczos: the inertia must ask for them."""
     graph = knn(np.sort(rng.random(800))[:, None], 4)
-    honest, rounds = smooth_module._lanczos, []
+    honest, rounds = shift_invert_module._lanczos, []
 
     def forgetful(*args):
         vectors = honest(*args)
         rounds.append(vectors.shape[1])
         return np.delete(vectors, [-1, -4], axis=1) if len(rounds) == 1 else vectors  # the smoothest come last
 
-    monkeypatch.setattr(smooth_module, "_lanczos", forgetful)
+    monkeypatch.setattr(shift_invert_module, "_lanczos", forgetful)
     basis = check(graph, 20, "unnormalized", "shift-invert")
     assert basis.completeness == "inertia"
     assert len(rounds) > 1
@@ -270,14 +272,14 @@ def test_an_order_keeps_neighbours_together():
 
 @pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
 @pytest.mark.parametrize("n_parts", [1, 3])
-def test_a_guess_from_groups_leads_to_the_same_pairs(rng, laplacian, n_parts, monkeypatch):
+def test_a_start_from_a_coarsened_graph_leads_to_the_same_pairs(rng, laplacian, n_parts, monkeypatch):
     n = 1800 // n_parts
     parts = [knn(rng.standard_normal((n, 3)) + 3 * rng.integers(0, 3, (n, 1))).weights for _ in range(n_parts)]
     graph = Graph(sp.block_diag(parts, format="csr"))
     monkeypatch.setattr(smooth_module, "COARSE_FROM", 0)
     seen = []
-    real = smooth_module.guess
-    monkeypatch.setattr(smooth_module, "guess", lambda *args: seen.append(real(*args)) or seen[-1])
+    real = smooth_module.coarse_eigenvectors
+    monkeypatch.setattr(smooth_module, "coarse_eigenvectors", lambda *args: seen.append(real(*args)) or seen[-1])
     basis = smooth_basis(graph, 12, laplacian, method="chebyshev")
     assert seen[0] is not None
     expected = dense_values(graph, laplacian, 12)
@@ -288,16 +290,16 @@ def test_a_guess_from_groups_leads_to_the_same_pairs(rng, laplacian, n_parts, mo
     assert guessed.values[0] < 20 * max(expected[graph.n_components], 1e-3)
 
 
-def test_groups_are_neighbours_and_enough(rng):
+def test_aggregates_are_neighbours_and_enough(rng):
     graph = knn(rng.standard_normal((800, 2)))
-    group = groups(graph.weights, 20)
+    group = aggregates(graph.weights, 20)
     k = group.max() + 1
     assert 20 <= k < 400
     assert np.array_equal(np.unique(group), np.arange(k))
-    for g in range(k):  # a group is connected
+    for g in range(k):  # an aggregate is connected
         inside = graph.weights[group == g][:, group == g]
         assert sp.csgraph.connected_components(inside)[0] == 1
-    assert groups(graph.weights, 600).max() + 1 == 800  # too few would be left: nobody is grouped
+    assert aggregates(graph.weights, 600).max() + 1 == 800  # too few would be left: nothing is aggregated
 
 
 @pytest.mark.parametrize("kind", ["mutual", "union"])

@@ -22,7 +22,7 @@ def test_weak_duality_and_feasibility_for_arbitrary_points(seed):
     best = solve_certified(program, tol=1e-6, max_iter=20000)
     for A in (np.zeros((m, c)), best.coefficients, rng.standard_normal((m, c))):
         assert dual.value <= program.value(A) * (1 + 1e-9) + 1e-12
-    R = program.basis.analyze(program.PT @ dual.edges + program.JT @ dual.labels)
+    R = program.basis.analyze(program.P.T @ dual.edges + program.J.T @ dual.labels)
     if program.beta == 0:
         free = R
     elif hasattr(program.basis, "values"):
@@ -71,8 +71,8 @@ def test_warm_start_needs_fewer_iterations_and_checks_shapes():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": np.array([], dtype=int), "Y": np.zeros((0, 1))}, "at least one vertex"),
-        ({"rows": np.array([9])}, "between 0 and 3"),
+        ({"vertices": np.array([], dtype=int), "Y": np.zeros((0, 1))}, "at least one vertex"),
+        ({"vertices": np.array([9])}, "between 0 and 3"),
         ({"Y": np.zeros((2, 1))}, "one row for each of 1 labels"),
         ({"Y": np.array([[np.nan]])}, "finite"),
         ({"alpha": 0.0}, "must be positive and lie between"),
@@ -87,7 +87,7 @@ def test_invalid_programs_cannot_be_built(change, message):
             sp.diags_array([1.0] * 3, offsets=1, shape=(4, 4)) + sp.diags_array([1.0] * 3, offsets=-1, shape=(4, 4))
         )
     )
-    valid = {"rows": np.array([0]), "Y": np.ones((1, 1)), "alpha": 1.0, "beta": 1.0, "gamma": 1.0}
+    valid = {"vertices": np.array([0]), "Y": np.ones((1, 1)), "alpha": 1.0, "beta": 1.0, "gamma": 1.0}
     with pytest.raises(ValueError, match=message):
         Program(graph, smooth_basis(graph, 2), **(valid | change))
 

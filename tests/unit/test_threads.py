@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from siis.threads import Interrupted, in_threads, is_busy, n_threads, pause_point
+from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, pause_point
 
 several = pytest.mark.skipif(n_threads() < 2, reason="one core: pieces run one after the other")
 

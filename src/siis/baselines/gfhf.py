@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
+from siis.engine.factor import positive_solver
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
 from siis.labels import Supervision
-from siis.linear import positive_solver
 
 
 def harmonic(graph: Graph, given: Supervision) -> Floats:
@@ -37,8 +37,8 @@ def harmonic(graph: Graph, given: Supervision) -> Floats:
     free = np.ones(graph.n_vertices, dtype=bool)
     free[labelled] = False
     if free.any():
-        pull = graph.weights[free][:, labelled] @ means
-        F[free] = positive_solver(graph.laplacian[free][:, free])(pull)
+        right_side = graph.weights[free][:, labelled] @ means
+        F[free] = positive_solver(graph.laplacian[free][:, free])(right_side)
     return F
 
 

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
 from siis._types import Features, Floats, Ints, Sparse
+from siis.engine.factor import positive_solver
+from siis.engine.rows import row_norms
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
 from siis.labels import Supervision
-from siis.linear import positive_solver
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, seed_of
-from siis.rows import row_norms
 
 RIDGE = 1e-3  # times the trace of the local Gram matrix, as usual for reconstruction weights
 KERNEL_RIDGE = 1e-6  # times the mean of the diagonal: Gaussian kernel matrices are singular to rounding

@@ -68,7 +68,7 @@ def end(code: Any) -> NoReturn:
     code : int, str or None
         As for sys.exit.
     """
-    threads = sys.modules.get("siis.threads")
+    threads = sys.modules.get("siis.engine.threads")
     if isinstance(code, int) and threads is not None and threads.is_busy():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):  # closed, or there is none

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from siis.graph import Graph
 from siis.program import Program
-from siis.progress import Progress, Report, unheard
+from siis.progress import Progress, Report, no_progress
 from siis.solvers import Solution, solve_certified
 
 
@@ -37,7 +37,7 @@ def enough_components(graph: Graph, n_components: int) -> int:
 
 
 def certified_or_warned(
-    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = unheard
+    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = no_progress
 ) -> Solution:
     """Solve to a duality gap of ``tol``, and warn where it was not reached.
 

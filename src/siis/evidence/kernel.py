@@ -27,7 +27,7 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class KernelScores:
-    """f(x) = mean + sum_j k(x, z_j) a_j.
+    """f(x) = mean + sum_j k(x, z_j) a_j, (C1).
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def choose_kernel(points: Floats, given: Supervision) -> Kernel:
         rotated, squares = V.T @ (root * Y), V**2
         for ridge in RIDGES:
             inverse = 1 / (np.maximum(values, 0.0) + ridge)
-            misses = (V @ (inverse[:, None] * rotated)) / (squares @ inverse)[:, None]  # root times (y - answer)
+            misses = (V @ (inverse[:, None] * rotated)) / (squares @ inverse)[:, None]  # (C2) times root
             if (total := float(np.sum(misses**2))) < error * (1 - 1e-9):
                 best, error = Kernel(width / unit, float(ridge)), total
     return best
@@ -124,10 +124,10 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
     M = np.exp(-kernel.width * squared_distances(centers, centers))
     M[np.diag_indices_from(M)] += kernel.ridge / weights
     inverse = sl.cho_solve(sl.cho_factor(M, check_finite=False), np.eye(len(M)), check_finite=False)
-    coefficients = inverse @ (given.Y - mean)
+    coefficients = inverse @ (given.Y - mean)  # (C1)
     model = KernelScores(centers, coefficients, mean, kernel.width)
     scores = model(points)
-    scores[given.rows] = given.Y - coefficients / np.diagonal(inverse)[:, None]
+    scores[given.rows] = given.Y - coefficients / np.diagonal(inverse)[:, None]  # (C2)
     return scores, model
 
 

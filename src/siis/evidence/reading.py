@@ -10,7 +10,7 @@ SHARPNESS = 2.0  # of the distributions that enter the program, in standard devi
 
 
 def read(F: Floats, reading: str) -> Floats:
-    """Put soft labels on one scale, so that the largest entry of a row is its class.
+    """Put soft labels on one scale, so that the largest entry of a row is its class, (C4).
 
     "standardized": each column less its mean, over its standard deviation. Wrong labels and smoothing pull a column
     to its mean, and the columns of some classes more than others; the order within a column stays. "plain": all
@@ -30,7 +30,7 @@ def read(F: Floats, reading: str) -> Floats:
         overall = float(np.sqrt(np.mean(deviation**2)))
         return F / overall if overall > 0 else F
     flat = deviation <= 1e-6 * deviation.max(initial=0.0)  # a class that nothing speaks for
-    Z: Floats = (F - F.mean(axis=0)) / np.where(flat, 1.0, deviation)
+    Z: Floats = (F - F.mean(axis=0)) / np.where(flat, 1.0, deviation)  # (C4)
     Z[:, flat] = Z.min(initial=0.0)
     return Z
 

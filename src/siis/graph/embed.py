@@ -14,7 +14,7 @@ from siis.graph.graph import Graph, join
 from siis.graph.neighbors import Neighbors, neighbors_within, prepare
 from siis.graph.order import local_order
 from siis.graph.weights import gaussian_weights, median_bandwidth
-from siis.progress import Report, unheard
+from siis.progress import Report, no_progress
 
 RENUMBER_FROM = 20_000  # vertices: what is known of fewer fits into a core's own cache
 
@@ -57,7 +57,7 @@ def embed(
     absent: Bools | None = None,
     search: Any = "exact",
     seed: int = 0,
-    report: Report = unheard,
+    report: Report = no_progress,
 ) -> Embedded:
     """Merge equal examples and join each to its nearest neighbours.
 

@@ -11,10 +11,11 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.engine.blocks import row_pieces
+from siis.engine.loops import keep_nearest, pair_distances
+from siis.engine.threads import in_threads, one_blas_thread, pause_point
 from siis.graph.approximate import INSTALL, available, complete, recall, with_faiss, with_own, with_pynndescent
-from siis.kernels import keep_nearest, pair_distances, row_pieces
-from siis.progress import Report, unheard
-from siis.threads import in_threads, one_blas_thread, pause_point
+from siis.progress import Report, no_progress
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
 SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
@@ -98,7 +99,7 @@ def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> 
 
 
 def neighbors_within(
-    points: Features, n_neighbors: int, search: Any = "exact", seed: int = 0, report: Report = unheard
+    points: Features, n_neighbors: int, search: Any = "exact", seed: int = 0, report: Report = no_progress
 ) -> Neighbors:
     """Find the nearest other points of each point.
 
@@ -192,7 +193,7 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
     return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1), method, share)
 
 
-def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = unheard) -> Neighbors:
+def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = no_progress) -> Neighbors:
     """The nearest points and a few more, by exact distance, then by index."""
     n_fetched = min(n_wanted + SPARE, points.shape[0])
     if sp.issparse(points):
@@ -250,7 +251,7 @@ def _dense_search(
     return indices, distances
 
 
-def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = unheard) -> tuple[Ints, Floats]:
+def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = no_progress) -> tuple[Ints, Floats]:
     """Find the points of smallest ||b||^2 - 2 a'b for each query a, by blocks of matrix products.
 
     Parameters

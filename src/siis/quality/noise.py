@@ -56,7 +56,7 @@ class NoiseModel:
         P = self.probabilities(readings)
         share = np.clip(P.mean(axis=0), 1e-3, 1 - 1e-3)[codes]
         p, rate = P[np.arange(codes.size), codes], max(self.rate, LEAST_RATE)
-        right, wrong = (1 - rate) * p / share, rate * (1 - p) / (1 - share)
+        right, wrong = (1 - rate) * p / share, rate * (1 - p) / (1 - share)  # (C6)
         return np.asarray(right / (right + wrong))
 
     def posterior(self, readings: Floats, codes: Ints) -> Floats:
@@ -112,7 +112,7 @@ def _fit_matrix(P: Floats, codes: Ints, weights: Floats, start: float) -> tuple[
     np.fill_diagonal(usual, 1 - start)
     matrix, posterior = usual, P
     for _ in range(ROUNDS):
-        joint = np.maximum(P * matrix[codes], 1e-300)
+        joint = np.maximum(P * matrix[codes], 1e-300)  # the terms of (C5)
         posterior = joint / joint.sum(axis=1, keepdims=True)
         counts = PSEUDO_COUNT * usual
         np.add.at(counts, codes, weights[:, None] * posterior)

@@ -114,7 +114,7 @@ class Convergence:
     ----------
     iteration : list of int
     objective, bound, gap : list of float or None
-        Value of the program, the best lower bound so far, and the relative gap.
+        Value of the program, the lower bound then, and the relative gap.
     """
 
     iteration: list[int]

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from siis._types import Floats, Ints
+from siis.engine.threads import n_threads, one_blas_thread
 from siis.evidence.kernel import squared_distances
-from siis.threads import n_threads, one_blas_thread
 
 SIDE = 9999  # coordinates are integers from 0 to this
 N_LANDMARKS = 500

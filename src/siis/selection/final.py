@@ -14,7 +14,7 @@ from siis.evidence import as_distributions, read
 from siis.graph import Graph
 from siis.labels import coded
 from siis.program import Program
-from siis.progress import Report, unheard
+from siis.progress import Report, no_progress
 from siis.selection.candidate import Candidate
 from siis.selection.constraints import Constraints
 from siis.solvers import Solution
@@ -25,7 +25,7 @@ ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any s
 
 
 def final_basis(
-    graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64, report: Report = unheard
+    graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64, report: Report = no_progress
 ) -> SmoothBasis:
     """The basis of a final program; at least one vector for each connected component.
 
@@ -67,8 +67,8 @@ def final_program(
     alpha = float(constraints.alpha) if chosen.alpha is None else chosen.alpha * degree
     energy_unit = degree if chosen.laplacian == "normalized" else 1.0  # Sigma has the unit of the weights, or none
     beta = float(constraints.beta) if chosen.beta is None else chosen.beta * energy_unit
-    rows = np.arange(graph.n_vertices)
-    return Program(graph, basis, rows, coded(evidence), np.full(rows.size, alpha), beta, floor=EASY)
+    n = graph.n_vertices
+    return Program(graph, basis, np.arange(n), coded(evidence), np.full(n, alpha), beta, floor=EASY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,4 +129,5 @@ def solve_final(
 
 def final_readings(program: Program, A: Floats, n_classes: int, reading: str) -> Floats:
     """Read the soft labels of a solved program, shape (n, c)."""
-    return read(as_distributions(program.basis.synthesize(A), n_classes), reading)
+    F = program.engine.numpy(program.basis.synthesize(A))
+    return read(as_distributions(F, n_classes), reading)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints, Sparse
+from siis.engine.threads import in_threads, one_blas_thread
 from siis.errors import FAILURES
 from siis.evidence import read, softmax
 from siis.graph import Graph
@@ -19,7 +20,6 @@ from siis.selection.final import final_basis, final_program, final_readings
 from siis.selection.folds import splits
 from siis.solvers import solve_batch
 from siis.spectral import SmoothBasis
-from siis.threads import in_threads, one_blas_thread
 
 LEAST_COMPONENTS, COMPONENTS_PER_CLASS = 150, 3
 SMALLER = 0.4  # of the basis

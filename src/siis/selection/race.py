@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
+from siis.engine.threads import in_threads
 from siis.errors import FAILURES
 from siis.evidence import READINGS, kernel_scores, read, smooth_labels
 from siis.graph import Neighbors
@@ -20,7 +21,6 @@ from siis.selection.candidate import Candidate, compare, expected_hits, failed_r
 from siis.selection.constraints import Constraints
 from siis.selection.folds import splits
 from siis.selection.prepared import PreparedSpace
-from siis.threads import in_threads
 
 SCORE_WEIGHTS = (0.0, 1.0, 3.0)
 FIDELITIES = (1.0, 0.1, 0.01)  # from rough to smooth: each starts from the one before

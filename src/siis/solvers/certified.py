@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from siis._types import Floats, Sparse
-from siis.linear import LinearSolver, positive_solver
+from siis._types import Floats
+from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.rows import dots, row_norms, shrink_factors
+from siis.engine.threads import one_blas_thread
+from siis.engine.types import Array
 from siis.program import DualPoint, Program
-from siis.progress import Report, unheard
-from siis.rows import group_norms, shrink_factors
-from siis.solvers.edges import EdgeRows
+from siis.progress import Report, no_progress
 from siis.solvers.solution import Recorder, Solution, relative_change
-from siis.threads import one_blas_thread
 
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
 SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
@@ -33,16 +31,21 @@ def solve_certified(
     check_every: int = CHECK_EVERY,
     start: Solution | None = None,
     callback: Callable[[int, Floats], None] | None = None,
-    report: Report = unheard,
+    report: Report = no_progress,
 ) -> Solution:
     """Minimise (M1) until the relative duality gap (M7) is at most ``tol``.
+
+    min_A  gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)                       (M1)
+
+    P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
+    J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the soft labels are F = U A.
 
     The splitting is the paper's (M2 to M5) in three changes. Each row of Q = P U A and B = J U A - Y has a penalty
     of its own, p_e = gamma / ||(P U A)_e|| and p_i = alpha_i / ||(J U A - Y)_i|| within bounds, set anew at
     iterations that lie ever farther apart: near the optimum the quadratic model then has the curvature of the
     norms themselves. The iteration is over-relaxed. And since a shrunk row is a multiple of the row before,
     Q = f N, one array N with a factor f for each row holds Q and its multiplier p (1 - f) N: one pass over the edges
-    updates them, and gathers what the next linear system needs.
+    updates them, and gathers the right-hand side of the next linear system.
 
     Parameters
     ----------
@@ -73,7 +76,7 @@ def solve_batch(
     check_every: int = CHECK_EVERY,
     start: Sequence[Solution] | None = None,
     callback: Callable[[int, Floats], None] | None = None,
-    report: Report = unheard,
+    report: Report = no_progress,
 ) -> list[Solution]:
     """Solve programs that differ in Y, alpha and beta together, as ``solve_certified`` solves one.
 
@@ -155,23 +158,27 @@ def _solve(
 
 
 class _State:
-    """Coefficients and rows of all programs of a batch, side by side in columns.
+    """Coefficients and rows of all programs of a batch, side by side.
 
-    N1 (E x k c) with factors f1 (E x k) and N2 (l x k c) with f2 (l x k) hold Q, B and the multipliers; p1, p2 are
-    the penalties of the rows, and ``pull`` is what they ask of F: P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y).
+    On the host: A (m x k c) and the penalties p1 (E), p2 (l). On the engine: N1 (E x k x c) with factors f1 (E x k)
+    in ``edges``, N2 (l x k x c) with f2 (l x k), which hold Q, B and the multipliers, and the right-hand side
+    P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y), shape (n, k c).
     """
 
     def __init__(self, programs: Sequence[Program], start: Sequence[Solution] | None = None) -> None:
         one = programs[0]
-        self.programs, self.basis, self.gamma = programs, one.basis, one.gamma
-        c, k = one.Y.shape[1], len(programs)
-        self.rows: Any = slice(None) if one.labels_every_vertex else one.rows
+        self.programs, self.basis, self.gamma, self.engine = programs, one.basis, one.gamma, one.engine
+        self.shape = one.Y.shape[0], len(programs), one.Y.shape[1]
+        _, k, c = self.shape
         self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
         self.dtype = self.basis.dtype
-        self.JT = None if one.labels_every_vertex else one.JT.astype(self.dtype)
-        self.Y = np.hstack([program.Y for program in programs]).astype(self.dtype)
+        self.JT = None if one.labels_every_vertex else one.J.T
+        self.Y = self.engine.asarray(np.stack([program.Y for program in programs], axis=1), self.dtype)
         self.alpha = np.column_stack([program.alpha for program in programs])
-        self.edges = EdgeRows(one.graph, k, c, self.dtype) if one.gamma > 0 and one.graph.n_edges else None
+        self.longest = max(float(row_norms(program.Y).max()) for program in programs) or 1.0
+        self.edges = (
+            self.engine.edge_rows(one.graph, k, c, self.dtype) if one.gamma > 0 and one.graph.n_edges else None
+        )
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
             heaviest = float(one.graph.weights.data.max(initial=0.0)) or 1.0
@@ -180,14 +187,13 @@ class _State:
             self.A, self.N2 = np.zeros((self.basis.shape[1], k * c)), -self.Y
         else:
             self._warm(start)
-        self._shrink()
-        self._factorize()
+        self._set_penalties()
 
     def _warm(self, start: Sequence[Solution]) -> None:
-        program, c = self.programs[0], self.programs[0].Y.shape[1]
+        engine, program, c = self.engine, self.programs[0], self.shape[2]
         wanted = (self.basis.shape[1], c), (program.P.shape[0], c), program.Y.shape
         for solution in start:
-            found = solution.coefficients.shape, solution.dual.edges.shape, solution.dual.labels.shape
+            found = solution.coefficients.shape, tuple(solution.dual.edges.shape), tuple(solution.dual.labels.shape)
             if wanted != found:
                 raise ValueError(
                     f"start must solve a program of the same shapes {wanted} (coefficients, edges, labels); found "
@@ -196,75 +202,79 @@ class _State:
         self.A = np.hstack([solution.coefficients for solution in start])
         self.F = self.basis.synthesize(self.A)
         self.p1, self.p2 = self._penalties(*self.norms())
-        V2 = np.hstack([solution.dual.labels for solution in start])
-        self.N2 = (self.F[self.rows] - self.Y + V2 / self.p2[:, None]).astype(self.dtype)
+        V2 = engine.xp.stack([engine.asarray(solution.dual.labels, np.float64) for solution in start], axis=1)
+        self.N2 = engine.asarray(self._misfits() + V2 / self._column(self.p2)[:, :, None], self.dtype)
         if self.edges is not None:
-            V1 = np.hstack([solution.dual.edges for solution in start])
-            self.edges.N = (program.P @ self.F + V1 / self.p1[:, None]).astype(self.dtype)
+            V1 = engine.xp.concat([engine.asarray(solution.dual.edges, np.float64) for solution in start], axis=1)
+            self.edges.set_rows(program.P @ self.F + V1 / self._column(self.p1))
 
-    def _shrink(self) -> None:
-        """Compute f from N and p, and the pull of the rows."""
+    def _column(self, host: Floats) -> Array:
+        """Numbers of the host, one for each row, as a column on the engine, in double precision."""
+        return self.engine.asarray(host, np.float64)[:, None]
+
+    def _misfits(self) -> Array:
+        """J F - Y, shape (l, k, c)."""
+        return self.engine.xp.reshape(self.programs[0].at_labels(self.F), self.shape) - self.Y
+
+    def _set_penalties(self) -> None:
+        """Take p1 and p2: shrink anew, and factorise 2 beta Sigma + U'(P' diag(p1) P + J' diag(p2) J)U."""
+        self._q2 = self._column(self.p2)
+        self._reach = self.engine.asarray(self.alpha, np.float64) / self._q2
         self._shrink_labels()
-        self.pull = self._label_pull()
+        self.right_side = self._label_side()
         if self.edges is not None:
             self.edges.set_penalties(self.p1, self.gamma)
-            self.pull += self.edges.pull(2.0, -1.0)
+            self.right_side += self.edges.divergence(2.0, -1.0)
+        gram = self.programs[0].gram(self.p1, self.p2)
+        self.solvers: list[LinearSolver] = [
+            positive_solver(energy + gram, SOLVE_TOL, self.engine) for energy in self.energy
+        ]
 
     def _shrink_labels(self) -> None:
-        self.f2 = shrink_factors(group_norms(self.N2, len(self.groups)), self.alpha / self.p2[:, None])
+        xp = self.engine.xp
+        self.f2 = shrink_factors(xp.sqrt(dots(self.N2, self.N2, -1, xp)), self._reach, xp)  # (M3)
 
-    def _label_pull(self) -> Floats:
-        pull = self._times(2 * self.f2 - 1, self.N2)
-        pull += self.Y
-        pull *= self.p2[:, None].astype(self.dtype)
-        return pull if self.JT is None else self.JT @ pull
+    def _label_side(self) -> Array:
+        """J' p2 ((2 f2 - 1) N2 + Y), shape (n, k c)."""
+        rows = self._scaled(2 * self.f2 - 1) + self.Y
+        rows *= self.engine.asarray(self._q2, self.dtype)[:, :, None]
+        rows = self._flat(rows)
+        return rows if self.JT is None else self.JT @ rows
 
-    def _times(self, factors: Floats, rows: Floats) -> Floats:
-        """Multiply the rows of each group, shape (l, k c), with their factors, shape (l, k)."""
-        grouped = rows.reshape(*factors.shape, -1) * factors.astype(self.dtype)[:, :, None]
-        return np.asarray(grouped.reshape(rows.shape))
+    def _scaled(self, factors: Array) -> Array:
+        """N2 with each of its rows times a factor, shape (l, k)."""
+        return self.engine.asarray(factors, self.dtype)[:, :, None] * self.N2
 
-    def _factorize(self) -> None:
-        """Factorise 2 beta Sigma + U'P' diag(p1) P U + U'J' diag(p2) J U, for each beta."""
-        graph, n = self.programs[0].graph, self.programs[0].graph.n_vertices
-        at_vertices = np.bincount(self.programs[0].rows, self.p2, n).astype(np.float64)
-        if self.edges is None:
-            weights: Sparse = sp.csr_array((n, n))
-        else:
-            squares = self.p1 * graph.edges.weights**2
-            weights = sp.csr_array(
-                (squares[graph.edges.entries], graph.weights.indices, graph.weights.indptr), shape=(n, n)
-            )
-        rows = self.basis.compress_laplacian(weights, at_vertices)
-        self.solvers: list[LinearSolver] = [positive_solver(energy + rows, SOLVE_TOL) for energy in self.energy]
+    def _flat(self, rows: Array) -> Array:
+        return self.engine.xp.reshape(rows, (self.shape[0], self.shape[1] * self.shape[2]))
 
     def step(self) -> None:
         """One iteration: (M4), then (M2), (M3) and (M5), relaxed."""
-        right = self.basis.analyze(self.pull)
+        keep, right = self.engine.keep, self.basis.analyze(self.right_side)
         pairs = zip(self.solvers, self.groups, strict=True)
-        self.A = np.hstack([solve(right[:, group], self.A[:, group]) for solve, group in pairs])
-        self.F = self.basis.synthesize(self.A)
-        self.N2 = self._times(1 - RELAXATION * self.f2, self.N2)
-        self.N2 += self.dtype(RELAXATION) * (self.F[self.rows] - self.Y)
+        self.A = np.hstack([solve(right[:, group], self.A[:, group]) for solve, group in pairs])  # (M4)
+        self.F = keep(self.basis.synthesize(self.A))
+        self.N2 = keep(self._scaled(1 - RELAXATION * self.f2) + RELAXATION * self._misfits())
         self._shrink_labels()
-        self.pull = self._label_pull()
+        self.right_side = self._label_side()
         if self.edges is not None:
-            self.pull += self.edges.step(self.F, self.gamma, RELAXATION)
+            self.right_side += self.edges.step(self.F, self.gamma, RELAXATION)  # (M2)
 
-    def norms(self) -> tuple[Floats, Floats]:
-        """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k)."""
-        labels = group_norms(self.F[self.rows] - self.Y, len(self.groups)).astype(np.float64)
-        edges = np.zeros((0, len(self.groups))) if self.edges is None else self.edges.norms(self.F)
+    def norms(self) -> tuple[Array, Array]:
+        """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k), in double precision."""
+        engine, rows = self.engine, self._misfits()
+        labels = engine.asarray(engine.xp.sqrt(dots(rows, rows, -1, engine.xp)), np.float64)
+        edges = engine.zeros((0, self.shape[1]), np.float64) if self.edges is None else self.edges.norms(self.F)
         return edges, labels
 
     def bounds(self) -> list[DualPoint]:
         """A dual point of each program, without its part on the edges (only where beta = 0 is that needed)."""
-        V2 = self._label_multipliers()
-        asked = np.zeros_like(self.pull) if self.edges is None else self.edges.pull(-1.0, 1.0)
+        V2 = self._scaled(self._q2 * (1 - self.f2))
+        flow = self.engine.xp.zeros_like(self.right_side) if self.edges is None else self.edges.divergence(-1.0, 1.0)
         return [
-            program.bound(asked[:, group].astype(np.float64), V2[:, group])
+            program.bound(flow[:, group], V2[:, g, :])
             if program.beta > 0
-            else program.dual_point(self._edge_multipliers(g), V2[:, group])
+            else program.dual_point(self._edge_multipliers(g), V2[:, g, :])
             for g, (program, group) in enumerate(zip(self.programs, self.groups, strict=True))
         ]
 
@@ -273,32 +283,29 @@ class _State:
         found = []
         for g, (program, bound) in enumerate(zip(self.programs, bounds, strict=True)):
             if program.beta > 0:
-                edges = self._edge_multipliers(g) if self.edges is None else self.edges.taken(g, bound.scale)
+                edges = (
+                    self._edge_multipliers(g) if self.edges is None else self.edges.final_multipliers(g, bound.scale)
+                )
                 bound = replace(bound, edges=edges)  # noqa: PLW2901
             found.append(bound)
         return found
 
-    def _label_multipliers(self) -> Floats:
-        return self._times(self.p2[:, None] * (1 - self.f2), self.N2).astype(np.float64)
-
-    def _edge_multipliers(self, g: int) -> Floats:
+    def _edge_multipliers(self, g: int) -> Array:
         if self.edges is None:
-            return np.zeros((0, self.groups[g].stop - self.groups[g].start))
+            return self.engine.zeros((0, self.shape[2]), np.float64)
         return self.edges.multipliers(g)
 
-    def adapt(self, edge_norms: Floats, label_norms: Floats) -> None:
+    def adapt(self, edge_norms: Array, label_norms: Array) -> None:
         """Set penalties anew; Q = f N and the multipliers p (1 - f) N stay."""
         q1, q2 = self._penalties(edge_norms, label_norms)
-        self.N2 = self._times(self.f2 + (1 - self.f2) * (self.p2 / q2)[:, None], self.N2)
+        self.N2 = self._scaled(self.f2 + (1 - self.f2) * self._column(self.p2 / q2))
         if self.edges is not None:
             self.edges.rescale(self.p1 / q1)
         self.p1, self.p2 = q1, q2
-        self._shrink()
-        self._factorize()
+        self._set_penalties()
 
-    def _penalties(self, edge_norms: Floats, label_norms: Floats) -> tuple[Floats, Floats]:
+    def _penalties(self, edge_norms: Array, label_norms: Array) -> tuple[Floats, Floats]:
         """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
-        length = float(group_norms(self.Y, len(self.groups)).max()) or 1.0
         heaviest = float(self.programs[0].graph.weights.data.max(initial=0.0))
 
         def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:
@@ -307,4 +314,8 @@ class _State:
             short = np.clip(typical, shortest * unit, max(SHORT, shortest) * unit)
             return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
 
-        return curvature(self.gamma, edge_norms, heaviest * length), curvature(self.alpha, label_norms, length)
+        edges, labels = self.engine.numpy(edge_norms), self.engine.numpy(label_norms)
+        return (
+            curvature(self.gamma, edges, heaviest * self.longest),
+            curvature(self.alpha, labels, self.longest),
+        )

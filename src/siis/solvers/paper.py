@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 
 from siis._types import Floats
-from siis.linear import positive_solver
+from siis.engine.factor import positive_solver
+from siis.engine.rows import row_norms, shrink_rows
+from siis.engine.threads import pause_point
 from siis.program import NO_BOUND, Program
-from siis.rows import row_norms, shrink_rows
 from siis.solvers.solution import Recorder, Solution, relative_change
-from siis.threads import pause_point
 
 MU, RHO, MU_MAX, MAX_ITER, EPSILON = 1.0, 1.2, 1e10, 100, 1e-4
 
@@ -23,9 +23,20 @@ def solve_paper(
 ) -> Solution:
     """Minimise (M1) by the paper's Algorithm 1.
 
-    Multipliers start at ones, A at 0, mu at 1 and grows by 1.2 to at most 1e10; it stops when
-    max |A_new - A| / max |A| <= tol, never at the first iteration, where the ratio is undefined. The answer's gap
-    is measured, not asked for: a small step is no proof.
+    min_A  gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)                       (M1)
+
+    P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
+    J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the soft labels are F = U A. ADMM splits
+    Q = P F (E x c) and B = J F - Y (l x c), with multipliers L1 and L2 and penalty mu:
+
+    Q = S_{gamma/mu}(P F - L1/mu)                                                                              (M2)
+    B = S_{alpha/mu}(J F - Y - L2/mu)                                                                          (M3)
+    (2 beta Sigma + mu U'P'P U + mu U'J'J U) A = U'P'(L1 + mu Q) + U'J'(L2 + mu (B + Y))                       (M4)
+    L1 += mu (Q - P F);  L2 += mu (B - J F + Y);  mu = min(1.2 mu, 1e10)                                       (M5)
+
+    with S_t the row shrinkage, S_t(N)_i = max(1 - t / ||N_i||, 0) N_i. Multipliers start at ones, A at 0, mu at 1 and
+    grows by 1.2 to at most 1e10; it stops when max |A_new - A| / max |A| <= tol, never at the first iteration, where
+    the ratio is undefined. The answer's gap is measured, not asked for: a small step is no proof.
 
     Parameters
     ----------
@@ -43,24 +54,26 @@ def solve_paper(
     -------
     Solution
     """
-    P, J, Y, basis = program.P, program.J, program.Y, program.basis
-    gram = basis.compress(program.PT @ P + program.JT @ J)  # U'P'PU + U'J'JU
+    engine, xp, basis, c = program.engine, program.engine.xp, program.basis, program.Y.shape[1]
+    P, J, n_labels = program.P, program.J, program.vertices.size
+    Y, alpha = (engine.asarray(a, np.float64) for a in (program.Y, program.alpha))
+    gram = program.gram(np.ones(P.shape[0]), np.ones(n_labels))  # U'P'PU + U'J'JU
     energy = 2 * program.beta * basis.energy_matrix()
-    m, c = basis.shape[1], Y.shape[1]
-    A: Floats = np.zeros((m, c))
-    L1, L2, mu = np.ones((P.shape[0], c)), np.ones(Y.shape), MU
-    PF, JF = np.zeros(L1.shape), np.zeros(Y.shape)
+    A: Floats = np.zeros((basis.shape[1], c))
+    L1, L2 = (engine.asarray(np.ones((rows, c)), np.float64) for rows in (P.shape[0], n_labels))
+    PF, JF, mu = xp.zeros_like(L1), xp.zeros_like(L2), MU
     recorder, best = Recorder(), NO_BOUND
     for iteration in range(1, max_iter + 1):
         pause_point()
         before = A
-        Q = shrink_rows(PF - L1 / mu, program.gamma / mu)  # (M2)
-        B = shrink_rows(JF - Y - L2 / mu, program.alpha / mu)  # (M3)
+        Q = shrink_rows(PF - L1 / mu, program.gamma / mu, xp)  # (M2)
+        B = shrink_rows(JF - Y - L2 / mu, alpha / mu, xp)  # (M3)
         Z1, Z2 = L1 + mu * Q, L2 + mu * (B + Y)
-        A = positive_solver(energy + mu * gram)(basis.analyze(program.PT @ Z1 + program.JT @ Z2), A)  # (M4)
-        F = basis.synthesize(A)
+        solve = positive_solver(energy + mu * gram, engine=engine)
+        A = solve(basis.analyze(P.T @ Z1 + J.T @ Z2), A)  # (M4)
+        F = engine.keep(basis.synthesize(A))
         PF, JF = P @ F, J @ F
-        L1, L2 = Z1 - mu * PF, Z2 - mu * JF  # (M5)
+        L1, L2 = engine.keep(Z1 - mu * PF), engine.keep(Z2 - mu * JF)  # (M5)
         mu = min(RHO * mu, MU_MAX)
 
         change = relative_change(A, before)
@@ -68,7 +81,7 @@ def solve_paper(
             callback(iteration, A)
         status = "stopped" if change <= tol else "max_iter"
         if status == "stopped" or iteration % check_every == 0 or iteration == max_iter:
-            objective = program.value_of(row_norms(PF), row_norms(JF - Y), A)
+            objective = program.value_of(row_norms(PF, xp), row_norms(JF - Y, xp), A)
             best = max(best, program.dual_point(-L1, -L2), key=lambda point: point.value)
             gap = program.relative_gap(objective, best.value)
             recorder.add(iteration, objective, best.value, gap, change)

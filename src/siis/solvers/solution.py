@@ -18,7 +18,7 @@ class History:
     objective : ndarray
         Value of (M1).
     dual_objective : ndarray
-        The best lower bound so far.
+        The lower bound of each measurement (of the paper's schedule: the largest so far).
     relative_gap : ndarray
         (M7).
     change : ndarray
@@ -62,7 +62,7 @@ class Solution:
 
 
 class Recorder:
-    """Collects measurements and keeps the best bound."""
+    """Collects measurements."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, float, float, float, float]] = []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
-from siis.kernels import product, tall_product, tall_transposed
-from siis.linear import LinearSolver, positive_solver
+from siis.engine import NUMPY, Engine
+from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.types import Array, Precision
 
 SOFT = 1e-4  # of the largest eigenvalue: below, a vector is nearly constant on parts that nearly no edge joins
 
@@ -26,8 +26,8 @@ class SmoothBasis:
 
     Attributes
     ----------
-    vectors : ndarray of shape (n, m)
-        U.
+    vectors : Array of shape (n, m)
+        U, on the engine.
     values : ndarray of shape (m,)
         The diagonal of Sigma, ascending; exactly 0 for the first ``n_null``.
     laplacian : {"unnormalized", "normalized"}
@@ -40,20 +40,21 @@ class SmoothBasis:
     completeness : str
         How it was checked that no eigenvalue below the last one is missing: "components", "dense", "inertia" or
         "probe".
+    dtype : {np.float64, np.float32}
+        Precision of the vectors.
+    engine : Engine
+        Where soft labels live; coefficients live on the host, in double precision.
     """
 
-    vectors: Floats
+    vectors: Array
     values: Floats
     laplacian: str
     n_null: int
     residuals: Floats
     method: str
     completeness: str
-
-    @property
-    def dtype(self) -> type[np.floating[Any]]:
-        """Precision of the vectors."""
-        return self.vectors.dtype.type
+    dtype: Precision = np.float64
+    engine: Engine = NUMPY
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,28 +62,26 @@ class SmoothBasis:
         return self.vectors.shape[0], self.vectors.shape[1]
 
     @cached_property
-    def soft_vectors(self) -> Floats:
-        """The null vectors and those of next to no energy, shape (n, k); none where all others have some."""
+    def soft_vectors(self) -> Array:
+        """The null vectors and those of next to no energy, shape (n, k), in double precision; k = 0 without such."""
         k = int(np.count_nonzero(self.values <= SOFT * self.values[-1]))
-        return self.vectors[:, : k if k > self.n_null else 0].astype(np.float64)
+        return self.engine.asarray(self.vectors[:, : k if k > self.n_null else 0], np.float64)
 
     def first(self, m: int) -> SmoothBasis:
         """The m smoothest of the vectors (at least the null space, at most all)."""
         k = min(max(m, self.n_null), self.values.size)
         if k == self.values.size:
             return self
-        vectors = np.ascontiguousarray(self.vectors[:, :k])
+        vectors = self.engine.xp.asarray(self.vectors[:, :k], copy=True)
         return replace(self, vectors=vectors, values=self.values[:k], residuals=self.residuals[:k])
 
-    def synthesize(self, A: Floats) -> Floats:
+    def synthesize(self, A: Floats) -> Array:
         """F = U A, shape (n, c), in the precision of U."""
-        F: Floats = tall_product(self.vectors, A.astype(self.dtype, copy=False))
-        return F
+        return self.engine.times(self.vectors, A)
 
-    def analyze(self, F: Floats) -> Floats:
-        """U' F, shape (m, c), in double precision."""
-        R: Floats = tall_transposed(self.vectors, F.astype(self.dtype, copy=False)).astype(np.float64, copy=False)
-        return R
+    def analyze(self, F: Array) -> Floats:
+        """U' F, shape (m, c), on the host in double precision."""
+        return self.engine.inner(self.vectors, self.engine.asarray(F, self.dtype))
 
     def energy(self, A: Floats) -> float:
         """tr(A' Sigma A)."""
@@ -97,19 +96,13 @@ class SmoothBasis:
         """Sigma, shape (m, m)."""
         return np.diag(self.values)
 
-    def compress(self, S: Sparse) -> Floats:
-        """U' S U, shape (m, m), by a sparse product: no array larger than U."""
-        compressed: Floats = tall_transposed(self.vectors, product(S.astype(self.dtype), self.vectors))
-        return compressed.astype(np.float64, copy=False)
-
-    def compress_laplacian(self, weights: Sparse, diagonal: Floats) -> Floats:
-        """U' (D - W + diag(diagonal)) U, D the row sums of W: shape (m, m)."""
-        U = self.vectors
+    def project_laplacian(self, weights: Sparse, diagonal: Floats) -> Floats:
+        """U' (D - W + diag(diagonal)) U, D the row sums of W: shape (m, m), with no array larger than U."""
+        U, engine = self.vectors, self.engine
         degrees = np.asarray(weights.sum(axis=1)).ravel() + diagonal
-        images = degrees.astype(self.dtype)[:, None] * U
-        images -= product(weights.astype(self.dtype), U)
-        compressed: Floats = tall_transposed(U, images)
-        return compressed.astype(np.float64, copy=False)
+        images = engine.asarray(degrees, self.dtype)[:, None] * U
+        images -= engine.operator(weights, self.dtype) @ U
+        return engine.inner(U, images)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +115,16 @@ class IdentityBasis:
         L.
     component : ndarray of shape (n,)
         The connected component of each vertex.
+    engine : Engine
+        Where soft labels live; coefficients, which are as many, live on the host: their systems are solved there.
     """
 
     laplacian_matrix: Sparse
     component: Ints
+    engine: Engine = NUMPY
 
     @property
-    def dtype(self) -> type[np.floating[Any]]:
+    def dtype(self) -> Precision:
         """Precision of the coefficients."""
         return np.float64
 
@@ -143,17 +139,17 @@ class IdentityBasis:
         return self.laplacian_matrix.shape[0], self.laplacian_matrix.shape[0]
 
     @property
-    def soft_vectors(self) -> Floats:
+    def soft_vectors(self) -> Array:
         """None, shape (n, 0): energies are not known vector by vector."""
-        return np.zeros((self.shape[0], 0))
+        return self.engine.zeros((self.shape[0], 0), np.float64)
 
-    def synthesize(self, A: Floats) -> Floats:
+    def synthesize(self, A: Floats) -> Array:
         """F = A, shape (n, c)."""
-        return A
+        return self.engine.asarray(A, np.float64)
 
-    def analyze(self, F: Floats) -> Floats:
-        """A = F, shape (n, c)."""
-        return F
+    def analyze(self, F: Array) -> Floats:
+        """A = F, shape (n, c), on the host."""
+        return self.engine.numpy(F)
 
     def energy(self, A: Floats) -> float:
         """tr(A' L A)."""
@@ -173,17 +169,13 @@ class IdentityBasis:
 
     @cached_property
     def _grounded_solve(self) -> LinearSolver:
-        return positive_solver(self.laplacian_matrix[self._free][:, self._free])
+        return positive_solver(self.laplacian_matrix[self._free][:, self._free], engine=self.engine)
 
     def energy_matrix(self) -> Sparse:
         """L, shape (n, n)."""
         return self.laplacian_matrix
 
-    def compress(self, S: Sparse) -> Sparse:
-        """S itself."""
-        return S
-
-    def compress_laplacian(self, weights: Sparse, diagonal: Floats) -> Sparse:
+    def project_laplacian(self, weights: Sparse, diagonal: Floats) -> Sparse:
         """D - W + diag(diagonal), D the row sums of W: shape (n, n)."""
         degrees = np.asarray(weights.sum(axis=1)).ravel() + diagonal
         return sp.csr_array(sp.diags_array(degrees) - weights)

@@ -1,4 +1,4 @@
-"""A first guess of the smoothest eigenvectors, from a graph of groups: few vertices say where functions bend."""
+"""A start for the eigensolver: eigenvectors of a coarsened graph, whose vertices are aggregates of vertices."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
-from siis.kernels import compact
-from siis.spectral.spectrum import look
+from siis.engine import Engine
+from siis.engine.types import Array, Precision
+from siis.spectral.spectrum import estimate_spectrum
 from siis.spectral.subspace import block_width, lowest_eigenpairs
 
-LEAST_GROUPS = 10  # for each wanted vector
-RESIDUAL = 1e-4  # of the guess on the groups, over the bound of their spectrum
+LEAST_AGGREGATES = 10  # for each wanted vector
+RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum
 
 
 @dataclass(frozen=True, eq=False)
-class Guess:
-    """Smooth vectors, constant up to scale on each group.
+class CoarseVectors:
+    """Smooth vectors, a null vector's values up to scale on each aggregate.
 
     Attributes
     ----------
-    vectors : ndarray of shape (n, p)
+    vectors : Array of shape (n, p), orthonormal
     values : ndarray of shape (p,), ascending
-        Eigenvalues on the groups, no less than those of the graph.
+        Eigenvalues of the coarse problem, no less than those of the graph.
     """
 
-    vectors: Floats
+    vectors: Array
     values: Floats
 
 
-def guess(S: Sparse, null: Sparse, W: Sparse, scale: Floats, n_wanted: int, seed: int) -> Guess | None:
-    """Find the smoothest functions that are a null vector's values on each group, by Rayleigh-Ritz.
+def coarse_eigenvectors(
+    S: Sparse, null: Sparse, W: Sparse, scale: Floats, n_wanted: int, seed: int, engine: Engine, dtype: Precision
+) -> CoarseVectors | None:
+    """Find the smoothest functions that are multiples of a null vector on each aggregate, by Rayleigh-Ritz.
 
-    With orthonormal P, one column for each group, the lowest eigenvectors v of P' S P give P v. By the minimax
+    With orthonormal P, one column for each aggregate, the lowest eigenvectors v of P' S P give P v. By the minimax
     principle their eigenvalues are upper bounds.
 
     Parameters
@@ -50,29 +53,39 @@ def guess(S: Sparse, null: Sparse, W: Sparse, scale: Floats, n_wanted: int, seed
         1 / scale spans the null space of S on each component.
     n_wanted : int
     seed : int
+    engine : Engine
+        On which the coarse problem is solved, in double precision.
+    dtype : {np.float64, np.float32}
+        Precision of the vectors.
 
     Returns
     -------
-    Guess or None
-        None where the groups would be too few.
+    CoarseVectors or None
+        None where the aggregates would be too few.
     """
-    least = LEAST_GROUPS * (n_wanted + null.shape[1])
-    group = groups(W, least)
-    k = int(group.max()) + 1
+    least = LEAST_AGGREGATES * (n_wanted + null.shape[1])
+    member_of = aggregates(W, least)
+    k = int(member_of.max()) + 1
     if k < least or k == W.shape[0]:
         return None
-    norms = np.sqrt(np.bincount(group, 1 / scale**2))
-    P = sp.csr_array((1 / (scale * norms[group]), group, np.arange(group.size + 1)), shape=(group.size, k))
-    small, small_null = compact(P.T @ S @ P, np.float64), compact(P.T @ null, np.float64)
-    bound = float(abs(small).sum(axis=1).max())
+    norms = np.sqrt(np.bincount(member_of, 1 / scale**2))
+    P = sp.csr_array(
+        (1 / (scale * norms[member_of]), member_of, np.arange(member_of.size + 1)), shape=(scale.size, k)
+    )
+    coarse = sp.csr_array(P.T @ S @ P)
+    bound = float(abs(coarse).sum(axis=1).max())
+    small, small_null = (engine.operator(M, np.float64) for M in (coarse, sp.csr_array(P.T @ null)))
     start = np.random.default_rng(seed).standard_normal((k, block_width(n_wanted)))
-    spectrum = look(small, small_null, bound, seed)
-    found = lowest_eigenpairs(small, small_null, start, n_wanted, RESIDUAL * bound, spectrum, seed)
-    return Guess((P @ found.vectors).astype(S.dtype), found.values)
+    spectrum = estimate_spectrum(small, small_null, bound, seed)
+    found = lowest_eigenpairs(
+        small, small_null, engine.asarray(start, np.float64), n_wanted, RESIDUAL * bound, spectrum, seed
+    )
+    vectors = engine.operator(P, np.float64) @ found.vectors
+    return CoarseVectors(engine.asarray(vectors, dtype), found.values)
 
 
-def groups(W: Sparse, least: int) -> Ints:
-    """Put each vertex with the one at its heaviest edge, and again so the groups, while enough of them are left.
+def aggregates(W: Sparse, least: int) -> Ints:
+    """Put each vertex with the one at its heaviest edge, and again so the aggregates, while enough of them are left.
 
     Parameters
     ----------
@@ -83,17 +96,17 @@ def groups(W: Sparse, least: int) -> Ints:
     Returns
     -------
     ndarray of shape (n,)
-        The group of each vertex, 0, 1, ...
+        The aggregate of each vertex, 0, 1, ...
     """
-    group = np.arange(W.shape[0])
+    member_of = np.arange(W.shape[0])
     while True:
         n = W.shape[0]
         k, joined = connected_components(
             sp.csr_matrix((np.ones(n), (np.arange(n), _heaviest(W))), shape=(n, n)), directed=False
         )
         if k < least or k == n:
-            return group
-        group = joined[group]
+            return member_of
+        member_of = joined[member_of]
         members = sp.csr_array((np.ones(n), joined, np.arange(n + 1)), shape=(n, k))
         W = sp.csr_array(members.T @ W @ members)
 

@@ -1,61 +1,49 @@
 """Graph -> SmoothBasis: complete, with checked residuals, by the method that suits the graph."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
-from siis._types import BlockProduct, Floats, Ints, Sparse
+from siis._types import Floats, Sparse
+from siis.engine import NUMPY, Engine
+from siis.engine.factor import THIN, envelope_share
+from siis.engine.threads import one_blas_thread
+from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
 from siis.graph import Graph
-from siis.kernels import compact
-from siis.linear import THIN, envelope_share, factorize
-from siis.progress import Report, unheard
+from siis.progress import Report, no_progress
 from siis.spectral.basis import IdentityBasis, SmoothBasis
-from siis.spectral.coarse import Guess, guess
-from siis.spectral.factor import count_below
-from siis.spectral.spectrum import look
-from siis.spectral.subspace import (
-    ROOM,
-    RitzPairs,
-    Subspace,
-    block_width,
-    lowest_eigenpairs,
-    missing_below,
-    sweep,
-)
-from siis.threads import one_blas_thread, pause_point
+from siis.spectral.coarse import coarse_eigenvectors
+from siis.spectral.dense import dense_eigenpairs
+from siis.spectral.shift_invert import FLOOR, shift_invert
+from siis.spectral.spectrum import estimate_spectrum
+from siis.spectral.subspace import ROOM, RitzPairs, block_width, filter_block, lowest_eigenpairs
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 ROUNDINGS = 10  # of the precision: the least residual that can be asked for
-FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
-SHIFT = 1e-10  # times the upper bound, in shift-invert
-LANCZOS_RESTARTS = 50
 MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
-BLOCK_STEPS = 10
-COARSE_FROM = 5_000  # vertices: beyond, a graph of groups gives a first guess
-GUARD = 4  # vectors that are guessed beyond the wanted ones: they tell where to cut next
-COARSE_CUT = 5.0  # times the largest eigenvalue on the groups: what is above is damped in the guess
-ROUNDS = 10  # of Lanczos in shift-invert, each outside what the others found
+COARSE_FROM = 5_000  # vertices: from there on, start from eigenvectors of a coarsened graph
+GUARD = 4  # coarse eigenvectors beyond the wanted ones: they tell where to cut next
+COARSE_CUT = 5.0  # times the largest coarse eigenvalue: what is above is damped in the coarse eigenvectors
 MOST_DENSE = 20_000  # vertices of a component that the last resort takes: some 3 GB
 METHODS = ("auto", "dense", "shift-invert", "chebyshev")
 
 
-def identity_basis(graph: Graph) -> IdentityBasis:
+def identity_basis(graph: Graph, engine: Engine = NUMPY) -> IdentityBasis:
     """Give the basis U = I with Sigma = L (the paper's ablation).
 
     Parameters
     ----------
     graph : Graph
+    engine : Engine
+        Where soft labels will live.
 
     Returns
     -------
     IdentityBasis
     """
-    return IdentityBasis(graph.laplacian, graph.component)
+    return IdentityBasis(graph.laplacian, graph.component, engine)
 
 
 def smooth_basis(
@@ -65,9 +53,10 @@ def smooth_basis(
     random_state: int = 0,
     method: str = "auto",
     residual: float = RESIDUAL,
-    start: Floats | None = None,
-    dtype: type[np.floating[Any]] = np.float64,
-    report: Report = unheard,
+    start: Array | None = None,
+    dtype: Precision = np.float64,
+    report: Report = no_progress,
+    engine: Engine = NUMPY,
 ) -> SmoothBasis:
     """Compute the smoothest eigenvectors of a graph's Laplacian, missing none.
 
@@ -87,12 +76,14 @@ def smooth_basis(
         otherwise Chebyshev (no factorisation).
     residual : float
         Largest residual of a vector, over the upper bound of the spectrum; at least 10 roundings of the precision.
-    start : ndarray of shape (n, k), optional
+    start : ndarray or Array of shape (n, k), optional
         Vectors to begin with: of a smaller basis, or of a similar graph's.
     dtype : {np.float64, np.float32}
         Precision of the work and of the vectors.
     report : callable
         Takes the share of the work that is done: of the vectors, those that are found.
+    engine : Engine
+        Where the vectors will live, and where "chebyshev" finds them; the other methods work on the host.
 
     Returns
     -------
@@ -102,29 +93,33 @@ def smooth_basis(
     _check(n, n_components, method, start)
     m = min(n_components, n)
     scale = _vertex_scale(graph, laplacian)
-    S = compact(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale), np.float64)
-    null = compact(_null_vectors(graph, scale), np.float64)
+    S = sp.csr_array(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale))
+    null = _null_vectors(graph, scale)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
     high = _upper_bound(graph, laplacian)
     tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
-    found, check, used = None, "components", "components"
+    constants = null[:, :n_null].toarray()
+    values, residuals = np.zeros(n_null), np.linalg.norm(S @ constants, axis=0)
+    V = engine.asarray(constants, dtype)
+    check, used = "components", "components"
     if n_rest:
-        warm = None if start is None or not start.shape[1] else start / scale[:, None]
-        problem = _Problem(S, null, graph, scale, n_rest, high, tol, dtype, report)
+        warm = None if start is None or not start.shape[1] else _unscaled(start, scale, engine)
+        problem = _Problem(S, null, graph, scale, n_rest, high, tol, dtype, engine, report)
         found, check, used = _find(problem, method, warm, random_state)
-
-    V = null[:, :n_null].toarray()
-    values, residuals = np.zeros(n_null), np.linalg.norm(S @ V, axis=0)
-    V = V.astype(dtype, copy=False)
-    if found is not None:
-        V = np.hstack([V, _fix_signs(found.vectors[:, :n_rest]).astype(dtype, copy=False)])
+        found = found.first(n_rest)
+        V = engine.xp.concat([V, engine.asarray(_fix_signs(found.vectors, engine), dtype)], axis=1)
         # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
-        values = np.concatenate([values, np.maximum(found.values[:n_rest], FLOOR * high)])
-        residuals = np.concatenate([residuals, found.residuals[:n_rest]])
+        values = np.concatenate([values, np.maximum(found.values, FLOOR * high)])
+        residuals = np.concatenate([residuals, found.residuals])
     mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
-    V *= (scale * mean).astype(dtype)[:, None]
-    return SmoothBasis(V, values, laplacian, n_null, residuals, used, check)
+    V *= engine.asarray(scale * mean, dtype)[:, None]
+    return SmoothBasis(V, values, laplacian, n_null, residuals, used, check, dtype, engine)
+
+
+def _unscaled(start: Array, scale: Floats, engine: Engine) -> Array:
+    """Vectors of a basis as eigenvectors of S, in double precision."""
+    return engine.asarray(start, np.float64) / engine.asarray(scale, np.float64)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +133,8 @@ class _Problem:
     n_wanted: int
     high: float
     tol: float
-    dtype: type[np.floating[Any]]
+    dtype: Precision
+    engine: Engine
     report: Report
 
     @property
@@ -147,7 +143,7 @@ class _Problem:
         return min(int(self.S.shape[0] - self.null.shape[1]), self.n_wanted + max(8, self.n_wanted // 5))
 
 
-def _find(problem: _Problem, method: str, warm: Floats | None, seed: int) -> tuple[RitzPairs, str, str]:
+def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
     """Find all wanted pairs: pairs, how completeness was checked, method.
 
     Where "auto" has chosen a method that ends without all of them, others go on: blocks that start from what is known
@@ -172,30 +168,27 @@ def _find(problem: _Problem, method: str, warm: Floats | None, seed: int) -> tup
     )
 
 
-def _attempt(problem: _Problem, method: str, warm: Floats | None, seed: int) -> tuple[RitzPairs, str, str]:
+def _attempt(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
     """Find the pairs by one method, and check their residuals."""
-    n, n_wanted, tol = problem.S.shape[0], problem.n_wanted, problem.tol
+    n_wanted, tol = problem.n_wanted, problem.tol
     if method == "dense":
         found, check = _dense(problem), "dense"
+    elif method == "shift-invert":
+        found, check = _shift_invert(problem, warm, seed)
     else:
-        X = np.random.default_rng(seed).standard_normal((n, problem.block)) if warm is None else warm
-        X = X[:, : problem.block]
-        if method == "shift-invert":
-            found, check = _shift_invert(problem.S, problem.null, X, n_wanted, problem.high, tol)
-        else:
-            found, check = _chebyshev(problem, X, warm is not None, seed)
+        found, check = _chebyshev(problem, warm, seed)
     worst = float(found.residuals[:n_wanted].max())
     if worst > tol:
         raise NumericalError(f"residuals reach {worst:.1e}, {tol:.1e} was asked")
     return found, check, method
 
 
-def _check(n: int, n_components: int, method: str, start: Floats | None) -> None:
+def _check(n: int, n_components: int, method: str, start: Array | None) -> None:
     if n_components < 1:
         raise ValueError(f"n_components must be at least 1; found {n_components}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
-    if start is not None and (start.ndim != 2 or len(start) != n):
+    if start is not None and (start.ndim != 2 or start.shape[0] != n):
         raise ValueError(f"start must have a row for each of {n} vertices; found shape {start.shape}")
 
 
@@ -235,140 +228,59 @@ def _choose(S: Sparse, block: int) -> str:
     return "shift-invert" if share <= THIN and share * n * n <= MOST_FILL else "chebyshev"
 
 
-def _outside(null: Sparse, known: Floats) -> BlockProduct:
-    """Projection to the complement of the null vectors and of others."""
-    transposed = sp.csr_array(null.T)
-
-    def project(X: Floats) -> Floats:
-        X = X - null @ (transposed @ X)
-        return X - known @ (known.T @ X)
-
-    return project
-
-
-def _ritz(S: Sparse, null: Sparse, X: Floats) -> RitzPairs:
-    """The Ritz pairs of S in the span of X, outside the null space."""
-    subspace = Subspace(S)
-    subspace.append(X, _outside(null, X[:, :0]))
-    return subspace.lowest(X.shape[1])
-
-
 def _dense(problem: _Problem) -> RitzPairs:
-    """All at once, component by component; the null vector, with which small pairs mix, is lifted out of the way."""
-    S, n_wanted = problem.S, problem.n_wanted
-    values, vectors = [], []
-    for members in _members(problem.graph):
-        if members.size == 1:
-            continue
-        null = 1 / problem.scale[members]
-        null /= np.linalg.norm(null)
-        lifted = S[members][:, members].toarray() + 2 * problem.high * np.outer(null, null)
-        last = min(n_wanted, members.size - 1) - 1
-        theta, V = sl.eigh(lifted, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
-        values.append(theta)
-        vectors.append((members, V))
-    lowest = np.argsort(np.concatenate(values), kind="stable")[:n_wanted]
-    of = np.repeat(np.arange(len(values)), [theta.size for theta in values])[lowest]
-    at = np.concatenate([np.arange(theta.size) for theta in values])[lowest]
-    X = np.zeros((S.shape[0], lowest.size))
-    for column, (part, k) in enumerate(zip(of, at, strict=True)):
-        members, V = vectors[part]
-        X[members, column] = V[:, k]
-    return _ritz(S, problem.null, X)
+    """On the host, component by component."""
+    found = dense_eigenpairs(
+        problem.S, problem.null, problem.graph.component, 1 / problem.scale, problem.n_wanted, problem.high
+    )
+    return _on_engine(found, problem.engine)
 
 
-def _members(graph: Graph) -> list[Ints]:
-    """The vertices of each component."""
-    order = np.argsort(graph.component, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(graph.component))[:-1])
+def _shift_invert(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
+    """On the host, from the first vectors of a warm start."""
+    start: Floats
+    if warm is None:
+        start = np.random.default_rng(seed).standard_normal((problem.S.shape[0], problem.block))
+    else:
+        start = problem.engine.numpy(warm[:, : min(problem.block, warm.shape[1])])
+    found, check = shift_invert(problem.S, problem.null, start, problem.n_wanted, problem.high, problem.tol)
+    return _on_engine(found, problem.engine), check
 
 
-def _chebyshev(problem: _Problem, X: Floats, warm: bool, seed: int) -> tuple[RitzPairs, str]:
-    """Filter blocks in the precision that was asked for."""
-    S, null = compact(problem.S, problem.dtype), compact(problem.null, problem.dtype)
-    n_wanted, X = problem.n_wanted, X.astype(problem.dtype)
-    coarse: Guess | None = None
-    if not warm and S.shape[0] >= COARSE_FROM:
-        coarse = guess(S, null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed)
+def _on_engine(found: RitzPairs, engine: Engine) -> RitzPairs:
+    return RitzPairs(found.values, engine.asarray(found.vectors, np.float64), found.residuals)
+
+
+def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
+    """Filter blocks on the engine, in the precision that was asked for."""
+    engine, dtype, n_wanted, block = problem.engine, problem.dtype, problem.n_wanted, problem.block
+    S, null = engine.operator(problem.S, dtype), engine.operator(problem.null, dtype)
+    n, coarse = S.shape[0], None
+    if warm is not None:
+        block = min(block, warm.shape[1])
+    elif n >= COARSE_FROM:
+        coarse = coarse_eigenvectors(
+            problem.S, problem.null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed, engine, dtype
+        )
     with one_blas_thread():
-        spectrum = look(S, null, problem.high, X.shape[1])
-        if coarse is not None:
+        spectrum = estimate_spectrum(S, null, problem.high, block)
+        if warm is not None:
+            start = engine.asarray(warm[:, :block], dtype)
+        elif coarse is not None:
             level = float(coarse.values[n_wanted - 1])
-            start = sweep(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
+            start = filter_block(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
         else:
-            start = X if warm else X[:, : block_width(n_wanted)]
-        is_guess = warm or coarse is not None
+            drawn = np.random.default_rng(seed).standard_normal((n, block))
+            start = engine.asarray(drawn[:, : block_width(n_wanted)], dtype)
+        is_near = warm is not None or coarse is not None
         found = lowest_eigenpairs(
-            S, null, start, n_wanted, problem.tol, spectrum, X.shape[1] + seed, is_guess, problem.report
+            S, null, start, n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report
         )
     return found, "probe"
 
 
-def _shift_invert(
-    S: Sparse, null: Sparse, start: Floats, n_wanted: int, high: float, tol: float
-) -> tuple[RitzPairs, str]:
-    """Lanczos on (S + shift I)^-1, again and again outside what is known, until the inertia says that none is left.
-
-    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision: rounding of S
-    to single would move the null space, and the inertia with it.
-    """
-    factor = factorize(S, SHIFT * high)
-    known, missing = start[:, :0], start.shape[1]
-    for round_ in range(ROUNDS):
-        fresh = _lanczos(factor, null, known, start[:, round_ % start.shape[1]], missing)
-        pairs = _ritz(S, null, np.hstack([known, fresh]))
-        known = pairs.vectors[:, : start.shape[1]]
-        if known.shape[1] < n_wanted:
-            missing = n_wanted - known.shape[1]
-            continue
-        below = np.concatenate([[0.0], pairs.values[:n_wanted]])
-        gaps = np.flatnonzero(np.diff(below) > 100 * max(float(pairs.residuals[:n_wanted].max()), FLOOR * high))
-        count = None
-        if gaps.size:  # count in the last clear gap: how many eigenvalues lie below it is known
-            last = int(gaps[-1])
-            count = count_below(S, (below[last] + below[last + 1]) / 2)
-        if count is None:
-            _check_complete(S, null, pairs, n_wanted, high, tol)
-            return pairs, "probe"
-        missing = count - null.shape[1] - last
-        if missing == 0:
-            return pairs, "inertia"
-    raise NumericalError(f"{missing} eigenvalues were not found in {ROUNDS} rounds")
-
-
-def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted: int) -> Floats:
-    """Give eigenvectors for the largest eigenvalues of the inverse, outside ``null`` and ``known``."""
-    outside = _outside(null, known)
-    n = v0.size
-
-    def times(x: Floats) -> Floats:
-        pause_point()
-        return outside(factor.solve(outside(x.ravel())))
-
-    inverse = LinearOperator((n, n), matvec=times, dtype=np.float64)
-    n_wanted = min(n_wanted, n - null.shape[1] - known.shape[1])
-    try:
-        vectors = eigsh(inverse, k=n_wanted, which="LA", v0=outside(v0), maxiter=LANCZOS_RESTARTS)[1]
-    except ArpackError:  # eigenvalues too close for Lanczos: iterate a block, which takes a cluster as a whole
-        vectors = np.random.default_rng(known.shape[1]).standard_normal((n, n_wanted))
-        for _ in range(BLOCK_STEPS):
-            vectors = np.linalg.qr(inverse.matmat(vectors))[0]
-    return outside(np.asarray(vectors, dtype=np.float64))
-
-
-def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, high: float, tol: float) -> None:
-    """Where inertia cannot tell, let fresh vectors look for what is missing."""
-    found = RitzPairs(pairs.values[:n_wanted], pairs.vectors[:, :n_wanted], pairs.residuals[:n_wanted])
-    n, k = null.shape
-    rng = np.random.default_rng(n_wanted)
-    unseen = missing_below(S, _outside(null, found.vectors), found, n - k, tol, look(S, null, high, n_wanted), rng)
-    if unseen is not None:
-        raise NumericalError(
-            f"an eigenvalue at or below {unseen.theta[0]:.6g} is missing, the last found is {found.values[-1]:.6g}"
-        )
-
-
-def _fix_signs(V: Floats) -> Floats:
+def _fix_signs(V: Array, engine: Engine) -> Array:
     """Make the entry of largest magnitude of each column positive."""
-    largest = V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])]
-    return V * np.where(largest < 0, -1.0, 1.0)
+    xp = engine.xp
+    is_negative = -xp.min(V, axis=0) > xp.max(V, axis=0)
+    return V * (1 - 2 * xp.astype(is_negative, V.dtype))

@@ -1,4 +1,4 @@
-"""A cheap look at a spectrum: how far it reaches, and about how many eigenvalues lie below a level."""
+"""An estimate of a spectrum: how far it reaches, and about how many eigenvalues lie below a level."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from siis._types import Floats, Sparse
-from siis.kernels import product
+from siis._types import Floats
+from siis.engine import Operator
+from siis.engine.rows import column_norms, dots
 
 VECTORS, STEPS = 4, 40  # of the Lanczos quadrature
 MARGIN = 1.01  # on the largest Ritz value plus its residual
@@ -36,7 +37,7 @@ class Spectrum:
         return float(np.interp(count, self.counts, self.nodes))
 
 
-def look(S: Sparse, null: Sparse, bound: float, seed: int) -> Spectrum:
+def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> Spectrum:
     """Estimate a spectrum by Lanczos quadrature from a few random vectors.
 
     Each vector gives a Gauss quadrature of the density of eigenvalues; their mean, times the number of eigenvalues,
@@ -44,8 +45,8 @@ def look(S: Sparse, null: Sparse, bound: float, seed: int) -> Spectrum:
 
     Parameters
     ----------
-    S : csr_array of shape (n, n)
-    null : csr_array of shape (n, k)
+    S : Operator of shape (n, n)
+    null : Operator of shape (n, k)
         Orthonormal null vectors.
     bound : float
         A bound of the spectrum that holds for certain.
@@ -55,26 +56,27 @@ def look(S: Sparse, null: Sparse, bound: float, seed: int) -> Spectrum:
     -------
     Spectrum
     """
+    engine, xp = S.engine, S.engine.xp
     n, k = null.shape
-    steps = min(STEPS, n - k)
-    V = np.random.default_rng(seed).standard_normal((n, VECTORS)).astype(S.dtype)
-    V -= null @ (null.T @ V)
-    V /= np.linalg.norm(V, axis=0)
-    before, b = np.zeros_like(V), np.zeros(VECTORS, S.dtype)
+    steps, tiny = min(STEPS, n - k), float(np.finfo(S.dtype).tiny)
+    V = engine.asarray(np.random.default_rng(seed).standard_normal((n, VECTORS)), S.dtype)
+    V = V - null @ (null.T @ V)
+    V = V / column_norms(V, xp)
+    before, b = xp.zeros_like(V), engine.zeros((VECTORS,), S.dtype)
     diagonal, beside = np.zeros((steps, VECTORS)), np.zeros((steps, VECTORS))
     for step in range(steps):
-        W = product(S, V) - b * before
-        a = np.einsum("ij,ij->j", V, W)
-        W -= a * V
-        b = np.linalg.norm(W, axis=0)
-        diagonal[step], beside[step] = a, b
-        before, V = V, W / np.maximum(b, np.finfo(S.dtype).tiny)
+        W = S @ V - b * before
+        a = dots(V, W, -2, xp)
+        W = engine.keep(W - a * V)
+        b = column_norms(W, xp)
+        diagonal[step], beside[step] = engine.numpy(a), engine.numpy(b)
+        before, V = V, W / xp.clip(b, tiny, None)
     nodes, weights, high = [], [], 0.0
     for j in range(VECTORS):
         theta, Q = sl.eigh_tridiagonal(diagonal[:, j], beside[:-1, j])
         nodes.append(theta)
         weights.append(Q[0] ** 2)
-        high = max(high, theta[-1] + beside[-1, j] * abs(Q[-1, -1]))
+        high = max(high, float(theta[-1] + beside[-1, j] * abs(Q[-1, -1])))
     order = np.argsort(np.concatenate(nodes), kind="stable")
     weight = np.concatenate(weights)[order] * (n - k) / VECTORS
     counts = np.cumsum(weight) - weight / 2

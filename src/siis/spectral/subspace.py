@@ -4,21 +4,27 @@ A subspace grows by blocks: the lowest Ritz vectors that are not yet good enough
 Rayleigh-Ritz finds the best pairs in all of it. Pairs that are found are locked. A Krylov method that grows from one
 vector sees one copy of a repeated eigenvalue; a block sees as many as it has columns, and fresh random vectors at the
 end look for what is still missing, until nothing is. It needs products of the matrix with a block and small dense
-algebra, nothing else.
+algebra on the host, nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as sl
 
-from siis._types import BlockProduct, Floats, Sparse
+from siis._types import Floats, Ints
+from siis.engine import Engine, Operator
+from siis.engine.rows import column_norms
+from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
-from siis.kernels import chebyshev_filter, product, tall_product, tall_transposed
-from siis.progress import Report, unheard
+from siis.progress import Report, no_progress
 from siis.spectral.spectrum import Spectrum
+
+BlockProjection: TypeAlias = Callable[[Array], Array]
 
 NARROWEST, WIDEST = 16, 64  # columns of a block; else a quarter of the wanted ones
 ROOM = 4  # blocks in the subspace beyond the wanted pairs
@@ -38,14 +44,23 @@ class RitzPairs:
     Attributes
     ----------
     values : ndarray of shape (p,), ascending
-    vectors : ndarray of shape (n, p), orthonormal
+    vectors : Array of shape (n, p), orthonormal
     residuals : ndarray of shape (p,)
         ||S v - theta v||.
     """
 
     values: Floats
-    vectors: Floats
+    vectors: Array
     residuals: Floats
+
+    def first(self, k: int) -> RitzPairs:
+        """The first k pairs (or all)."""
+        k = min(k, self.values.size)
+        return RitzPairs(self.values[:k], self.vectors[:, :k], self.residuals[:k])
+
+    def pick(self, which: Ints, engine: Engine) -> RitzPairs:
+        """Some of the pairs."""
+        return RitzPairs(self.values[which], engine.take(self.vectors, which, 1), self.residuals[which])
 
 
 def block_width(n_wanted: int) -> int:
@@ -54,12 +69,11 @@ def block_width(n_wanted: int) -> int:
 
 
 def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
-    H = H.astype(np.float64)
     values, vectors = sl.eigh((H + H.T) / 2, check_finite=False)
     return values, vectors
 
 
-def orthonormalize(X: Floats, outside: BlockProduct) -> Floats:
+def orthonormalize(X: Array, outside: BlockProjection, engine: Engine, dtype: Precision) -> Array:
     """Give an orthonormal basis of the columns of X, outside some known vectors.
 
     Twice by Cholesky (the second pass mends the rounding of the first), or by Householder where the columns are too
@@ -67,72 +81,76 @@ def orthonormalize(X: Floats, outside: BlockProduct) -> Floats:
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
+    X : Array of shape (n, p)
     outside : callable
         Projects a block to the complement of the known vectors.
+    engine : Engine
+    dtype : {np.float64, np.float32}
+        Precision of X.
 
     Returns
     -------
-    ndarray of shape (n, p)
+    Array of shape (n, p)
     """
-    least = ILL_CONDITIONED * np.sqrt(np.finfo(X.dtype).eps)
+    xp, tiny = engine.xp, float(np.finfo(dtype).tiny)
+    least = ILL_CONDITIONED * np.sqrt(np.finfo(dtype).eps)
     for _ in range(2):
         X = outside(X)
-        X = X / np.maximum(np.linalg.norm(X, axis=0), np.finfo(X.dtype).tiny)
+        X = engine.keep(X / xp.clip(column_norms(X, xp), tiny, None))
         try:
-            R = sl.cholesky(tall_transposed(X, X).astype(np.float64), check_finite=False)
+            R = sl.cholesky(engine.inner(X, X), check_finite=False)
         except sl.LinAlgError:
             R = np.zeros((1, 1))
         if np.diagonal(R).min() > least:
-            X = tall_product(X, sl.solve_triangular(R, np.eye(len(R)), check_finite=False).astype(X.dtype))
+            X = engine.times(X, sl.solve_triangular(R, np.eye(len(R)), check_finite=False))
         else:
-            X = np.linalg.qr(X)[0]
-    return X
+            X = xp.linalg.qr(X)[0]
+    return engine.keep(X)
 
 
-def sweep(S: Sparse, X: Floats, wanted: float, cut: float, high: float) -> Floats:
+def filter_block(S: Operator, X: Array, wanted: float, cut: float, high: float) -> Array:
     """Filter a block: lift eigenvectors with eigenvalues up to ``wanted`` over those above ``cut``.
 
     The degree is bounded so that rounding, which the filter lifts most along the smoothest vectors, stays small.
 
     Parameters
     ----------
-    S : csr_array of shape (n, n)
-    X : ndarray of shape (n, p)
+    S : Operator of shape (n, n)
+    X : Array of shape (n, p)
     wanted, cut, high : float
 
     Returns
     -------
-    ndarray of shape (n, p)
+    Array of shape (n, p)
     """
     wanted = min(wanted, (1 - 2 * LEAST_SEPARATION) * high)
     cut = min(max(cut, wanted + LEAST_SEPARATION * high), (1 - LEAST_SEPARATION) * high)
     c, e = (high + cut) / 2, (high - cut) / 2
     rate, growth = np.arccosh((c - wanted) / e), np.arccosh(c / e)
-    room = np.log(NOISE / np.finfo(X.dtype).eps) / max(growth - rate, 1e-12)
+    room = np.log(NOISE / np.finfo(S.dtype).eps) / max(growth - rate, 1e-12)
     degree = int(np.clip(min(np.log(2 * AMPLIFICATION) / rate, room), 4, MAX_DEGREE))
-    return chebyshev_filter(S, X, degree, 0.0, cut, high)
+    return S.engine.chebyshev(S, X, degree, 0.0, cut, high)
 
 
 def lowest_eigenpairs(
-    S: Sparse,
-    null: Sparse,
-    start: Floats,
+    S: Operator,
+    null: Operator,
+    start: Array,
     n_wanted: int,
     tol: float,
     spectrum: Spectrum,
     seed: int,
     warm: bool = False,
-    report: Report = unheard,
+    report: Report = no_progress,
 ) -> RitzPairs:
     """Find the ``n_wanted`` lowest eigenpairs of a symmetric positive semidefinite matrix outside its null space.
 
     Parameters
     ----------
-    S : csr_array of shape (n, n)
-    null : csr_array of shape (n, k)
+    S : Operator of shape (n, n)
+    null : Operator of shape (n, k)
         Orthonormal null vectors.
-    start : ndarray of shape (n, p), of the precision of S
+    start : Array of shape (n, p), of the precision of S
         The first block.
     n_wanted : int
     tol : float
@@ -141,7 +159,7 @@ def lowest_eigenpairs(
     seed : int
         Of fresh vectors.
     warm : bool
-        Whether the start is a guess, which is not filtered.
+        Whether the start is near the wanted vectors, and need not be filtered.
     report : callable
         Takes the share of the pairs that are found.
 
@@ -151,67 +169,63 @@ def lowest_eigenpairs(
         ``n_wanted`` pairs, of residuals of at most ``tol``.
     """
     n, k = null.shape
+    engine, xp = S.engine, S.engine.xp
     rng, width = np.random.default_rng(seed), block_width(n_wanted)
     largest = n_wanted + ROOM * width
     found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), Subspace(S)
-    transposed = null.T.tocsr()
 
-    def outside(X: Floats) -> Floats:
-        X = X - null @ (transposed @ X)
-        X -= tall_product(found.vectors, tall_transposed(found.vectors, X))
+    def outside(X: Array) -> Array:
+        X = X - null @ (null.T @ X)
+        X -= engine.times(found.vectors, engine.inner(found.vectors, X))
         return X
 
     wanted, cut = spectrum.level(n_wanted), spectrum.level(2 * n_wanted)
     if warm:  # without what lies in the null space
         block = outside(start)
-        block = block[:, np.linalg.norm(block, axis=0) > 0.1 * np.linalg.norm(start, axis=0)]
+        left, whole = (engine.numpy(column_norms(X, xp)) for X in (block, start))
+        block = engine.take(block, np.flatnonzero(left > 0.1 * whole), 1)
     else:
-        block = sweep(S, start, wanted, cut, spectrum.high)
+        block = filter_block(S, start, wanted, cut, spectrum.high)
     for _ in range(MAX_STEPS):
-        subspace.append(block[:, : n - k - found.values.size - subspace.width], outside)
+        subspace.append(block, outside, n - k - found.values.size)
         missing = n_wanted - found.values.size
         pairs = subspace.lowest(min(max(width, block.shape[1]), missing))
         good = pairs.residuals <= tol
         n_good = good.size if good.all() else int(np.argmin(good))
-        found = _joined(found, pairs, n_good)
+        found = _joined(found, pairs.first(n_good), engine)
         report(min(found.values.size / n_wanted, 1.0))
         if found.values.size >= n_wanted:
-            found = _sorted(found, n_wanted)
+            found = found.pick(np.argsort(found.values, kind="stable")[:n_wanted], engine)
             unseen = missing_below(S, outside, found, n - k, tol, spectrum, rng)
             if unseen is None:
                 return found
             below = found.values < unseen.theta[0]  # what is found above the missing pair is looked for again
-            block = np.hstack([unseen.V, found.vectors[:, ~below]])
-            found = RitzPairs(found.values[below], found.vectors[:, below], found.residuals[below])
+            block = xp.concat([unseen.V, engine.take(found.vectors, np.flatnonzero(~below), 1)], axis=1)
+            found = found.pick(np.flatnonzero(below), engine)
             subspace = Subspace(S)
             continue
         most = largest - width if n_good else max(largest - 2 * width, missing + width)
         if n_good or subspace.width + width > largest:
             subspace.keep(n_good, most)
         block, levels = subspace.next_block(width, n_wanted - found.values.size, rng)
-        block = sweep(S, block, *(levels or (wanted, cut)), spectrum.high)
+        block = filter_block(S, block, *(levels or (wanted, cut)), spectrum.high)
     raise NumericalError(
         f"the {n_wanted} smoothest eigenvectors were not found in {MAX_STEPS} steps: {found.values.size} have "
         f"residuals of at most {tol:.1e}"
     )
 
 
-def _joined(found: RitzPairs, pairs: RitzPairs, n_good: int) -> RitzPairs:
+def _joined(found: RitzPairs, pairs: RitzPairs, engine: Engine) -> RitzPairs:
     return RitzPairs(
-        np.concatenate([found.values, pairs.values[:n_good]]),
-        np.hstack([found.vectors, pairs.vectors[:, :n_good]]),
-        np.concatenate([found.residuals, pairs.residuals[:n_good]]),
+        np.concatenate([found.values, pairs.values]),
+        engine.keep(engine.xp.concat([found.vectors, pairs.vectors], axis=1)),
+        np.concatenate([found.residuals, pairs.residuals]),
     )
 
 
-def _sorted(found: RitzPairs, n_wanted: int) -> RitzPairs:
-    order = np.argsort(found.values, kind="stable")[:n_wanted]
-    return RitzPairs(found.values[order], found.vectors[:, order], found.residuals[order])
-
-
 def missing_below(
-    S: Sparse,
-    outside: BlockProduct,
+    S: Operator,
+    outside: BlockProjection,
     found: RitzPairs,
     most: int,
     tol: float,
@@ -225,7 +239,7 @@ def missing_below(
 
     Parameters
     ----------
-    S : csr_array of shape (n, n)
+    S : Operator of shape (n, n)
     outside : callable
         Projects a block to the complement of the null space and of what is found.
     found : RitzPairs
@@ -245,11 +259,11 @@ def missing_below(
     n_probes = min(PROBES, most - found.values.size)
     if n_probes < 1:
         return None
-    block = rng.standard_normal((S.shape[0], n_probes)).astype(S.dtype)
+    block = S.engine.asarray(rng.standard_normal((S.shape[0], n_probes)), S.dtype)
     wanted, cut = last, spectrum.level(2 * found.values.size)
     for _ in range(PROBE_STEPS):
-        block = sweep(S, outside(block), wanted, cut, spectrum.high)
-        subspace.append(block[:, : most - found.values.size - subspace.width], outside)
+        block = filter_block(S, outside(block), wanted, cut, spectrum.high)
+        subspace.append(block, outside, most - found.values.size)
         lowest = subspace.lowest(1)
         if lowest.values[0] < last - 100 * tol:
             return subspace
@@ -263,12 +277,17 @@ def missing_below(
 
 
 class Subspace:
-    """Orthonormal V with S V, and the Ritz values of S in its span."""
+    """Orthonormal V with S V on the engine, and the Ritz values of S in its span, on the host.
 
-    def __init__(self, S: Sparse) -> None:
-        self.S = S
-        self.V: Floats = np.zeros((S.shape[0], 0), S.dtype)
-        self.SV: Floats = self.V
+    Parameters
+    ----------
+    S : Operator of shape (n, n)
+    """
+
+    def __init__(self, S: Operator) -> None:
+        self.S, self.engine = S, S.engine
+        self.V: Array = self.engine.zeros((S.shape[0], 0), S.dtype)
+        self.SV: Array = self.V
         self.H: Floats = np.zeros((0, 0))
         self.theta: Floats = np.zeros(0)
         self.Y: Floats = self.H
@@ -278,45 +297,50 @@ class Subspace:
         """Number of columns of V."""
         return int(self.V.shape[1])
 
-    def append(self, X: Floats, outside: BlockProduct) -> None:
-        """Add columns, outside of what is known and of V, and find the Ritz values."""
+    def append(self, X: Array, outside: BlockProjection, most: int) -> None:
+        """Add columns, outside of what is known and of V, until V has ``most``; find the Ritz values."""
+        X = X[:, : min(X.shape[1], most - self.width)]
         if not X.shape[1]:
             return
+        engine = self.engine
 
-        def beyond(Z: Floats) -> Floats:
+        def beyond(Z: Array) -> Array:
             Z = outside(Z)
-            Z -= tall_product(self.V, tall_transposed(self.V, Z))
+            Z -= engine.times(self.V, engine.inner(self.V, Z))
             return Z
 
-        X = orthonormalize(X, beyond)
-        SX = product(self.S, X)
-        beside, corner = (tall_transposed(Z, SX).astype(np.float64) for Z in (self.V, X))
+        X = orthonormalize(X, beyond, engine, self.S.dtype)
+        SX = engine.keep(self.S @ X)
+        beside, corner = engine.inner(self.V, SX), engine.inner(X, SX)
         self.H = np.block([[self.H, beside], [beside.T, corner]])
-        self.V, self.SV = np.hstack([self.V, X]), np.hstack([self.SV, SX])
+        self.V = engine.keep(engine.xp.concat([self.V, X], axis=1))
+        self.SV = engine.keep(engine.xp.concat([self.SV, SX], axis=1))
         self.theta, self.Y = _small_eigh(self.H)
 
     def lowest(self, k: int) -> RitzPairs:
         """The k lowest Ritz pairs (or all)."""
-        Y, theta = self.Y[:, :k].astype(self.V.dtype), self.theta[:k]
-        vectors, images = tall_product(self.V, Y), tall_product(self.SV, Y)
-        images -= vectors * theta.astype(Y.dtype)
-        return RitzPairs(theta, vectors, np.linalg.norm(images, axis=0).astype(np.float64))
+        Y, theta = self.Y[:, :k], self.theta[:k]
+        vectors, images = self.engine.times(self.V, Y), self.engine.times(self.SV, Y)
+        images -= vectors * self.engine.asarray(theta, self.S.dtype)
+        residuals = self.engine.numpy(column_norms(images, self.engine.xp))
+        return RitzPairs(theta, self.engine.keep(vectors), residuals)
 
     def keep(self, first: int, most: int) -> None:
         """Keep the Ritz vectors from the first on, so many at most."""
-        Y = self.Y[:, first : first + most].astype(self.V.dtype)
-        self.V, self.SV = tall_product(self.V, Y), tall_product(self.SV, Y)
+        Y = self.Y[:, first : first + most]
+        self.V = self.engine.keep(self.engine.times(self.V, Y))
+        self.SV = self.engine.keep(self.engine.times(self.SV, Y))
         self.theta = self.theta[first : first + most]
         self.H, self.Y = np.diag(self.theta), np.eye(self.theta.size)
 
     def next_block(
         self, width: int, missing: int, rng: np.random.Generator
-    ) -> tuple[Floats, tuple[float, float] | None]:
+    ) -> tuple[Array, tuple[float, float] | None]:
         """The block to filter; the last eigenvalue that it should hold, and the one above which to damp, if known."""
-        block = tall_product(self.V, self.Y[:, :width].astype(self.V.dtype))
+        block = self.engine.times(self.V, self.Y[:, :width])
         if block.shape[1] < width:
-            fresh = rng.standard_normal((len(block), width - block.shape[1])).astype(self.V.dtype)
-            block = np.hstack([block, fresh])
+            fresh = rng.standard_normal((block.shape[0], width - block.shape[1]))
+            block = self.engine.xp.concat([block, self.engine.asarray(fresh, self.S.dtype)], axis=1)
         if not self.theta.size:
             return block, None
         wanted = float(self.theta[min(width, missing, self.theta.size) - 1])

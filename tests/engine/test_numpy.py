@@ -7,22 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from programs import random_program
-from siis import kernels
+from siis.engine import NUMPY, blocks
+from siis.engine import numpy as numpy_module
+from siis.engine.blocks import PIECES, chebyshev_filter, product, tall_product, tall_transposed
+from siis.engine.threads import in_threads, pause_point
 from siis.graph import Graph, candidates, embed
-from siis.kernels import (
-    PIECES,
-    chebyshev_filter,
-    product,
-    tall_product,
-    tall_transposed,
-)
 from siis.labels import one_hot
 from siis.program import Program
-from siis.solvers import edges as edges_module
 from siis.solvers import solve_batch, solve_certified
-from siis.solvers.edges import EdgeRows
 from siis.spectral import smooth_basis
-from siis.threads import in_threads, pause_point
 
 
 @pytest.fixture
@@ -37,11 +30,12 @@ KINDS = pytest.mark.parametrize(("kind", "rtol"), [(np.float64, 1e-12), (np.floa
 
 @KINDS
 @pytest.mark.parametrize("threads", [False, True])
-def test_products(rng, graph, kind, rtol, threads, monkeypatch):
-    monkeypatch.setattr(kernels, "WORTH_THREADS", 0 if threads else 10**12)
-    S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, 7)).astype(kind)
+@pytest.mark.parametrize("n_columns", [7, 40])
+def test_products(rng, graph, kind, rtol, threads, n_columns, monkeypatch):
+    monkeypatch.setattr(blocks, "WORTH_THREADS", 0 if threads else 10**12)
+    S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, n_columns)).astype(kind)
     np.testing.assert_allclose(product(S, X), S.toarray() @ X, rtol=rtol, atol=rtol)
-    A = rng.standard_normal((7, 3)).astype(kind)
+    A = rng.standard_normal((n_columns, 3)).astype(kind)
     np.testing.assert_allclose(tall_product(X, A), X @ A, rtol=rtol, atol=rtol)
     np.testing.assert_allclose(tall_transposed(X, X[:, :2]), X.T @ X[:, :2], rtol=rtol, atol=rtol)
 
@@ -50,7 +44,7 @@ def test_products(rng, graph, kind, rtol, threads, monkeypatch):
 @pytest.mark.parametrize("n_columns", [3, 70, 300])
 @pytest.mark.parametrize("threads", [False, True])
 def test_chebyshev_filter_is_the_polynomial(rng, graph, kind, rtol, n_columns, threads, monkeypatch):
-    monkeypatch.setattr(kernels, "WORTH_THREADS", 0 if threads else 10**12)
+    monkeypatch.setattr(blocks, "WORTH_THREADS", 0 if threads else 10**12)
     S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, n_columns)).astype(kind)
     values, V = np.linalg.eigh(graph.laplacian.toarray())
     cut, high = values[10], values[-1] * 1.01
@@ -77,16 +71,16 @@ def test_edges_agree_with_the_incidence_matrix(graph):
 @KINDS
 @pytest.mark.parametrize("pieces", [1, PIECES])
 def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, monkeypatch):
-    """N, f and the pull of two groups of columns, against the formulas with P formed."""
-    monkeypatch.setattr(edges_module, "WORTH_PIECES", 0 if pieces > 1 else 10**12)
+    """N, f and the divergence of two groups of columns, against the formulas with P formed."""
+    monkeypatch.setattr(numpy_module, "WORTH_PIECES", 0 if pieces > 1 else 10**12)
     c, P = 3, graph.incidence.toarray()
-    rows = EdgeRows(graph, 2, c, kind)
+    rows = NUMPY.edge_rows(graph, 2, c, kind)
     assert len(rows.pieces) == pieces
     p, gamma, relaxation = rng.uniform(0.5, 2, graph.n_edges), 0.7, 1.7
     rows.N = rng.standard_normal(rows.N.shape).astype(kind)
-    rows.N[:, :c] *= 0.1
+    rows.N[:, 0] *= 0.1
     rows.set_penalties(p, gamma)
-    N, F = rows.N.astype(float), rng.standard_normal((80, 2 * c)).astype(kind)
+    N, F = rows.N.reshape(-1, 2 * c).astype(float), rng.standard_normal((80, 2 * c)).astype(kind)
 
     def shrink(N):
         norms = np.linalg.norm(N.reshape(-1, 2, c), axis=2)
@@ -97,13 +91,13 @@ def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, monkeypatch):
 
     f = shrink(N)
     np.testing.assert_allclose(rows.f, f, atol=rtol)
-    np.testing.assert_allclose(rows.pull(-1.0, 1.0), P.T @ (p[:, None] * spread(1 - f) * N), atol=50 * rtol)
+    np.testing.assert_allclose(rows.divergence(-1.0, 1.0), P.T @ (p[:, None] * spread(1 - f) * N), atol=50 * rtol)
     N = relaxation * (P @ F) + spread(1 - relaxation * f) * N
-    pull = rows.step(F, gamma, relaxation)
+    gathered = rows.step(F, gamma, relaxation)
     f = shrink(N)
-    np.testing.assert_allclose(rows.N, N, atol=50 * rtol)
+    np.testing.assert_allclose(rows.N.reshape(N.shape), N, atol=50 * rtol)
     np.testing.assert_allclose(rows.f, f, atol=50 * rtol)
-    np.testing.assert_allclose(pull, P.T @ (p[:, None] * spread(2 * f - 1) * N), atol=200 * rtol)
+    np.testing.assert_allclose(gathered, P.T @ (p[:, None] * spread(2 * f - 1) * N), atol=200 * rtol)
     np.testing.assert_allclose(
         rows.norms(F), np.linalg.norm((P @ F).reshape(-1, 2, c), axis=2), rtol=1e-4 if kind == np.float32 else 1e-12
     )
@@ -112,7 +106,7 @@ def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, monkeypatch):
 def test_denormal_rows_are_shrunk_to_nothing():
     """Rows so short that their squares leave single precision must not become infinite."""
     graph = Graph(np.array([[0.0, 0.005], [0.005, 0.0]]))
-    rows = EdgeRows(graph, 1, 4, np.float32)
+    rows = NUMPY.edge_rows(graph, 1, 4, np.float32)
     rows.N[:] = 2e-21
     rows.p[:] = 1e4
     out = rows.step(np.zeros((2, 4), np.float32), 1.0, 1.7)
@@ -125,10 +119,10 @@ def test_a_batch_solves_each_program(seed):
     one = random_program(seed)
     rng = np.random.default_rng(seed)
     others = [
-        Program(one.graph, one.basis, one.rows, np.roll(one.Y, k, axis=0), one.alpha, one.beta, one.gamma)
+        Program(one.graph, one.basis, one.vertices, np.roll(one.Y, k, axis=0), one.alpha, one.beta, one.gamma)
         for k in range(3)
     ]
-    changed = Program(one.graph, one.basis, one.rows, one.Y, 2 * one.alpha, one.beta + rng.random(), one.gamma)
+    changed = Program(one.graph, one.basis, one.vertices, one.Y, 2 * one.alpha, one.beta + rng.random(), one.gamma)
     programs = [*others, changed]
     for program, solution in zip(programs, solve_batch(programs, 1e-5, 20_000), strict=True):
         alone = solve_certified(program, 1e-5, 20_000)

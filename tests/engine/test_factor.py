@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from siis.engine.factor import positive_solver
 from siis.errors import NumericalError
-from siis.linear import positive_solver
 
 
 def test_a_positive_system_is_solved(rng):

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems: one face for dense, thinly and thickly factorising matrices."""
+"""Symmetric positive definite systems on the host: one face for dense, thinly and thickly factorising matrices."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,8 +10,10 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import SuperLU, splu
 
 from siis._types import Floats, Sparse
+from siis.engine.base import Engine, Operator
+from siis.engine.cg import conjugate_gradients
+from siis.engine.numpy import NUMPY
 from siis.errors import NumericalError
-from siis.threads import pause_point
 
 THIN = 0.05  # mean width of the envelope, as a share of n
 SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
@@ -19,13 +21,13 @@ CG_MAX_ITER = 20_000
 
 
 class LinearSolver(Protocol):
-    """Solves M X = B for blocks B."""
+    """Solves M X = B for blocks B on the host."""
 
     def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
         """Give X, shape (m, c); a guess may speed it up."""
 
 
-def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
+def positive_solver(M: Any, tol: float = 1e-10, engine: Engine = NUMPY) -> LinearSolver:
     """Prepare to solve with a symmetric positive definite matrix, once for many right-hand sides.
 
     Dense: Cholesky, or the pseudo-inverse where the matrix is singular to rounding. Sparse: a sparse factor where it
@@ -36,6 +38,8 @@ def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
     M : ndarray or csr_array of shape (m, m)
     tol : float
         Residual over right-hand side, for each column, at which conjugate gradients stop.
+    engine : Engine
+        On which conjugate gradients run.
 
     Returns
     -------
@@ -47,7 +51,7 @@ def positive_solver(M: Any, tol: float = 1e-10) -> LinearSolver:
     n, share = M.shape[0], envelope_share(M)
     if share <= THIN or share * n * n <= SMALL:
         return _Factor(factorize(M))
-    return _ConjugateGradients(M, 1 / M.diagonal(), tol)
+    return _ConjugateGradients(engine.operator(M, np.float64), 1 / M.diagonal(), tol)
 
 
 def factorize(S: Sparse, shift: float = 0.0) -> SuperLU:
@@ -154,32 +158,23 @@ class _Factor:
 
 @dataclass(frozen=True, eq=False)
 class _ConjugateGradients:
-    M: Sparse
+    M: Operator
     inverse_diagonal: Floats
     tol: float
 
     def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
-        X = np.zeros(B.shape) if guess is None else guess.copy()
-        scale = self.inverse_diagonal[:, None]
-        goal = self.tol * np.linalg.norm(B, axis=0)
-        R = B - self.M @ X
-        Z = scale * R
-        D = Z.copy()
-        rho = np.einsum("ij,ij->j", R, Z)
-        for _ in range(CG_MAX_ITER):
-            pause_point()
-            if (np.linalg.norm(R, axis=0) <= goal).all():
-                return X
-            MD = self.M @ D
-            curvature = np.einsum("ij,ij->j", D, MD)
-            step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
-            X += step * D
-            R -= step * MD
-            Z = scale * R
-            rho, before = np.einsum("ij,ij->j", R, Z), rho
-            D *= np.divide(rho, before, out=np.zeros_like(rho), where=before > 0)
-            D += Z
-        raise NumericalError(
-            f"conjugate gradients did not converge in {CG_MAX_ITER} iterations: relative residual "
-            f"{(np.linalg.norm(R, axis=0) / np.maximum(goal / self.tol, 1e-300)).max():.1e}"
+        engine = self.M.engine
+        X, residual = conjugate_gradients(
+            engine,
+            self.M.__matmul__,
+            engine.asarray(B, np.float64),
+            None if guess is None else engine.asarray(guess, np.float64),
+            self.tol,
+            CG_MAX_ITER,
+            engine.asarray(self.inverse_diagonal, np.float64)[:, None],
         )
+        if residual > self.tol * (1 + 1e-6):
+            raise NumericalError(
+                f"conjugate gradients did not converge in {CG_MAX_ITER} iterations: relative residual {residual:.1e}"
+            )
+        return engine.numpy(X)

@@ -1,30 +1,16 @@
 """Compiled loops: sparse times block with the Chebyshev recurrence on it, passes over edges, nearest of a block.
 
-They release the interpreter lock and are run in threads over pieces whose number does not depend on the machine, so
-that the same input gives the same bytes anywhere.
+They release the interpreter lock, and work on some of the rows or edges: threads share the pieces.
 """
 
-from __future__ import annotations
-
-from itertools import pairwise
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
 from numba import njit
-
-from siis._types import Floats, Sparse
-from siis.threads import in_threads, pause_point
 
 compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
-WIDEST, NARROWEST = 64, 16  # columns of a block that are multiplied together
-PIECES = 4  # of a pass over rows or edges
-WORTH_THREADS = 5_000_000  # multiplications, below which one thread is faster
-
 
 @compiled
-def _three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # type: ignore[no-untyped-def]
+def three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # type: ignore[no-untyped-def]
     """Overwrite rows first..last of ``before`` by those of a S now + b now + d before."""
     width = now.shape[1]
     row = np.empty(width, now.dtype)
@@ -40,7 +26,7 @@ def _three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # t
 
 
 @compiled
-def _product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[no-untyped-def]
+def product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[no-untyped-def]
     """Rows first..last of S X."""
     width = X.shape[1]
     row = np.empty(width, X.dtype)
@@ -52,110 +38,6 @@ def _product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[n
                 row[k] += s * X[j, k]
         for k in range(width):
             out[i, k] = row[k]
-
-
-def compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
-    """The matrix in one precision, with short indices where they suffice: one compiled loop serves all."""
-    M = sp.csr_array(M, dtype=dtype)
-    if max(*M.shape, M.nnz) < np.iinfo(np.int32).max:
-        M.indices, M.indptr = M.indices.astype(np.int32, copy=False), M.indptr.astype(np.int32, copy=False)
-    return M
-
-
-def product(S: Sparse, X: Floats) -> Floats:
-    """Multiply a sparse matrix with a block of the same precision: S X.
-
-    Parameters
-    ----------
-    S : csr_array of shape (r, n)
-    X : ndarray of shape (n, p)
-
-    Returns
-    -------
-    ndarray of shape (r, p)
-    """
-    X = np.ascontiguousarray(X)
-    out = np.empty((S.shape[0], X.shape[1]), X.dtype)
-    pieces = row_pieces(S.shape[0]) if S.nnz * X.shape[1] > WORTH_THREADS else [slice(0, S.shape[0])]
-    in_threads(lambda rows: _product_rows(S.indptr, S.indices, S.data, X, out, rows.start, rows.stop), pieces)
-    return out
-
-
-def tall_product(U: Floats, A: Floats) -> Floats:
-    """U A for a tall U, shape (n, m), and a narrow A, shape (m, c), by pieces of rows."""
-    if U.size * A.shape[1] < WORTH_THREADS:
-        return np.asarray(U @ A)
-    out = np.empty((U.shape[0], A.shape[1]), np.result_type(U, A))
-    in_threads(lambda rows: np.matmul(U[rows], A, out=out[rows]), row_pieces(U.shape[0]))
-    return out
-
-
-def tall_transposed(U: Floats, F: Floats) -> Floats:
-    """U' F for a tall U, shape (n, m), and F, shape (n, c), by pieces of rows."""
-    if U.size * F.shape[1] < WORTH_THREADS:
-        return np.asarray(U.T @ F)
-    total: Floats = sum(in_threads(lambda rows: U[rows].T @ F[rows], row_pieces(U.shape[0])))  # type: ignore[assignment]
-    return total
-
-
-def row_pieces(n: int) -> list[slice]:
-    """Cut n rows into pieces that threads can share."""
-    ends = np.linspace(0, n, PIECES + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
-
-
-def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
-    """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
-
-    p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high], by
-    the three-term recurrence scaled against overflow. Columns are independent, and wide blocks are cut into some that
-    are done together, so that the recurrence stays in the processor's cache; narrow ones are cut by rows.
-
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-    X : ndarray of shape (n, p), of the same precision
-    degree : int
-    low, cut, high : float
-        ``low < cut < high``; the spectrum of S lies below ``high``.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
-    """
-    c, e = (high + cut) / 2, (high - cut) / 2
-    n_columns, kind = X.shape[1], X.dtype.type
-    width = int(np.clip(-(-n_columns // PIECES), NARROWEST, WIDEST))
-    filtered = np.empty_like(X)
-    by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_THREADS
-    if by_rows:
-        width = n_columns
-    pieces = row_pieces(len(X)) if by_rows else [slice(0, len(X))]
-
-    def columns(first: int) -> None:
-        sigma = e / (low - c)
-        ratio = 2 / sigma
-        before = np.array(X[:, first : first + width], order="C")
-        now = np.zeros_like(before)
-
-        def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
-            factors = kind(a), kind(b), kind(d)
-            in_threads(
-                lambda rows: _three_terms(S.indptr, S.indices, S.data, now, before, *factors, rows.start, rows.stop),
-                pieces,
-            )
-
-        step(before, now, sigma / e, -c * sigma / e, 0.0)
-        for _ in range(degree - 1):
-            pause_point()
-            following = 1 / (ratio - sigma)
-            a = 2 * following / e
-            step(now, before, a, -a * c, -sigma * following)
-            before, now, sigma = now, before, following
-        filtered[:, first : first + width] = now
-
-    in_threads(columns, list(range(0, n_columns, width)))
-    return filtered
 
 
 @compiled
@@ -190,7 +72,7 @@ def edge_step(first, tails, weight, penalty, reach, relaxation, F, N, f, out, he
 
 
 @compiled
-def edge_pull(first, tails, weight, penalty, f, slope, offset, N, out, heads_from, heads_to):  # type: ignore[no-untyped-def]
+def edge_divergence(first, tails, weight, penalty, f, slope, offset, N, out, heads_from, heads_to):  # type: ignore[no-untyped-def]
     """Add w p (slope f + offset) N of each edge i < j to row i of ``out``, and take it from row j."""
     n_groups = f.shape[1]
     c = N.shape[1] // n_groups

@@ -1,6 +1,6 @@
 import numpy as np
 
-from siis.rows import project_rows, row_norms, shrink_rows
+from siis.engine.rows import project_rows, row_norms, shrink_rows
 
 
 def test_shrinkage_satisfies_its_optimality_condition(rng):

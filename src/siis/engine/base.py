@@ -1,0 +1,163 @@
+"""What an array library must bring for the mathematics of ``siis`` to run on it.
+
+The eigensolver, the programs, their solvers and the smoother are written once, on a few operations: a sparse matrix
+times a block of columns, tall times small, row norms, and functions of the Python array API standard. Small dense
+algebra, orderings and factorisations stay on the host, in double precision.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+import numpy as np
+
+from siis._types import Floats, Ints, Sparse
+from siis.engine.edges import EdgeRows, WeightedEdges
+from siis.engine.types import Array, Namespace, Precision
+
+
+class Operator(Protocol):
+    """A sparse matrix on an engine, in one precision."""
+
+    @property
+    def engine(self) -> Engine:
+        """Where its blocks live."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(r, n)."""
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the entries, and of the products."""
+
+    @property
+    def T(self) -> Operator:
+        """The transposed matrix, shape (n, r), prepared once."""
+
+    def __matmul__(self, X: Array) -> Array:
+        """Multiply with a block of shape (n, p), rounded to the operator's precision: shape (r, p)."""
+
+
+class Engine(ABC):
+    """An array library: where its arrays live, and how a sparse matrix is multiplied there.
+
+    Three methods are an engine's own: ``asarray``, ``numpy`` and ``operator``. The others are written on these, and
+    may be replaced by faster ones that give the same to rounding.
+
+    Attributes
+    ----------
+    xp : module
+        The library's functions, by the names of the Python array API standard.
+    """
+
+    xp: Namespace
+
+    @abstractmethod
+    def asarray(self, a: Any, dtype: type) -> Array:
+        """Bring an array to the engine, in this precision.
+
+        Parameters
+        ----------
+        a : ndarray, or an array of the engine
+        dtype : {np.float64, np.float32, np.int64}
+
+        Returns
+        -------
+        Array
+            ``a`` itself where it is one of the engine, in this precision.
+        """
+
+    @abstractmethod
+    def numpy(self, a: Array) -> Floats:
+        """Bring an array of the engine to the host, in double precision."""
+
+    @abstractmethod
+    def operator(self, M: Sparse, dtype: Precision) -> Operator:
+        """Bring a sparse matrix to the engine, in this precision."""
+
+    def keep(self, X: Array) -> Array:
+        """Compute an array that the next step of a recurrence needs; lazy libraries would repeat all steps."""
+        return X
+
+    def zeros(self, shape: tuple[int, ...], dtype: Precision) -> Array:
+        """An array of zeros."""
+        return self.asarray(np.zeros(shape, dtype), dtype)
+
+    def take(self, X: Array, indices: Ints, axis: int) -> Array:
+        """Some rows (axis 0) or columns (axis 1) of a block."""
+        return self.xp.take(X, self.asarray(indices, np.int64), axis=axis)
+
+    def times(self, X: Array, C: Floats) -> Array:
+        """Tall times small: X C in the precision of X.
+
+        Parameters
+        ----------
+        X : Array of shape (n, p)
+        C : ndarray of shape (p, q)
+            On the host.
+
+        Returns
+        -------
+        Array of shape (n, q)
+        """
+        return X @ self.xp.astype(self.asarray(C, np.float64), X.dtype)
+
+    def inner(self, X: Array, Y: Array) -> Floats:
+        """Tall transposed times tall: X'Y on the host, in double precision.
+
+        Parameters
+        ----------
+        X : Array of shape (n, p)
+        Y : Array of shape (n, q), of the same precision
+
+        Returns
+        -------
+        ndarray of shape (p, q)
+        """
+        return self.numpy(self.xp.matrix_transpose(X) @ Y)
+
+    def chebyshev(self, S: Operator, X: Array, degree: int, low: float, cut: float, high: float) -> Array:
+        """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
+
+        p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high],
+        by the three-term recurrence scaled against overflow.
+
+        Parameters
+        ----------
+        S : Operator of shape (n, n)
+        X : Array of shape (n, p), of the same precision
+        degree : int
+        low, cut, high : float
+            ``low < cut < high``; the spectrum of S lies below ``high``.
+
+        Returns
+        -------
+        Array of shape (n, p)
+        """
+        c, e = (high + cut) / 2, (high - cut) / 2
+        sigma = e / (low - c)
+        ratio = 2 / sigma
+        before, now = X, self.keep((sigma / e) * (S @ X) - (c * sigma / e) * X)
+        for _ in range(degree - 1):
+            following = 1 / (ratio - sigma)
+            a = 2 * following / e
+            before, now = now, self.keep(a * (S @ now) - (a * c) * now - (sigma * following) * before)
+            sigma = following
+        return now
+
+    def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
+        """The rows of the graph trend filter, for programs of c columns each.
+
+        Parameters
+        ----------
+        graph : Graph
+        n_groups, c : int
+        dtype : {np.float64, np.float32}
+
+        Returns
+        -------
+        EdgeRows
+        """
+        return EdgeRows(self, graph, n_groups, c, dtype)

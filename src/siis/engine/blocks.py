@@ -1,0 +1,128 @@
+"""Products with blocks of NumPy's columns, in threads.
+
+Work is cut into pieces whose number does not depend on the machine, so that the number of cores changes no rounding.
+(Small products are NumPy's own, and round as the linear algebra library beneath it does.)
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from siis._types import Floats, Sparse
+from siis.engine.loops import product_rows, three_terms
+from siis.engine.threads import in_threads, pause_point
+
+WIDEST, NARROWEST = 64, 16  # columns of a block that are multiplied together
+PIECES = 4  # of a pass over rows or edges
+WORTH_THREADS = 5_000_000  # multiplications, below which one thread is faster
+
+
+def compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
+    """The matrix in one precision, with short indices where they suffice: one compiled loop serves all."""
+    M = sp.csr_array(M, dtype=dtype)
+    if max(*M.shape, M.nnz) < np.iinfo(np.int32).max:
+        M.indices, M.indptr = M.indices.astype(np.int32, copy=False), M.indptr.astype(np.int32, copy=False)
+    return M
+
+
+def product(S: Sparse, X: Floats) -> Floats:
+    """Multiply a sparse matrix with a block of the same precision: S X.
+
+    Parameters
+    ----------
+    S : csr_array of shape (r, n)
+    X : ndarray of shape (n, p)
+
+    Returns
+    -------
+    ndarray of shape (r, p)
+    """
+    worth_threads = S.nnz * X.shape[1] > WORTH_THREADS
+    if X.shape[1] < NARROWEST and not worth_threads:
+        return np.asarray(S @ X)  # SciPy's loop, faster on few columns
+    X = np.ascontiguousarray(X)
+    out = np.empty((S.shape[0], X.shape[1]), X.dtype)
+    pieces = row_pieces(S.shape[0]) if worth_threads else [slice(0, S.shape[0])]
+    in_threads(lambda rows: product_rows(S.indptr, S.indices, S.data, X, out, rows.start, rows.stop), pieces)
+    return out
+
+
+def tall_product(U: Floats, A: Floats) -> Floats:
+    """U A for a tall U, shape (n, m), and a narrow A, shape (m, c), by pieces of rows."""
+    if U.size * A.shape[1] < WORTH_THREADS:
+        return np.asarray(U @ A)
+    out = np.empty((U.shape[0], A.shape[1]), np.result_type(U, A))
+    in_threads(lambda rows: np.matmul(U[rows], A, out=out[rows]), row_pieces(U.shape[0]))
+    return out
+
+
+def tall_transposed(U: Floats, F: Floats) -> Floats:
+    """U' F for a tall U, shape (n, m), and F, shape (n, c), by pieces of rows."""
+    if U.size * F.shape[1] < WORTH_THREADS:
+        return np.asarray(U.T @ F)
+    total: Floats = sum(in_threads(lambda rows: U[rows].T @ F[rows], row_pieces(U.shape[0])))  # type: ignore[assignment]
+    return total
+
+
+def row_pieces(n: int) -> list[slice]:
+    """Cut n rows into pieces that threads can share."""
+    ends = np.linspace(0, n, PIECES + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+
+def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
+    """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
+
+    p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high], by
+    the three-term recurrence scaled against overflow. Columns are independent, and wide blocks are cut into some that
+    are done together, so that the recurrence stays in the processor's cache; narrow ones are cut by rows.
+
+    Parameters
+    ----------
+    S : csr_array of shape (n, n)
+    X : ndarray of shape (n, p), of the same precision
+    degree : int
+    low, cut, high : float
+        ``low < cut < high``; the spectrum of S lies below ``high``.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+    """
+    c, e = (high + cut) / 2, (high - cut) / 2
+    n_columns, kind = X.shape[1], X.dtype.type
+    width = int(np.clip(-(-n_columns // PIECES), NARROWEST, WIDEST))
+    filtered = np.empty_like(X)
+    by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_THREADS
+    if by_rows:
+        width = n_columns
+    pieces = row_pieces(len(X)) if by_rows else [slice(0, len(X))]
+
+    def columns(first: int) -> None:
+        sigma = e / (low - c)
+        ratio = 2 / sigma
+        before = np.array(X[:, first : first + width], order="C")
+        now = np.zeros_like(before)
+
+        def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
+            factors = kind(a), kind(b), kind(d)
+            in_threads(
+                lambda rows: three_terms(S.indptr, S.indices, S.data, now, before, *factors, rows.start, rows.stop),
+                pieces,
+            )
+
+        step(before, now, sigma / e, -c * sigma / e, 0.0)
+        for _ in range(degree - 1):
+            pause_point()
+            following = 1 / (ratio - sigma)
+            a = 2 * following / e
+            step(now, before, a, -a * c, -sigma * following)
+            before, now, sigma = now, before, following
+        filtered[:, first : first + width] = now
+
+    in_threads(columns, list(range(0, n_columns, width)))
+    return filtered

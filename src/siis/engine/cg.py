@@ -1,0 +1,75 @@
+"""Conjugate gradients on a block: all right-hand sides at once, each with its own steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from siis.engine.base import Engine
+from siis.engine.rows import dots
+from siis.engine.threads import pause_point
+from siis.engine.types import Array, Namespace
+
+
+def conjugate_gradients(
+    engine: Engine,
+    apply: Callable[[Array], Array],
+    B: Array,
+    start: Array | None,
+    tol: float,
+    max_iter: int,
+    inverse_diagonal: Array | None = None,
+) -> tuple[Array, float]:
+    """Solve M X = B for a symmetric positive definite M.
+
+    Parameters
+    ----------
+    engine : Engine
+    apply : callable
+        X -> M X.
+    B : Array of shape (n, c)
+    start : Array of shape (n, c), optional
+        0 if left out.
+    tol : float
+        Residual over right-hand side, for each column, at which to stop.
+    max_iter : int
+    inverse_diagonal : Array of shape (n, 1), optional
+        1 / diag(M), the preconditioner; the identity if left out.
+
+    Returns
+    -------
+    X : Array of shape (n, c)
+    residual : float
+        The largest ||B_j - M X_j|| / ||B_j|| of a column; at most ``tol`` unless ``max_iter`` came first.
+    """
+    xp, keep = engine.xp, engine.keep
+    X = xp.zeros_like(B) if start is None else xp.asarray(start, copy=True)
+    R = xp.asarray(B, copy=True) if start is None else B - apply(X)
+    Z = R if inverse_diagonal is None else inverse_diagonal * R
+    D = xp.asarray(Z, copy=True)
+    rho = dots(R, Z, -2, xp)
+    goal = tol**2 * dots(B, B, -2, xp)
+    for iteration in range(max_iter + 1):
+        pause_point()
+        squares = rho if inverse_diagonal is None else dots(R, R, -2, xp)
+        if iteration == max_iter or bool(xp.all(squares <= goal)):
+            break
+        MD = keep(apply(D))
+        step = _ratio(rho, dots(D, MD, -2, xp), xp)
+        X += step * D
+        R -= step * MD
+        X, R = keep(X), keep(R)
+        Z = R if inverse_diagonal is None else inverse_diagonal * R
+        rho, before = dots(R, Z, -2, xp), rho
+        D *= _ratio(rho, before, xp)
+        D += Z
+        D = keep(D)
+    worst = np.max(engine.numpy(squares) / np.maximum(engine.numpy(goal) / tol**2, 1e-300), initial=0.0)
+    return X, float(np.sqrt(worst))
+
+
+def _ratio(a: Array, b: Array, xp: Namespace) -> Array:
+    """A / b, and 0 where b is not positive: such a column is solved."""
+    positive = b > 0
+    return xp.where(positive, a / xp.where(positive, b, 1.0), 0.0)

@@ -1,0 +1,111 @@
+"""The rows of the graph trend filter: one array of edges times columns, updated along the edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from siis._types import Floats, Sparse
+from siis.engine.rows import group_norms, shrink_factors
+from siis.engine.types import Array, Precision
+
+if TYPE_CHECKING:
+    from siis.engine.base import Engine
+
+
+class WeightedEdges(Protocol):
+    """What of a graph the rows need."""
+
+    @property
+    def n_vertices(self) -> int:
+        """N."""
+
+    @property
+    def n_edges(self) -> int:
+        """E."""
+
+    @property
+    def incidence(self) -> Sparse:
+        """P, shape (E, n)."""
+
+    @property
+    def edges(self) -> Any:
+        """Heads, tails and weights of the edges."""
+
+
+class EdgeRows:
+    """N, one row for each edge and a group of columns for each program, with the factors f that shrink it: Q = f N.
+
+    Parameters
+    ----------
+    engine : Engine
+    graph : Graph
+    n_groups, c : int
+    dtype : {np.float64, np.float32}
+
+    Attributes
+    ----------
+    N : Array of shape (E, n_groups, c)
+    f : Array of shape (E, n_groups)
+    p : Array of shape (E,)
+        Penalties.
+    """
+
+    def __init__(self, engine: Engine, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> None:
+        self.engine, self.dtype = engine, dtype
+        self.N = engine.zeros((graph.n_edges, n_groups, c), dtype)
+        self.f = engine.zeros((graph.n_edges, n_groups), dtype)
+        self.p = engine.zeros((graph.n_edges,), dtype)
+        self.prepare(graph)
+
+    def prepare(self, graph: WeightedEdges) -> None:
+        """Bring P and P' to the engine."""
+        self.P = self.engine.operator(graph.incidence, self.dtype)
+
+    def set_penalties(self, p: Floats, gamma: float) -> None:
+        """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
+        self.p = self.engine.asarray(p, self.dtype)
+        self._shrink(gamma)
+
+    def step(self, F: Array, gamma: float, relaxation: float) -> Array:
+        """N = relaxation P F + (1 - relaxation f) N, shrink, and give P' p (2 f - 1) N, shape (n, k c)."""
+        PF = self.engine.xp.reshape(self.P @ F, self.N.shape)
+        self.N = self.engine.keep(relaxation * PF + (1 - relaxation * self.f)[:, :, None] * self.N)
+        self._shrink(gamma)
+        return self.divergence(2.0, -1.0)
+
+    def divergence(self, slope: float, offset: float) -> Array:
+        """P' p (slope f + offset) N, shape (n, k c)."""
+        flow = (self.p[:, None] * (slope * self.f + offset))[:, :, None] * self.N
+        return self.P.T @ self.engine.xp.reshape(flow, (flow.shape[0], flow.shape[1] * flow.shape[2]))
+
+    def norms(self, F: Array) -> Array:
+        """Row norms of P F in each group, shape (E, k), in double precision."""
+        norms = group_norms(self.P @ F, self.N.shape[1], self.engine.xp)
+        return self.engine.asarray(norms, np.float64)
+
+    def rescale(self, ratio: Floats) -> None:
+        """N = Q + multiplier / q with q = p / ratio: Q and the multipliers stay while penalties change."""
+        factor = self.f + (1 - self.f) * self.engine.asarray(ratio, self.dtype)[:, None]
+        self.N *= factor[:, :, None]
+
+    def set_rows(self, N: Array) -> None:
+        """Take N, shape (E, k c)."""
+        self.N = self.engine.xp.reshape(self.engine.asarray(N, self.dtype), self.N.shape)
+
+    def multipliers(self, g: int) -> Array:
+        """Give the multipliers p (1 - f) N of one group, shape (E, c), in double precision."""
+        rows = (self.p * (1 - self.f[:, g]))[:, None] * self.N[:, g, :]
+        return self.engine.asarray(rows, np.float64)
+
+    def final_multipliers(self, g: int, scale: float) -> Array:
+        """The multipliers of one group times a factor, in the place of N, which is of no use afterwards."""
+        rows = self.N[:, g, :]
+        rows *= (scale * self.p * (1 - self.f[:, g]))[:, None]
+        return rows
+
+    def _shrink(self, gamma: float) -> None:
+        xp, (n_edges, n_groups, c) = self.engine.xp, self.N.shape
+        norms = group_norms(xp.reshape(self.N, (n_edges, n_groups * c)), n_groups, xp)
+        self.f = self.engine.keep(shrink_factors(norms, gamma / self.p[:, None], xp))

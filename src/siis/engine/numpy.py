@@ -1,0 +1,157 @@
+"""The engine of NumPy, with compiled loops in threads as its fast paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from siis._types import Floats, Sparse
+from siis.engine.base import Engine, Operator
+from siis.engine.blocks import PIECES, chebyshev_filter, compact, product, tall_product, tall_transposed
+from siis.engine.edges import EdgeRows, WeightedEdges
+from siis.engine.loops import edge_divergence, edge_norms, edge_step
+from siis.engine.threads import in_threads
+from siis.engine.types import Precision
+
+WORTH_PIECES = 500_000  # numbers in N, below which one piece is faster
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyOperator:
+    """A csr_array in one precision, with indices that the compiled loops take."""
+
+    engine: Engine
+    matrix: Sparse
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(r, n)."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the entries."""
+        return self.matrix.dtype.type  # type: ignore[no-any-return]
+
+    @cached_property
+    def T(self) -> NumpyOperator:
+        """The transposed matrix."""
+        return NumpyOperator(self.engine, compact(self.matrix.T, self.dtype))
+
+    def __matmul__(self, X: Floats) -> Floats:
+        """Multiply with a block, shape (n, p): shape (r, p)."""
+        return product(self.matrix, np.asarray(X, self.dtype))
+
+
+class NumpyEngine(Engine):
+    """Arrays are NumPy's; products run in threads, over pieces whose number does not depend on the machine."""
+
+    xp = np
+
+    def asarray(self, a: Any, dtype: type) -> Any:
+        """The array in this precision."""
+        return np.asarray(a, dtype)
+
+    def numpy(self, a: Any) -> Floats:
+        """The array in double precision."""
+        return np.asarray(a, np.float64)
+
+    def operator(self, M: Sparse, dtype: Precision) -> NumpyOperator:
+        """The matrix in one precision."""
+        return NumpyOperator(self, compact(M, dtype))
+
+    def times(self, X: Floats, C: Floats) -> Floats:
+        """X C by pieces of rows."""
+        return tall_product(X, C.astype(X.dtype, copy=False))
+
+    def inner(self, X: Floats, Y: Floats) -> Floats:
+        """X'Y by pieces of rows."""
+        return tall_transposed(X, Y).astype(np.float64, copy=False)
+
+    def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
+        """The recurrence of ``Engine.chebyshev`` in one compiled loop, by groups of columns or pieces of rows."""
+        assert isinstance(S, NumpyOperator)
+        return chebyshev_filter(S.matrix, X, degree, low, cut, high)
+
+    def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
+        """Rows that are updated in one pass over the edges."""
+        return FusedEdgeRows(self, graph, n_groups, c, dtype)
+
+
+class FusedEdgeRows(EdgeRows):
+    """The rows of the graph trend filter, updated and gathered in one pass over the edges, without P.
+
+    The edges are cut into pieces by their heads; each piece adds to its own copy of the result, and the copies are
+    summed in order: the answer does not depend on the number of threads.
+    """
+
+    def prepare(self, graph: WeightedEdges) -> None:
+        """Cut the edges into pieces."""
+        edges = graph.edges
+        self.n = graph.n_vertices
+        self.arrays = edges.first, edges.tails, edges.weights.astype(self.dtype)
+        n_pieces = PIECES if self.N.size > WORTH_PIECES else 1
+        shares = np.linspace(0, graph.n_edges, n_pieces + 1)
+        heads = np.searchsorted(edges.first, shares, side="left")
+        heads[0], heads[-1] = 0, self.n
+        self.pieces = [(int(a), int(b)) for a, b in pairwise(heads) if a < b]
+
+    def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
+        """N = relaxation P F + (1 - relaxation f) N, shrink, and give P' p (2 f - 1) N, shape (n, k c)."""
+        kind, N = self.dtype, self._flat
+        first, tails, weights = self.arrays
+        F = np.ascontiguousarray(F)
+
+        def piece(out: Floats, a: int, b: int) -> None:
+            edge_step(first, tails, weights, self.p, kind(gamma), kind(relaxation), F, N, self.f, out, a, b)
+
+        return self._gathered(piece)
+
+    def divergence(self, slope: float, offset: float) -> Floats:
+        """P' p (slope f + offset) N, shape (n, k c)."""
+        kind, N = self.dtype, self._flat
+        first, tails, weights = self.arrays
+
+        def piece(out: Floats, a: int, b: int) -> None:
+            edge_divergence(first, tails, weights, self.p, self.f, kind(slope), kind(offset), N, out, a, b)
+
+        return self._gathered(piece)
+
+    def norms(self, F: Floats) -> Floats:
+        """Row norms of P F in each group, shape (E, k), in double precision."""
+        out = np.empty(self.f.shape, self.dtype)
+        first, tails, weights = self.arrays
+        F = np.ascontiguousarray(F)
+        in_threads(lambda piece: edge_norms(first, tails, weights, F, out, *piece), self.pieces)
+        return out.astype(np.float64)
+
+    @property
+    def _flat(self) -> Floats:
+        """N as the loops take it: shape (E, k c)."""
+        return np.asarray(self.N.reshape(self.N.shape[0], self._width))
+
+    @property
+    def _width(self) -> int:
+        return int(self.N.shape[1] * self.N.shape[2])
+
+    def _gathered(self, work: Callable[[Floats, int, int], None]) -> Floats:
+        """Sum what the pieces add to the vertices; edges of heads a, a + 1, ... have no end before a."""
+
+        def piece(heads: tuple[int, int]) -> Floats:
+            out = np.zeros((self.n - heads[0], self._width), self.dtype)
+            work(out, *heads)
+            return out
+
+        parts = in_threads(piece, self.pieces)
+        total = parts[0] if parts else np.zeros((self.n, self._width), self.dtype)
+        for (a, _), part in zip(self.pieces[1:], parts[1:], strict=True):
+            total[a:] += part
+        return total
+
+
+NUMPY = NumpyEngine()

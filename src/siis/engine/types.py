@@ -1,0 +1,9 @@
+"""Names for what an engine computes on."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = Any  # an array of the engine's library: NumPy, PyTorch, ...
+Namespace: TypeAlias = Any  # a module that follows the Python array API standard
+Precision: TypeAlias = type[np.floating[Any]]  # np.float64 or np.float32, whatever the library calls them

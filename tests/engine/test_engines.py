@@ -1,0 +1,265 @@
+"""The core on other array libraries against the core on NumPy: one text, the same answers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from programs import random_program
+from siis.engine import NUMPY, Engine, factor
+from siis.engine.cg import conjugate_gradients
+from siis.engine.edges import EdgeRows
+from siis.engine.factor import positive_solver
+from siis.errors import NumericalError
+from siis.evidence import smooth_labels
+from siis.graph import Graph, embed
+from siis.labels import Supervision, one_hot
+from siis.program import Program
+from siis.solvers import solve_batch, solve_certified, solve_paper
+from siis.spectral import identity_basis, smooth_basis
+from siis.spectral import smooth as smooth_module
+from siis.spectral import subspace as subspace_module
+
+BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+SEEDS = pytest.mark.parametrize("seed", range(20))  # all kinds: gamma = 0, beta = 0, either basis, soft labels
+
+
+@pytest.fixture(params=["strict", "torch"])
+def engine(request):
+    if request.param == "torch":
+        pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
+        from torch_cpu import ENGINE  # noqa: PLC0415
+    else:
+        from strict import ENGINE  # noqa: PLC0415
+    return ENGINE
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    rng = np.random.default_rng(3)
+    return embed(rng.standard_normal((900, 12)), 8).graph
+
+
+def same_basis(found, expected, engine):
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-8)
+    assert found.engine is engine
+    assert type(found.vectors) is type(engine.zeros((1, 1), np.float64))
+    assert (found.method, found.completeness) == (expected.method, expected.completeness)
+    np.testing.assert_allclose(engine.numpy(found.vectors), expected.vectors, atol=1e-6)
+
+
+def same_solution(found, expected, engine):
+    assert (found.n_iter, found.status) == (expected.n_iter, expected.status)
+    assert found.objective == pytest.approx(expected.objective, rel=1e-10, abs=1e-10)
+    np.testing.assert_allclose(found.history.dual_objective, expected.history.dual_objective, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(engine.numpy(found.dual.labels), expected.dual.labels, atol=1e-5)
+
+
+@BOTH
+@pytest.mark.parametrize("method", ["chebyshev", "shift-invert", "dense"])
+def test_the_basis(engine, laplacian, method):
+    rng = np.random.default_rng(0)
+    parts = [embed(rng.standard_normal((size, 3)), 6).graph.weights for size in (150, 150, 90)]
+    graph = Graph(sp.csr_array(sp.block_diag(parts)))
+    expected = smooth_basis(graph, 20, laplacian, method=method)
+    found = smooth_basis(graph, 20, laplacian, method=method, engine=engine)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-8)
+    assert (found.method, found.n_null) == (method, graph.n_components)
+    fewer = found.first(11)
+    np.testing.assert_array_equal(engine.numpy(fewer.vectors), engine.numpy(found.vectors)[:, :11])
+
+
+def test_single_precision(engine, cloud):
+    expected = smooth_basis(cloud, 20, method="chebyshev")
+    found = smooth_basis(cloud, 20, method="chebyshev", dtype=np.float32, engine=engine)
+    assert str(found.vectors.dtype).endswith("float32")
+    np.testing.assert_allclose(found.values, expected.values, atol=2e-5 * cloud.degrees.max())
+    vertices = np.arange(0, cloud.n_vertices, 5)
+    Y = one_hot(vertices % 3, 3)
+    exact = solve_certified(Program(cloud, expected, vertices, Y, 10.0, 1.0), 1e-4)
+    single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-4)
+    assert single.status == "certified"
+    assert single.objective == pytest.approx(exact.objective, rel=2e-4)
+
+
+def test_a_missing_vector_is_found(engine, cloud, monkeypatch):
+    """Hide one eigenvector until the search for missing pairs begins."""
+    values, vectors = np.linalg.eigh(cloud.laplacian.toarray())
+    hidden = engine.asarray(vectors[:, 5:6], np.float64)
+    honest, look, looked = subspace_module.orthonormalize, subspace_module.missing_below, []
+
+    def forgetful(X, *rest):
+        return honest(X if looked else X - engine.times(hidden, engine.inner(hidden, X)), *rest)
+
+    def look_again(*args):
+        looked.append(True)
+        return look(*args)
+
+    monkeypatch.setattr(subspace_module, "orthonormalize", forgetful)
+    monkeypatch.setattr(subspace_module, "missing_below", look_again)
+    found = smooth_basis(cloud, 12, method="chebyshev", engine=engine)
+    assert len(looked) > 1
+    np.testing.assert_allclose(found.values, values[:12], atol=1e-6)
+
+
+def test_columns_too_close_to_dependence(engine):
+    """Cholesky gives way to Householder."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    X = np.column_stack([X, X[:, 0] + 1e-13 * X[:, 1]])
+    Q = engine.numpy(subspace_module.orthonormalize(engine.asarray(X, np.float64), lambda Z: Z, engine, np.float64))
+    np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(Q @ (Q.T @ X), X, atol=1e-10)
+
+
+def test_warm_starts(engine, cloud):
+    small = smooth_basis(cloud, 10, method="chebyshev", engine=engine)
+    expected = smooth_basis(cloud, 16, method="chebyshev", start=engine.numpy(small.vectors))
+    found = smooth_basis(cloud, 16, method="chebyshev", start=small.vectors, engine=engine)
+    same_basis(found, expected, engine)
+    thin = embed(np.sort(np.random.default_rng(0).random(400))[:, None], 4).graph
+    begun = smooth_basis(thin, 6, method="shift-invert", engine=engine)
+    again = smooth_basis(thin, 6, method="shift-invert", start=begun.vectors, engine=engine)
+    np.testing.assert_allclose(again.values, begun.values, atol=1e-10)
+
+
+@BOTH
+def test_a_start_from_a_coarsened_graph(engine, cloud, laplacian, monkeypatch):
+    monkeypatch.setattr(smooth_module, "COARSE_FROM", 0)
+    seen, real = [], smooth_module.coarse_eigenvectors
+    monkeypatch.setattr(smooth_module, "coarse_eigenvectors", lambda *args: seen.append(real(*args)) or seen[-1])
+    expected, found = (smooth_basis(cloud, 8, laplacian, method="chebyshev", engine=e) for e in (NUMPY, engine))
+    same_basis(found, expected, engine)
+    np.testing.assert_allclose(seen[1].values, seen[0].values, atol=1e-8)
+    V = engine.numpy(seen[1].vectors)
+    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-8)
+
+
+@SEEDS
+def test_values_and_bounds(engine, seed):
+    one, other = random_program(seed), random_program(seed, engine)
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((one.basis.shape[1], one.Y.shape[1]))
+    assert other.value(A) == pytest.approx(one.value(A), rel=1e-12)
+    V1, V2 = rng.standard_normal((one.P.shape[0], A.shape[1])), one.alpha[:, None] * (rng.random(one.Y.shape) - one.Y)
+    expected = one.dual_point(V1, V2)
+    found = other.dual_point(*(engine.asarray(V, np.float64) for V in (V1, V2)))
+    assert found.value == pytest.approx(expected.value, rel=1e-10, abs=1e-10)
+    np.testing.assert_allclose(engine.numpy(found.edges), expected.edges, atol=1e-10)
+
+
+@SEEDS
+def test_the_certified_solver(engine, seed):
+    one, other = random_program(seed), random_program(seed, engine)
+    expected, found = (solve_certified(program, 1e-5, 300) for program in (one, other))
+    same_solution(found, expected, engine)
+    warm = [solve_certified(p, 1e-7, 50, start=s) for p, s in ((one, expected), (other, found))]
+    same_solution(warm[1], warm[0], engine)
+
+
+@SEEDS
+def test_the_papers_algorithm(engine, seed):
+    expected, found = (solve_paper(random_program(seed, e)) for e in (NUMPY, engine))
+    same_solution(found, expected, engine)
+
+
+def test_batches(engine, cloud):
+    """Programs with other labels and weights, one of them without energy, cold and warm."""
+    vertices = np.arange(0, cloud.n_vertices, 9)
+    Y = one_hot(np.arange(vertices.size) % 4, 4)
+
+    def solutions(e):
+        basis = smooth_basis(cloud, 15, method="chebyshev", engine=e)
+        programs = [
+            Program(cloud, basis, vertices, Y, 5.0, 1.0),
+            Program(cloud, basis, vertices, Y[::-1], 10.0, 2.0),
+            Program(cloud, basis, vertices, np.roll(Y, 1, axis=0), 5.0, 0.0),
+        ]
+        cold = solve_batch(programs, 1e-4, 200)
+        return cold + solve_batch(programs, 1e-6, 30, start=cold)
+
+    for found, expected in zip(solutions(engine), solutions(NUMPY), strict=True):
+        same_solution(found, expected, engine)
+
+
+def test_every_vertex_labelled_and_parts_that_hang_on_next_to_nothing(engine):
+    """The default's final program; eigenvalues near 0 are balanced in the bound."""
+    rng = np.random.default_rng(1)
+    parts = [embed(rng.standard_normal((40, 2)), 5).graph.weights for _ in range(3)]
+    W = sp.block_diag(parts, format="lil")
+    W[10, 50] = W[50, 10] = W[60, 100] = W[100, 60] = 1e-7
+    graph = Graph(W.tocsr())
+    Y = rng.dirichlet(np.ones(3), 120)
+
+    def solve(e):
+        basis = smooth_basis(graph, 12, "normalized", engine=e)
+        assert basis.soft_vectors.shape[1] > graph.n_components
+        return solve_certified(Program(graph, basis, np.arange(120), Y, 1.0, 3.0), 1e-5)
+
+    same_solution(solve(engine), solve(NUMPY), engine)
+
+
+def test_smoothing(engine, cloud):
+    rng = np.random.default_rng(0)
+    vertices = np.arange(0, cloud.n_vertices, 10)
+    given = Supervision(vertices, one_hot(vertices % 3, 3), rng.uniform(0.5, 2, vertices.size))
+    scores = rng.standard_normal((cloud.n_vertices, 3))
+    for start in (None, scores):
+        expected, found = (
+            smooth_labels(cloud.weights, given, 0.3, 0.05, scores, tol=1e-5, start=start, engine=e)
+            for e in (NUMPY, engine)
+        )
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_systems_whose_factor_would_be_thick(engine, cloud, monkeypatch):
+    """Conjugate gradients on the engine, behind the face of a solver on the host."""
+    monkeypatch.setattr(factor, "THIN", 0.0)
+    monkeypatch.setattr(factor, "SMALL", 0.0)
+    M = sp.csr_array(cloud.laplacian + sp.eye_array(cloud.n_vertices))
+    B = np.random.default_rng(0).standard_normal((cloud.n_vertices, 3))
+    solve = positive_solver(M, engine=engine)
+    X = solve(B)
+    np.testing.assert_allclose(X, factor.factorize(M).solve(B), atol=1e-8)
+    np.testing.assert_array_equal(solve(B, X), X)  # a good guess stays
+    monkeypatch.setattr(factor, "CG_MAX_ITER", 3)
+    with pytest.raises(NumericalError, match="did not converge in 3 iterations: relative residual"):
+        solve(B)
+    program = Program(
+        cloud, identity_basis(cloud, engine), np.arange(0, 900, 9), one_hot(np.arange(100) % 2, 2), 1.0, 1.0
+    )
+    monkeypatch.setattr(factor, "CG_MAX_ITER", 20_000)
+    assert solve_certified(program, 1e-3).status == "certified"
+
+
+def test_conjugate_gradients_leave_their_arguments_alone(engine):
+    M = np.diag([1.0, 2.0, 5.0])
+    B, start = (engine.asarray(a, np.float64) for a in (np.ones((3, 1)), np.full((3, 1), 0.5)))
+    X, residual = conjugate_gradients(engine, lambda X: engine.asarray(M, np.float64) @ X, B, start, 1e-12, 10)
+    np.testing.assert_allclose(engine.numpy(X)[:, 0], [1, 0.5, 0.2])
+    assert residual <= 1e-12
+    np.testing.assert_array_equal(engine.numpy(B), np.ones((3, 1)))
+    np.testing.assert_array_equal(engine.numpy(start), np.full((3, 1), 0.5))
+
+
+def test_fast_paths_of_numpy_follow_the_text(cloud):
+    """The compiled loops give what the methods of the base class give."""
+    rng = np.random.default_rng(0)
+    S = NUMPY.operator(cloud.laplacian, np.float64)
+    X, C = rng.standard_normal((cloud.n_vertices, 5)), rng.standard_normal((5, 2))
+    high = 2 * cloud.degrees.max()
+    np.testing.assert_allclose(
+        NUMPY.chebyshev(S, X, 9, 0.0, 1.0, high), Engine.chebyshev(NUMPY, S, X, 9, 0.0, 1.0, high), atol=1e-10
+    )
+    np.testing.assert_allclose(NUMPY.times(X, C), Engine.times(NUMPY, X, C), atol=1e-12)
+    np.testing.assert_allclose(NUMPY.inner(X, X), Engine.inner(NUMPY, X, X), atol=1e-10)
+    fused, plain = NUMPY.edge_rows(cloud, 2, 3, np.float64), EdgeRows(NUMPY, cloud, 2, 3, np.float64)
+    N, p = rng.standard_normal((cloud.n_edges, 6)), rng.uniform(0.5, 2, cloud.n_edges)
+    F = rng.standard_normal((cloud.n_vertices, 6))
+    for rows in (fused, plain):
+        rows.set_rows(N.copy())
+        rows.set_penalties(p, 0.7)
+    for _ in range(2):
+        np.testing.assert_allclose(fused.step(F, 0.7, 1.7), plain.step(F, 0.7, 1.7), atol=1e-10)
+        np.testing.assert_allclose(fused.divergence(-1.0, 1.0), plain.divergence(-1.0, 1.0), atol=1e-10)
+    np.testing.assert_allclose(fused.N, plain.N, atol=1e-12)
+    np.testing.assert_allclose(fused.norms(F), plain.norms(F), atol=1e-12)
