@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BUSY = """
     import sys, time
     import numpy as np

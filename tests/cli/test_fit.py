@@ -17,6 +17,8 @@ from siis.cli import app
 from siis.cli.fit import FitOptions
 from siis.graph import embed
 
+pytestmark = pytest.mark.slow
+
 LOUD = [word for word in QUICK if word != "--quiet"]
 NAMES = (
     "predictions.csv",

@@ -19,6 +19,8 @@ from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
 from siis.files import NAMES, NEW, TAKING
 
+pytestmark = pytest.mark.slow
+
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x9b]")
 
 

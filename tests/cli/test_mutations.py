@@ -11,6 +11,8 @@ import pytest
 from mutations import OLD, bases, is_fine, mutated, outcome
 from siis.saved import load_all
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "mutations.py"
 
 

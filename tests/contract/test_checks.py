@@ -45,11 +45,16 @@ def test_targets_are_no_files():
 
 
 def test_every_area_has_quick_tests_and_the_marker_is_written_one_way():
-    """Only what runs a browser, the site or whole jobs is slow throughout."""
+    """Only what runs a browser, the site, whole jobs or experiments is slow throughout."""
     modules = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
     slow = {
         path for path in modules if re.search(r"^pytestmark = pytest\.mark\.slow$", path.read_text(), re.MULTILINE)
     }
     assert slow == {path for path in modules if "mark.slow" in path.read_text()}
     areas = {path.parent.name for path in modules}
-    assert areas - {path.parent.name for path in set(modules) - slow} <= {"browser", "docs", "end_to_end"}
+    assert areas - {path.parent.name for path in set(modules) - slow} <= {
+        "browser",
+        "docs",
+        "end_to_end",
+        "experiments",
+    }

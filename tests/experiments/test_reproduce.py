@@ -13,6 +13,8 @@ from siis.experiments import chain, comparison, moons
 from siis.experiments.options import Options
 from siis.experiments.records import FIELDS, Records, read_rows
 
+pytestmark = pytest.mark.slow
+
 runner = CliRunner()
 
 
