@@ -12,7 +12,7 @@ import numpy as np
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
-from siis.report.differences import TableRows, spreads
+from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.queries import query, wanted
 from siis.report.shown import Material, shown_cells
@@ -52,7 +52,7 @@ def collect(
         Folder of the results, for the command that takes a review in; without it the page names none.
     texts : sequence of n str or None, optional
         Their beginnings are shown.
-    rows : sequence of n tuples of str with ``names``, optional
+    rows : siis.tables.rows.Rows of length n, optional
         The cells of the table that the examples came from. Those of suspects, queries and their neighbours are shown,
         with what tells them apart.
     thumbnails : callable, optional
@@ -107,7 +107,7 @@ def collect(
         texts=texts,
         rows=rows,
         cells=cells,
-        spread=[] if rows is None else spreads(rows),
+        columns=[] if rows is None else contrasts(rows, cells),
         thumbnails=thumbnails,
         predicted=[classes[k] for k in np.argmax(model.label_distributions_, axis=1)],
     )

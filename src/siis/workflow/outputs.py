@@ -230,12 +230,13 @@ def _companions(outcome: Outcome) -> dict[str, Any]:
 def _rows(data: Data) -> dict[str, Any]:
     """What the table says of each example, as lists of texts; a note where that is too much to keep."""
     if data.rows is None:
-        return {"row_names": None, "row_cells": None, "row_note": None}
+        return {"row_names": None, "row_cells": None, "row_decimal": None, "row_note": None}
     lines = data.rows.lines(CELL, MOST_BYTES)
     if lines is None:
         note = (
             f"the cells of the table, more than {MOST_BYTES / 1e6:.0f} MB, are not kept in the model: siis explain "
             "shows neighbours without them"
         )
-        return {"row_names": None, "row_cells": None, "row_note": note}
-    return {"row_names": list(data.rows.names), "row_cells": lines, "row_note": None}
+        return {"row_names": None, "row_cells": None, "row_decimal": None, "row_note": note}
+    names, decimal = list(data.rows.names), data.rows.decimal
+    return {"row_names": names, "row_cells": lines, "row_decimal": decimal, "row_note": None}
