@@ -82,6 +82,7 @@ def make_report(
             thumbnail=picture,
             cells=cells(k, "own"),
             action="check" if k % 3 == 2 else "label",
+            gain=1 / (k + 1),
             given=classes[k % c] if k % 3 == 2 else None,
             classes=[classes[(k + i) % c] for i in range(min(c, 3))],
             probabilities=[0.4, 0.35, 0.25][: min(c, 3)],

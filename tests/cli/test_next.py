@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -73,6 +74,10 @@ def test_what_to_label_next(shops, results):
         assert (row["likeliest"], row["probability"]) == answers[row["id"]]
     gains = [float(row["gain"]) for row in found]
     assert gains == sorted(gains, reverse=True)
+    island = re.search(r'id="data">(.*?)</script>', (out / "report.html").read_text(encoding="utf-8"))[1]
+    report = json.loads(island)
+    assert [query["id"] for query in report["queries"]] == [row["id"] for row in found], "one list"
+    assert not {row["id"] for row in found} & {row["id"] for row in read_csv(out / "label_issues.csv")}
     line = next(line for line in said.splitlines() if "these next: " in line)
     assert line.endswith("and 2 more (label_next.csv)")
     assert ", ".join(row["id"] for row in found[:5]) in line

@@ -13,6 +13,7 @@ from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
+from siis.report.collect import N_QUERIES
 from siis.tables import Data
 from siis.workflow.given import Given
 from siis.workflow.options import in_options, said_in_options
@@ -49,6 +50,7 @@ def fit_data(
     title: str = "",
     results: str = "",
     thumbnails: Callable[[int], str | None] | None = None,
+    n_queries: int = N_QUERIES,
 ) -> Outcome:
     """Fit a classifier to the examples of a file, and report.
 
@@ -63,6 +65,8 @@ def fit_data(
         Name of the file, heading of the report, and folder of the results.
     thumbnails : callable, optional
         Index -> data URI; if left out, the images of the data.
+    n_queries : int
+        How many examples to name, at most, that should be labelled or checked next.
 
     Returns
     -------
@@ -90,5 +94,6 @@ def fit_data(
             checked=np.flatnonzero(given.certain).tolist(),
             given=given.labels,
             warnings=said,
+            n_queries=n_queries,
         )
     return Outcome(data, given, model, said, report)

@@ -105,7 +105,11 @@ function startList(name, prefix, places) {
     const shown = found.slice(page * ROWS, (page + 1) * ROWS).flatMap(row);
     if (!shown.length) shown.push(make("tr", {}, make("td", { colspan: "5", class: "muted", text: filters.empty(made() === places.length) })));
     rows.replaceChildren(...shown);
-    if (prefix === "") filters.count(found, page);
+    if (prefix === "") filters.count(found);
+    const pages = Math.max(1, Math.ceil(found.length / ROWS));
+    byId(prefix + "page-text").textContent = `page ${grouped(page + 1)} of ${grouped(pages)}`;
+    byId(prefix + "page-back").disabled = page === 0;
+    byId(prefix + "page-on").disabled = page >= pages - 1;
     state();
     if (focus) focusRow();
   }
@@ -175,13 +179,21 @@ function startList(name, prefix, places) {
     show(true);
   }
 
+  function turn(by) {
+    page += by;
+    current = found[page * ROWS];
+    showPage();
+  }
+
+  byId(prefix + "page-back").addEventListener("click", () => turn(-1));
+  byId(prefix + "page-on").addEventListener("click", () => { turn(1); rows.closest("table").scrollIntoView({ block: "start" }); });
   byId(prefix + "download").addEventListener("click", () => download("corrections.csv", decisions.csv()));
   byId(prefix + "undo").addEventListener("click", undoLast);
   byId(prefix + "keys-button").addEventListener("click", toggleKeys);
   decisions.listeners.push(state);
   const first = places.find((place) => !decisions.made.has(place));
   if (first !== undefined) current = first;
-  const list = { section, rows, places, press, move, takeBack, open, turn(by) { page += by; current = found[page * ROWS]; showPage(); } };
+  const list = { section, rows, places, press, move, takeBack, open };
   lists.push(list);
   show();
   return list;
@@ -210,12 +222,9 @@ function startFilters(places, changed) {
     },
     clear() { text.value = ""; which.value = ""; undecided.checked = false; },
     empty: (isDone) => (undecided.checked && isDone ? "Everything is reviewed." : "Nothing matches the filters."),
-    count(found, page) {
-      const word = DATA.suspects.length ? "suspects" : "labels", pages = Math.max(1, Math.ceil(found.length / ROWS));
+    count(found) {
+      const word = DATA.suspects.length ? "suspects" : "labels";
       byId("found").textContent = found.length === places.length ? `${grouped(found.length)} ${word}` : `${grouped(found.length)} of ${grouped(places.length)} ${word}`;
-      byId("page-text").textContent = `page ${grouped(page + 1)} of ${grouped(pages)}`;
-      byId("page-back").disabled = page === 0;
-      byId("page-on").disabled = page >= pages - 1;
     },
   };
 }
@@ -238,9 +247,7 @@ const isTyped = (node) => node.tagName === "SELECT" || (node.tagName === "INPUT"
 function startReview() {
   decisions.load();
   if (LISTED.length) {
-    const list = startList("suspects", "", [...LISTED.keys()]);
-    byId("page-back").addEventListener("click", () => list.turn(-1));
-    byId("page-on").addEventListener("click", () => { list.turn(1); byId("table").scrollIntoView({ block: "start" }); });
+    startList("suspects", "", [...LISTED.keys()]);
   }
   if (DATA.queries.length) startList("queries", "query-", [...DATA.queries.keys()].map((k) => LISTED.length + k));
   active = lists[0] || null;
