@@ -95,6 +95,7 @@ def collect(
         suspects=len(issues),
         checked=len(confirmed),
         doubtful=0,
+        answered=int(np.unique(np.argmax(model.label_distributions_, axis=1)).size),
     )
     n_wrong = expected_wrong(counts, trust)
     if is_judged and not issues and n_wrong >= 1:

@@ -20,6 +20,8 @@ class Counts:
         Given labels that are more likely wrong than right.
     doubtful : int
         Given labels that are listed although none is a suspect, because some are probably wrong.
+    answered : int
+        Classes that occur among the answers.
     """
 
     examples: int
@@ -29,6 +31,7 @@ class Counts:
     suspects: int
     checked: int
     doubtful: int
+    answered: int
 
 
 @dataclass(frozen=True)

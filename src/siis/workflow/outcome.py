@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from siis.errors import UnreachedWarning
 from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelWarning
 from siis.progress import Progress
@@ -79,6 +80,7 @@ def fit_data(
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", LabelWarning)  # said of the file before, with the option that changes it
+        warnings.simplefilter("ignore", UnreachedWarning)  # the summary says it
         model.fit(data.X, given.y, sample_weight=given.sample_weight, certain=given.certain)
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):

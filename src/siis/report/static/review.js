@@ -1,5 +1,6 @@
 // Lists to review, a page at a time, by mouse or keys: the labels to review, and what to label next.
 const ROWS = 25;
+const SEEN = 64; // pixels of a row that must be on the screen, below the bar at its top, before a key decides
 const lists = [];
 let active = null; // the list that keys go to while nothing has the focus
 
@@ -158,9 +159,17 @@ function startList(name, prefix, places) {
     show(true);
   }
 
+  function isSeen() {
+    const box = rowOf(current).getBoundingClientRect();
+    return box.bottom > SEEN && box.top < window.innerHeight - SEEN;
+  }
+
   function press(key) {
     const item = ITEMS[current], isThere = found.includes(current);
-    if (key === "a" && isThere) {
+    if ("ak".includes(key) && isThere && !isSeen()) {
+      focusRow();
+      said.textContent = `${item.id}: press ${key} again to decide, now that it can be seen.`;
+    } else if (key === "a" && isThere) {
       if (canAccept(item)) decide(current, "accepted", item.suggested, true);
       else said.textContent = `${item.id}: no other class is suggested. Keep its label, or choose one.`;
     } else if (key === "k" && isThere) {
@@ -193,6 +202,8 @@ function startList(name, prefix, places) {
   decisions.listeners.push(state);
   const first = places.find((place) => !decisions.made.has(place));
   if (first !== undefined) current = first;
+  const last = decisions.order.findLast((place) => places.includes(place));
+  if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(last)}.`;
   const list = { section, rows, places, press, move, takeBack, open };
   lists.push(list);
   show();
