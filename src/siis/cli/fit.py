@@ -252,7 +252,7 @@ def run_fit(
     data = in_background(lambda: tables.read(path, roles))
     checked = dict(earlier or {})
     for file in options.corrections:  # later ones go before
-        checked.update(tables.read_corrections(Path(file)))
+        checked.update(tables.read_corrections(Path(file), id=roles.id, label=roles.label))
     given = workflow.given_of(data, checked)
     if not quiet:
         say(f"{path}:")

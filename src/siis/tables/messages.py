@@ -11,6 +11,9 @@ from pathlib import Path
 LONGEST = 60  # characters of a name or cell that a message repeats
 LISTED = 20  # names that a message lists
 LAST = 5  # of which the last ones
+GUESSES = 3  # names that may have been meant
+ALIKE = 0.7  # similarity from which on a name may have been meant: id and kind have 0.67
+SHORT = 2  # letters that many names hold
 
 
 def quoted(text: str) -> str:
@@ -102,10 +105,25 @@ def unknown(name: str, names: Sequence[str]) -> str:
     str
         Sentences to follow a message.
     """
-    folded = {known.casefold(): known for known in names}
-    close = [folded[known] for known in difflib.get_close_matches(name.casefold(), list(folded), n=3)]
+    close = _alike(name, names)
     guess = f" Did you mean {' or '.join(quoted(known) for known in close)}?" if close else ""
     return f"{guess} There are: {listed(names)}." if names else guess
+
+
+def _alike(name: str, names: Sequence[str]) -> list[str]:
+    """Names that share a word with one, else those that hold it, else those that are nearly spelt so."""
+    words, folded = _words(name), name.casefold()
+    shared = [known for known in names if words & _words(known)]
+    held = [known for known in names if len(name) > SHORT and folded in known.casefold()]
+    spelt = {known.casefold(): known for known in names}
+    near = [spelt[known] for known in difflib.get_close_matches(folded, list(spelt), GUESSES, ALIKE)]
+    return (shared or held or near)[:GUESSES]
+
+
+def _words(name: str) -> set[str]:
+    """The words of shop_id, shopId or "shop id"."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return {word.casefold() for word in re.split(r"[\W_]+", split) if len(word) > 1}
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
