@@ -342,9 +342,10 @@ def _refuse(columns: list[str], kind: str) -> None:
     if columns:
         more = f" and {len(columns) - SHOWN_COLUMNS} more" if len(columns) > SHOWN_COLUMNS else ""
         where = "column" if len(columns) == 1 else "columns"
+        them = "it" if len(columns) == 1 else "them"
         raise ValueError(
             f"X must hold numbers; found {kind} in {where} {', '.join(map(repr, columns[:SHOWN_COLUMNS]))}{more}. "
-            "Encode them first: make_pipeline(siis.tables.TableEncoder(), classifier), or use the command siis fit."
+            f"Encode {them} first: make_pipeline(siis.tables.TableEncoder(), classifier), or use siis fit."
         ) from None
 
 

@@ -206,7 +206,8 @@ def _as_fitted(reading: Reading) -> str:
     """What the column held when the model was fitted."""
     unit = f" in {quoted(reading.unit)}, or without a unit," if reading.unit else ""
     order = f", written {ORDERS[reading.style]}," if reading.style in ORDERS else ""
-    return f"{WANTED[reading.form]}{unit}{order} as when the model was fitted"
+    how = unit or order
+    return f"{WANTED[reading.form]}{how} as when the model was fitted" if how else WANTED[reading.form]
 
 
 def unreadable(
