@@ -114,6 +114,8 @@ def slips(counts: Mapping[str, int]) -> dict[str, str]:
         for label, name in names.items():
             if counts[label] < COMMONER * counts[rare] or abs(len(name) - len(names[rare])) > LENGTHS:
                 continue
+            if name[0] != names[rare][0] and name[-1] != names[rare][-1]:
+                continue  # for speed: a slip seldom changes both ends
             if digits[label] != digits[rare] or name == names[rare]:
                 continue
             match.set_seq1(name)
