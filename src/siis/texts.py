@@ -8,6 +8,9 @@ from difflib import get_close_matches
 
 LONGEST = 60  # characters of a name or cell that a message repeats
 MOST_COMPARED = 10_000  # names among which a similar one is sought
+GUESSES = 3  # names that may have been meant
+ALIKE = 0.7  # similarity from which on a name may have been meant: id and kind have 0.67
+SHORT = 2  # letters that many names hold
 
 
 def quoted(text: str) -> str:
@@ -41,7 +44,7 @@ def ascii_safe(text: str) -> str:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """Ask whether one of the names was meant that differ little from what was found, capitals aside.
+    """Ask whether one of the names was meant: those that share a word with what was found, hold it, or nearly are it.
 
     Parameters
     ----------
@@ -55,9 +58,19 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     str
         A question, or nothing where no name is close.
     """
-    folded = {known.casefold(): known for known in names[:MOST_COMPARED]}
-    close = [folded[known] for known in get_close_matches(name.casefold(), list(folded))]
+    names, folded, words = names[:MOST_COMPARED], name.casefold(), _words(name)
+    shared = [known for known in names if words & _words(known)]
+    held = [known for known in names if len(name) > SHORT and folded in known.casefold()]
+    spelt = {known.casefold(): known for known in names}
+    near = [spelt[known] for known in get_close_matches(folded, list(spelt), GUESSES, ALIKE)]
+    close = (near if folded in spelt else shared or held or near)[:GUESSES]
     return f"Did you mean {' or '.join(quoted(known) for known in close)}?" if close else ""
+
+
+def _words(name: str) -> set[str]:
+    """The words of shop_id, shopId or "shop id"."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return {word.casefold() for word in re.split(r"[\W_]+", split) if len(word) > 1}
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

@@ -19,6 +19,10 @@ OPTIONS = (
 )
 
 
+TO_THE_REVIEW = """(document.querySelector("#rows tr") ?? document.querySelector("#query-rows tr"))
+  ?.scrollIntoView({ block: "center", behavior: "instant" })"""  # keys decide on rows that are seen
+
+
 def missing(reason):
     """Skip; but fail where a browser was promised."""
     if os.environ.get("SIIS_NEEDS_BROWSER"):
@@ -53,7 +57,7 @@ def open_report(browser, tmp_path):
         allowed = (address, "data:", "blob:")
         page.on("request", lambda r: r.url.startswith(allowed) or troubles.append(f"request: {r.url}"))
 
-    def open_(data, script="", **options):
+    def open_(data, script="", is_at_top=False, **options):
         path = tmp_path / "report.html"
         path.write_text(render(data), encoding="utf-8")
         options = {"viewport": {"width": 1200, "height": 900}, "accept_downloads": True, **options}
@@ -64,6 +68,8 @@ def open_report(browser, tmp_path):
         if script:
             page.add_init_script(script)
         page.goto(path.as_uri())
+        if not is_at_top:
+            page.evaluate(TO_THE_REVIEW)
         return page
 
     yield open_

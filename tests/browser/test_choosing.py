@@ -82,6 +82,7 @@ def test_no_class_is_called_that(open_report):
     page.keyboard.type("wolf")
     page.keyboard.press("Enter")
     assert page.locator(".chooser .hint").text_content().startswith("No class is called that.")
+    assert page.locator(".chooser .hint").text_content().endswith("corrections.csv: example-00000,wolf,chosen")
     assert page.text_content("#progress-text") == "0 of 12 reviewed"
     page.fill(".chooser input", "newt")
     page.keyboard.press("Enter")

@@ -82,6 +82,16 @@ def test_what_to_label_next_is_reviewed_alike(open_report):
         ]
 
 
+def test_many_queries_come_in_pages(open_report):
+    page = open_report(make_report(2, n_queries=30))
+    assert page.locator("#query-rows tr").count() == 25
+    page.click("#query-page-on")
+    assert page.locator("#query-rows tr .id").all_text_contents() == [f"query {k}" for k in range(25, 30)]
+    assert page.text_content("#query-page-text") == "page 2 of 2"
+    assert page.text_content("#page-text") == "page 1 of 1"
+    assert page.is_disabled("#query-page-on")
+
+
 def test_queries_alone(open_report):
     page = open_report(make_report(0, n_queries=2))
     assert page.is_visible("#queries")

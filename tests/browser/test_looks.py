@@ -1,10 +1,13 @@
 """Filters, the map, speed, small screens, both colour schemes, and what assistive technology needs."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from browser_case import CONTRAST, PAD, hover, place
 from report_case import make_report
+from siis.report import Convergence
 
 pytestmark = pytest.mark.slow
 
@@ -264,3 +267,41 @@ def test_a_report_with_nothing_in_it(open_report):
 def test_the_page_reads_without_script(open_report):
     page = open_report(make_report(), java_script_enabled=False)
     assert "need JavaScript" in page.inner_text("noscript")
+
+
+def test_names_on_the_map_do_not_cover_each_other(open_report):
+    page = open_report(make_report())
+    names = [{"x": 100 + k, "y": 50, "width": 40} for k in range(7)] + [{"x": 300, "y": 50, "width": 40}]
+    found = page.evaluate("names => namePlaces(names)", names)
+    assert found[0] == found[7] == 50
+    assert found.count(None) == 2, "five fit, above and below"
+    kept = sorted(y for y in found[:7] if y is not None)
+    assert min(b - a for a, b in itertools.pairwise(kept)) >= 14
+
+
+def test_headings_stand_over_their_values(open_report):
+    page = open_report(make_report(columns=("colour", "size")))
+    page.locator("#rows .more").first.click()
+    sides = page.locator(".compared th, .compared td").evaluate_all(
+        "all => all.map((n) => getComputedStyle(n).textAlign)"
+    )
+    assert set(sides) == {"left"}
+
+
+@pytest.mark.parametrize(
+    "gaps",
+    [[1.0, 0.1, 0.01, 1e-3, 2e-4, 1.1e-4, 9e-5], [2e-4, 1.5e-4, 1.3e-4, 5e-5], [5e-5, 4e-5], [1.0] * 5 + [1e-6]],
+)
+def test_the_curve_does_not_run_through_a_word(open_report, gaps):
+    n = len(gaps)
+    page = open_report(make_report(convergence=Convergence(list(range(n)), [1.0] * n, [0.9] * n, gaps)))
+    crossed = page.evaluate("""() => {
+      const words = [...document.querySelectorAll("#convergence-body text")];
+      const word = words.find((n) => n.textContent === "tolerance").getBBox();
+      const line = document.querySelector("#convergence-body polyline"), length = line.getTotalLength();
+      return [...Array(1001).keys()].filter((k) => {
+        const { x, y } = line.getPointAtLength(length * k / 1000);
+        return x > word.x && x < word.x + word.width && y > word.y && y < word.y + word.height;
+      }).length;
+    }""")
+    assert crossed == 0

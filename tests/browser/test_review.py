@@ -29,6 +29,18 @@ def verdicts(page):
     return page.locator("#rows .verdict").all_text_contents()
 
 
+def test_a_key_does_not_decide_on_a_row_that_is_not_seen(open_report):
+    for key, verdict in (("a", "cat → dog, will be saved"), ("k", "cat stays, will be saved")):
+        page = open_report(make_report(), is_at_top=True)
+        page.keyboard.press(key)
+        assert page.text_content("#progress-text") == "0 of 12 reviewed"
+        assert "example-00000: press" in page.text_content("#said")
+        assert page.evaluate("document.activeElement.dataset.place") == "0"
+        assert page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight - 64")
+        page.keyboard.press(key)
+        assert verdicts(page)[0] == verdict
+
+
 def test_keys(open_report):
     page = open_report(make_report())
     assert page.text_content("#progress-text") == "0 of 12 reviewed"
@@ -143,6 +155,16 @@ def test_a_review_of_several_pages(open_report):
     page.click("#page-back")
     assert ids(page)[0] == "example-00025"
     assert page.text_content("#progress-text") == "26 of 60 reviewed"
+
+
+def test_the_sentence_follows_what_is_stored(open_report):
+    page = open_report(make_report(n_queries=2))
+    assert page.text_content("#said") == "Nothing is decided yet."
+    page.keyboard.press("a")
+    page.keyboard.press("k")
+    page.reload()
+    assert page.text_content("#said") == "Decided before: 2; the last was example-00001: dog stays, will be saved."
+    assert page.text_content("#query-said") == "Nothing is decided yet."
 
 
 def test_reload_keeps_the_work(open_report):

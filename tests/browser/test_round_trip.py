@@ -42,6 +42,7 @@ def test_reviewed_labels_change_the_result(browser, tmp_path):
     page.goto((tmp_path / "one" / "report.html").as_uri())
     suspects = page.locator("#rows .id").all_text_contents()
     assert len(suspects) >= 8
+    page.keyboard.press("j")  # takes hold of the first row
     page.keyboard.press("k")  # keep what the fit does not believe
     page.keyboard.press("a")
     page.reload()

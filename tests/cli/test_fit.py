@@ -441,7 +441,7 @@ def test_what_is_read_can_be_said(siis, mails, tmp_path):
     alone = siis("fit", mails, "--out", out, "--label", "label", "--text", "body", "--text-only", *LOUD)
     assert "numbers: price" not in alone.stderr
     assert "if they mean no label: --unlabelled - '?'" in alone.stderr
-    assert "--merge-classes makes them one" in alone.stderr
+    assert "--merge-classes makes one class of those in a bracket" in alone.stderr
     assert "y = [" not in alone.stdout + alone.stderr  # the remedy in Python
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from typer.testing import CliRunner
 from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
 from siis.saved import load_all
+from siis.saved.checks import check_extra
 from siis.tables import Roles, read
+from siis.tables.contrast import MARKED
 from siis.workflow import compared as comparing
 from siis.workflow import outputs
 
@@ -71,6 +74,10 @@ def test_what_to_label_next(shops, results):
         assert (row["likeliest"], row["probability"]) == answers[row["id"]]
     gains = [float(row["gain"]) for row in found]
     assert gains == sorted(gains, reverse=True)
+    island = re.search(r'id="data">(.*?)</script>', (out / "report.html").read_text(encoding="utf-8"))[1]
+    report = json.loads(island)
+    assert [query["id"] for query in report["queries"]] == [row["id"] for row in found], "one list"
+    assert not {row["id"] for row in found} & {row["id"] for row in read_csv(out / "label_issues.csv")}
     line = next(line for line in said.splitlines() if "these next: " in line)
     assert line.endswith("and 2 more (label_next.csv)")
     assert ", ".join(row["id"] for row in found[:5]) in line
@@ -121,8 +128,11 @@ def test_an_explanation_shows_cells_beside_the_neighbours(siis, shops, results):
     shown = {line.split()[0]: line for line in lines[at + 1 :] if not line.startswith("*")}
     assert lines[at + 1].startswith("town"), "what sets it apart from its class comes first"
     assert "(description)" in shown, "no feature"
-    assert "…*" in shown["(description)"], "cut, and marked"
-    assert lines[-2].startswith("* not as in the example")
+    assert "…" in shown["(description)"], "cut"
+    assert "*" not in shown["(description)"], "no mark where nearly all differ"
+    assert "*" in shown["town"]
+    at = next(k for k, line in enumerate(lines) if line.startswith("* not as in the example"))
+    assert " ".join(lines[at:-1]) == f"* not as in the example: {MARKED}"
     assert "not compared by" in lines[-1]
     found = json.loads(siis("explain", "shop 9", "--results", results[0], "--json").stdout)
     values = {column["name"]: column for column in found["values"]}
@@ -156,9 +166,9 @@ def test_missing_cells(results):
     assert price.value == ""
     assert price.differs == [True, False]
     assert comparing.compared(extra, i, [], []) == []
-    damaged = {**extra, "row_cells": ["1\n2", *extra["row_cells"][1:]]}
-    with pytest.raises(ValueError, match=r"must keep 120 cells of 'size'; it has 2"):
-        comparing.compared(damaged, i, [j], [True])
+    for damage in ({"row_cells": ["1\n2", *extra["row_cells"][1:]]}, {"row_decimal": ";"}):
+        with pytest.raises(ValueError, match=r"row_(cells are not 120 cells each|decimal is no point or comma)"):
+            check_extra({**extra, **damage}, {"vertex_": np.zeros(120)})
 
 
 def test_a_model_keeps_a_table_unless_it_is_too_large(siis, shops, tmp_path, monkeypatch):
@@ -183,7 +193,7 @@ def test_a_model_keeps_a_table_unless_it_is_too_large(siis, shops, tmp_path, mon
 def test_cells_are_kept_as_the_file_has_them(tmp_path):
     with (tmp_path / "in.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(
-            [["kind", "note"], ["a", "x\r\ny\tz"], ["b", ""], ["a", "é" * 11], ["b", "é" * 10]]
+            [["kind", "n", "note"], ["a", 1, "x\r\ny\tz"], ["b", 5, ""], ["a", 2, "é" * 11], ["b", 7, "é" * 10]]
         )
-    rows = read(tmp_path / "in.csv", Roles(label="kind", text="note")).rows
-    assert rows.lines(10, 1000) == ["x y z\n\n" + "é" * 9 + "…\n" + "é" * 10]
+    rows = read(tmp_path / "in.csv", Roles(label="kind")).rows
+    assert rows.lines(10, 1000) == ["1\n5\n2\n7", "x y z\n\n" + "é" * 9 + "…\n" + "é" * 10]

@@ -6,13 +6,14 @@ from copy import copy
 from dataclasses import asdict
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
 from report_case import DOT
 from siis import SIISClassifier
 from siis.report import collect, render
-from siis.report.differences import differences, spreads, unusual
+from siis.report.differences import contrasts, differences, unusual
 from siis.report.page import to_json
 
 
@@ -242,6 +243,11 @@ class Cells(list):
     """Rows of a table: a number, a category, a number that is the same for all, and a name of its own."""
 
     names = ("size", "kind", "same", "name")
+    decimal = "."
+
+    @property
+    def columns(self):
+        return tuple(pa.chunked_array([pa.array(column)]) for column in zip(*self, strict=True))
 
 
 def table():
@@ -283,14 +289,17 @@ def test_cells_take_a_bounded_room(judged, monkeypatch):
 @pytest.mark.parametrize(
     ("a", "b", "found"),
     [
-        (("1.0", "x", "n1", ""), ("1.4", "x", "n2", ""), {}),  # names differ in every row
-        (("1.0", "x", "n1", "5"), ("9.0", "y", "n2", ""), {0: 8 / np.std(np.arange(12)), 1: 1.0, 3: 1.0}),
-        (("nan", "x", "", "5"), ("1", "x", "", "1e999"), {0: 1.0, 3: 1.0}),
+        (("1.0", "x", "5", "n1"), ("2.4", "x", "5", "n2"), {}),  # names differ in every row
+        (("1.0", "x", "5", "n1"), ("9.0", "y", "", "n2"), {0: 8, 1: 1.0, 2: 2.0}),
+        (("nan", "x", "5", ""), ("1", "x", "1e999", ""), {0: 2.0, 2: 2.0}),
+        (("?", "x", "5", ""), ("NA", "x", "5", ""), {}),
     ],
 )
 def test_differences(a, b, found):
-    rows = Cells((str(k), "xy"[k % 2], f"name {k}", "5") for k in range(12))
-    assert differences(a, b, spreads(rows)) == pytest.approx(found)
+    rows = Cells([*((str(k), "xy"[k % 2], "5", f"name {k}") for k in range(12)), a, b])
+    numbers = [float(row[0]) for row in rows if row[0] not in ("nan", "?", "NA")]
+    found = {k: d / np.std(numbers) if d == 8 else d for k, d in found.items()}
+    assert differences(contrasts(rows, (12, 13)), 12, 13) == pytest.approx(found)
 
 
 def test_unusual_is_what_differs_from_most():

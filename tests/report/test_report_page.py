@@ -14,6 +14,7 @@ import pytest
 from report_case import DOT, NASTY, make_report
 from siis.report import Noise, render
 from siis.report.page import to_json
+from siis.tables.contrast import MARKED
 
 
 class Outline(HTMLParser):
@@ -50,6 +51,7 @@ def test_the_island_gives_the_data_back():
     found = island(render(data))
     expected = asdict(data)
     assert found.pop("pictures") == found.pop("rows") == []
+    assert found.pop("marked") == MARKED
     assert found == expected
 
 
@@ -164,6 +166,8 @@ def test_unreached_examples_come_first():
         text = page[page.index('id="trust-title"') : page.index('id="map"')]
         assert text.index("connected to no label") < text.index("very good where labels reach (0.70)")
         assert ("Do not rely on these answers" in text) == led
+        assert text.count("connected to no label") == 1
+        assert "reach every example" not in text
     page = render(replace(data, trust=replace(most, unreached=0)))
     assert "very good (0.70)" in page
     assert "connected to no label" not in page

@@ -48,18 +48,30 @@ def test_summary_says_what_is_known():
         "About 40 % of the given labels are wrong (between 30 % and 50 %).",
         "1 label looks wrong; review it, worst first.",
         "2 labels were checked by a reviewer and taken as right.",
-        "5 of 100 examples (5 %) are connected to no label; their classes are guesses.",
+        "5 of 100 examples (5 %) are connected to no label: their classes are guesses. Label some, or join them to "
+        "others by more neighbours (--n-neighbors).",
     ]
     said = summary(replace(data.counts, suspects=0), replace(data.trust, noise_rate=None))
     assert said[1:] == ["No given label looks wrong."]
 
 
+def test_classes_that_stay_empty_are_not_counted():
+    data = make_report(1)
+    assert summary(replace(data.counts, examples=420, classes=11, answered=5), data.trust)[0].startswith(
+        "420 examples were put into 5 of 11 classes, starting"
+    )
+
+
 def test_what_rests_on_nothing_is_said_first():
     data = make_report(1)
     counts = replace(data.counts, examples=60)
-    assert summary(counts, replace(data.trust, unreached=30))[0] == (
-        "30 of 60 examples (50 %) are connected to no label; their classes are guesses."
+    half = replace(data.trust, unreached=30, neighbor_recall=None)
+    said = summary(counts, half)[0]
+    assert said == (
+        "30 of 60 examples (50 %) are connected to no label: their classes are guesses. Label some, or join them to "
+        "others."
     )
+    assert verdict(counts, half).startswith(said + " "), "one wording"
     assert summary(counts, replace(data.trust, unreached=6))[0].startswith("60 examples were put")
     assert verdict(counts, replace(data.trust, unreached=1)).startswith("1 of 60 examples (1.7 %) is connected to")
     assert verdict(counts, data.trust) is None

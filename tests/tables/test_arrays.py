@@ -42,7 +42,7 @@ def test_named_arrays_and_blocks(save):
     data = read(path, Roles(label="truth", id="name"))
     assert data.ids[0] == "n0"
     assert data.X.shape == (12, 5)
-    assert data.notes[0] == "12 rows, 5 numeric features, 12 labelled, 2 classes"
+    assert data.notes[0] == "12 rows, 5 columns of numbers, 12 labelled, 2 classes"
     assert read(save(X=X, y=np.arange(12), ids=np.arange(12) * 2), Roles()).ids[1] == "2"
 
 

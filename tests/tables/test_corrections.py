@@ -27,3 +27,13 @@ def test_bad_corrections(write, content, part):
     with pytest.raises(ValueError, match=r"data\.csv") as caught:
         read_corrections(path)
     assert part in str(caught.value)
+
+
+def test_the_names_of_the_data_do_too(write):
+    path = write("kind,shop_id\ncat,007\n")
+    assert read_corrections(path, id="shop_id", label="kind") == {"007": "cat"}
+    path = write("id,kind,label\n7,cat,dog\n")
+    assert read_corrections(path, id="shop_id", label="kind") == {"7": "dog"}, "as a report saves them"
+    path = write("shop,kind\n7,cat\n")
+    with pytest.raises(ValueError, match="found none named id"):
+        read_corrections(path, id="shop_id", label="kind")

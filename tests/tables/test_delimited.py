@@ -13,7 +13,7 @@ KIND = Roles(label="kind")
 
 def test_what_was_understood(animals):
     data = read(animals, Roles(label="kind", id="key"))
-    assert data.notes[0] == "40 rows, 2 numeric features, 1 column of categories, 20 labelled, 2 classes"
+    assert data.notes[0] == "40 rows, 2 columns of numbers, 1 column of categories, 20 labelled, 2 classes"
     assert "categories: colour (4)" in data.notes
     assert "numbers: height, count" in data.notes
     assert data.ids[:2] == ("001", "002")

@@ -196,7 +196,7 @@ def test_several_annotators(write):
     data = read(path, Roles(annotators=("ben", "anna")))
     assert data.labels is None
     assert data.annotations.tolist() == [[None, "x"], ["x", "y"], [None, None], ["1", "1.0"]]
-    assert data.notes[0] == "4 rows, 1 numeric feature, 2 annotators, 5 answers, 4 classes"
+    assert data.notes[0] == "4 rows, 1 column of numbers, 2 annotators, 5 answers, 4 classes"
     assert data.X.shape == (4, 1)
 
 

@@ -33,7 +33,7 @@ def test_texts_and_columns_weigh_the_same(path):
     towns = sum(np.var(others[:, names.index(f"town=t{i}")]) for i in range(3))
     assert np.var(others[:, names.index("salary")]) == pytest.approx(towns)
     assert data.notes[0].startswith(
-        "90 rows, texts with 8 different words, 1 numeric feature, 2 columns of categories"
+        "90 rows, texts with 8 different words, 1 column of numbers, 2 columns of categories"
     )
     assert "other columns are used beside the texts; --text-only leaves them out" in data.notes
     assert data.texts[0].count(" ") == 5

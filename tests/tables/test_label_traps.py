@@ -37,7 +37,8 @@ def test_spellings_of_one_class(write):
     labels, notes = given(write, cells)
     assert labels == ["Cat", "cat", "CAT", "dog", "cat", "big  dog", "big dog"]
     assert (
-        "(CAT, Cat, 'big  dog', 'big dog', cat) taken for different classes; --merge-classes makes them one" in notes
+        "taken for different classes: ('big  dog', 'big dog'), (CAT, Cat, cat); --merge-classes makes one class of "
+        "those in a bracket" in notes
     )
     labels, notes = given(write, cells, merge_classes=True)
     assert labels == ["cat", "cat", "cat", "dog", "cat", "big  dog", "big  dog"]
@@ -57,3 +58,23 @@ def test_annotators_and_arrays(write, tmp_path):
     np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array(["x", "?", "y", "X"]))
     data = read(tmp_path / "t.npz", Roles(unlabelled=("?",), merge_classes=True))
     assert list(data.labels) == ["X", None, "y", "X"]
+
+
+def test_slips_of_the_pen_are_named(write):
+    cells = ["bakery"] * 10 + ["bakry", "Sicliy", "floor 1"] + ["Sicily"] * 6 + ["floor 2"] * 9 + ["bank"] * 5
+    labels, notes = given(write, cells)
+    assert labels == cells, "nothing is changed"
+    assert (
+        "slips of the pen among the labels of column kind? Sicliy (1 x) beside Sicily (6 x), bakry (1 x) beside "
+        "bakery (10 x); taken for classes: if they are slips, correct the file (--merge-classes does not join them)"
+        in notes
+    )
+    assert "class with a single label: 'floor 1'; its own label can never be checked" in notes
+    _, notes = given(write, ["bakery"] * 4 + ["bakry"] + ["cat", "car"] * 2)
+    assert "slips" not in notes, "four are not much commoner than one, and short names are often alike"
+
+
+def test_classes_with_a_single_label_are_listed_once(write):
+    _, notes = given(write, ["x"] * 3 + ["y", "z", ""])
+    assert "classes with a single label: y, z; their own label can never be checked" in notes
+    assert "single" not in given(write, ["x", "y"] * 2)[1]

@@ -25,8 +25,8 @@ def corrections(
 ) -> None:
     """Fit again as before, with the labels that a reviewer has checked: these are certain.
 
-    CORRECTIONS is a table with the columns id and label (others are ignored), as the report saves it. Corrections
-    of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
+    CORRECTIONS is a table with the columns id and label, or with those of the data (others are ignored), as the
+    report saves it. Corrections of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
 
     \b
     Examples:
@@ -38,6 +38,8 @@ def corrections(
         from siis.saved import load_all, sound  # noqa: PLC0415
         from siis.workflow import checked_labels  # noqa: PLC0415  (heavy)
 
+        if not file.exists():
+            raise ValueError(f"{file}: there is no such file. Check the path.")
         options = options_of(results)
         if not Path(options.data).exists():
             raise ValueError(
@@ -63,6 +65,11 @@ def options_of(results: Path) -> FitOptions:
     """
     summary = results / SUMMARY
     settle(results)
+    if not summary.is_file():
+        raise ValueError(
+            f"{summary} must be a summary that siis fit has written; there is no such file. Name the folder of the "
+            "results with --results, or fit first: siis fit DATA."
+        )
     try:
         return FitOptions.from_plain(json.loads(summary.read_text(encoding="utf-8"))["options"])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -100,7 +101,9 @@ def _values(found: Any) -> list[str]:
     lines = ["  ".join([name.ljust(width), *cells]).rstrip() for name, *cells in zip(names, *blocks, strict=True)]
     if len(found.values) > len(shown):
         lines.append(f"({len(found.values) - len(shown):,} more columns: --json shows all)")
-    lines.append(f"{MARK} not as in the example: another text, or a number more than a standard deviation away")
+    from siis.tables.contrast import MARKED  # noqa: PLC0415  (heavy)
+
+    lines += textwrap.wrap(f"{MARK} not as in the example: {MARKED}", WIDTH)
     if not all(column.is_feature for column in shown):
         lines.append("(in brackets: columns that examples were not compared by)")
     return lines

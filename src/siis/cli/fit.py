@@ -252,7 +252,7 @@ def run_fit(
     data = in_background(lambda: tables.read(path, roles))
     checked = dict(earlier or {})
     for file in options.corrections:  # later ones go before
-        checked.update(tables.read_corrections(Path(file)))
+        checked.update(tables.read_corrections(Path(file), id=roles.id, label=roles.label))
     given = workflow.given_of(data, checked)
     if not quiet:
         say(f"{path}:")
@@ -292,7 +292,7 @@ def fit_and_write(
     from siis import workflow  # noqa: PLC0415
     from siis.files import write_files  # noqa: PLC0415
 
-    def work() -> tuple[Any, Any, dict[str, bytes]]:
+    def work() -> tuple[Any, dict[str, bytes]]:
         outcome = workflow.fit_data(
             data,
             given,
@@ -301,12 +301,12 @@ def fit_and_write(
             title=options.title,
             results=str(out),
             thumbnails=thumbnails,
+            n_queries=options.queries,
         )
-        queries = workflow.next_queries(outcome, options.queries)
-        return outcome, queries, workflow.output_files(outcome, asdict(options), options.roles.get("id"), queries)
+        return outcome, workflow.output_files(outcome, asdict(options), options.roles.get("id"))
 
     with shown_progress(quiet):
-        outcome, queries, contents = in_background(work)
+        outcome, contents = in_background(work)
     promise(f"The files in {printable(str(out))} are all as they were, or all new.")
     with raising():
         write_files(out, contents)
@@ -317,8 +317,8 @@ def fit_and_write(
         typer.echo(printable("\n".join(["", *outcome.report.summary])))
         for warning in outcome.warnings:
             typer.echo(printable(f"Warning: {warning}"))
-        if queries:
-            typer.echo(printable(_named(queries), ""))
+        if outcome.report.queries:
+            typer.echo(printable(_named(outcome.report.queries), ""))
         others = ", ".join(name for name in contents if name != REPORT)
         typer.echo(printable(f"\nOpen {out / REPORT} in a browser. Other files there:\n{others}."))
     return outcome

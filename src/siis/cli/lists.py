@@ -15,6 +15,10 @@ from siis.texts import is_number
 class ListCommand(TyperCommand):
     """Repeats an option of several values before each further value that fits it."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name arguments as the help does, without Typer's braces."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Spread the values, then parse as usual."""
         several = {name for param in self.params if getattr(param, "multiple", False) for name in param.opts}

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.errors import UnreachedWarning
 from siis.graph import Embedded, Graph, embed, neighbors_between, prepare
 from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
@@ -295,7 +296,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             warnings.warn(
                 f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
                 f"there and {self._unreached}. {remedy} them to others, or label one of them.",
-                UserWarning,
+                UnreachedWarning,
                 stacklevel=3,
             )
         if self.classes_.size > 1 and np.unique(winners).size == 1 and self.graph_.n_vertices > 1:
@@ -340,9 +341,11 @@ def _is_word(value: Any) -> bool:
 def _refuse(columns: list[str], kind: str) -> None:
     if columns:
         more = f" and {len(columns) - SHOWN_COLUMNS} more" if len(columns) > SHOWN_COLUMNS else ""
+        where = "column" if len(columns) == 1 else "columns"
+        them = "it" if len(columns) == 1 else "them"
         raise ValueError(
-            f"X must hold numbers; found {kind} in columns {', '.join(map(repr, columns[:SHOWN_COLUMNS]))}{more}. "
-            "Encode them first: make_pipeline(siis.tables.TableEncoder(), classifier), or use the command siis fit."
+            f"X must hold numbers; found {kind} in {where} {', '.join(map(repr, columns[:SHOWN_COLUMNS]))}{more}. "
+            f"Encode {them} first: make_pipeline(siis.tables.TableEncoder(), classifier), or use siis fit."
         ) from None
 
 

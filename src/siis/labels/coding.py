@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.traps import LabelWarning, no_answers, shown, spellings
+from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
 
 UNLABELLED = -1
 LOOKS_UNLABELLED = ("-1", "nan")
@@ -112,8 +112,18 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
         )
     if same:
         _warn_of(
-            f"y holds classes that differ only in case or spaces: {shown(sorted(same))}. If they are the same: "
-            "y = [label and ' '.join(label.split()).lower() for label in y]."
+            f"y holds classes that differ only in case or spaces: {'; '.join(map(shown, grouped(same)))}. If those "
+            "of a group are the same: y = [label and ' '.join(label.split()).lower() for label in y]."
+        )
+    rare = slips(count)
+    if rare:
+        pairs = [
+            f"{shown([slip])} ({count[slip]}) beside {shown([name])} ({count[name]:,})" for slip, name in rare.items()
+        ]
+        more = f" and {len(pairs) - SHOWN:,} more" if len(pairs) > SHOWN else ""
+        _warn_of(
+            f"y holds rare classes that are spelt nearly as common ones: {', '.join(pairs[:SHOWN])}{more}. If they "
+            "are slips of the pen, correct them in y."
         )
     return said
 

@@ -12,13 +12,14 @@ import numpy as np
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
-from siis.report.differences import TableRows, spreads
+from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.queries import query, wanted
 from siis.report.shown import Material, shown_cells
-from siis.report.suspects import doubted, found_issues, most_doubtful, suspect
+from siis.report.suspects import MOST_PICTURED, doubted, found_issues, most_doubtful, suspect
 from siis.report.words import expected_wrong, graph_word, summary
 
+N_QUERIES = 20
 LEAST_DOUBTFUL, MOST_DOUBTFUL = 10, 100  # labels that are listed where none stands out
 
 
@@ -35,6 +36,7 @@ def collect(
     checked: Iterable[int] | None = None,
     given: Sequence[Any] | None = None,
     warnings: Sequence[str] = (),
+    n_queries: int = N_QUERIES,
 ) -> ReportData:
     """Gather what a report shows of a fitted model.
 
@@ -52,7 +54,7 @@ def collect(
         Folder of the results, for the command that takes a review in; without it the page names none.
     texts : sequence of n str or None, optional
         Their beginnings are shown.
-    rows : sequence of n tuples of str with ``names``, optional
+    rows : siis.tables.rows.Rows of length n, optional
         The cells of the table that the examples came from. Those of suspects, queries and their neighbours are shown,
         with what tells them apart.
     thumbnails : callable, optional
@@ -65,6 +67,8 @@ def collect(
         labels (``selection=None``, or one class only); other models know their given labels.
     warnings : sequence of str
         What was warned about on the way.
+    n_queries : int
+        How many examples to name, at most, that should be labelled or checked next.
 
     Returns
     -------
@@ -91,6 +95,7 @@ def collect(
         suspects=len(issues),
         checked=len(confirmed),
         doubtful=0,
+        answered=int(np.unique(np.argmax(model.label_distributions_, axis=1)).size),
     )
     n_wrong = expected_wrong(counts, trust)
     if is_judged and not issues and n_wrong >= 1:
@@ -99,15 +104,16 @@ def collect(
     else:
         doubtful = []
     listed = issues or doubtful
-    asked = wanted(model, {issue.index for issue in listed} | confirmed) if is_judged else []
-    groups = [(one.index, *one.neighbors) for one in asked] + [(issue.index, *issue.neighbors) for issue in listed]
+    asked = wanted(model, {issue.index for issue in listed} | confirmed, n_queries) if is_judged else []
+    first, rest = ([(one.index, *one.neighbors) for one in some] for some in (asked[:N_QUERIES], asked[N_QUERIES:]))
+    groups = [*first, *((issue.index, *issue.neighbors) for issue in listed), *rest]
     cells, n_tabled = shown_cells(rows, groups) if rows is not None else ({}, 0)
     material = Material(
         ids=ids,
         texts=texts,
         rows=rows,
         cells=cells,
-        spread=[] if rows is None else spreads(rows),
+        columns=[] if rows is None else contrasts(rows, cells),
         thumbnails=thumbnails,
         predicted=[classes[k] for k in np.argmax(model.label_distributions_, axis=1)],
     )
@@ -126,10 +132,10 @@ def collect(
         map=map_of(model, material, codes, [issue.index for issue in issues]),
         suspects=shown if issues else [],
         doubtful=shown if doubtful else [],
-        queries=[query(one, model, codes, material) for one in asked],
+        queries=[query(one, model, codes, material, rank < MOST_PICTURED) for rank, one in enumerate(asked)],
         columns=[] if rows is None else list(rows.names),
         pictured=_pictured(shown),
-        tabled=None if rows is None else max(n_tabled - len(asked), 0),
+        tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
     )
 
 

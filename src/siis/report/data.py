@@ -20,6 +20,8 @@ class Counts:
         Given labels that are more likely wrong than right.
     doubtful : int
         Given labels that are listed although none is a suspect, because some are probably wrong.
+    answered : int
+        Classes that occur among the answers.
     """
 
     examples: int
@@ -29,6 +31,7 @@ class Counts:
     suspects: int
     checked: int
     doubtful: int
+    answered: int
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,8 @@ class Query(Shown):
     Attributes
     ----------
     action : {"label", "check"}
+    gain : float
+        Of relative meaning.
     given : str or None
         Its label, where it is to be checked.
     classes : list of str
@@ -241,6 +246,7 @@ class Query(Shown):
     """
 
     action: str
+    gain: float
     given: str | None
     classes: list[str]
     probabilities: list[float]
@@ -271,7 +277,8 @@ class ReportData:
     doubtful : list of Suspect
         Where there are no suspects although some labels are probably wrong: those in most doubt, worst first.
     queries : list of Query
-        What to label or to check next, the most helpful first; empty without selection.
+        What to label or to check next, the most helpful first, without what is listed to be reviewed; empty without
+        selection.
     columns : list of str
         Columns of the table that the examples came from.
     pictured, tabled : int or None

@@ -15,6 +15,7 @@ import jinja2
 
 from siis.report.data import ReportData
 from siis.report.words import about, percent, verdict
+from siis.tables.contrast import MARKED
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
 Item = TypeVar("Item", str, tuple[str, ...])
@@ -96,6 +97,7 @@ def to_json(data: ReportData) -> str:
             shown["cells"] = _placed(None if shown["cells"] is None else tuple(shown["cells"]), rows)
     if plain["map"] is not None:
         plain["map"]["thumbnails"] = [_placed(picture, pictures) for picture in plain["map"]["thumbnails"]]
+    plain["marked"] = MARKED
     plain["pictures"], plain["rows"] = list(pictures), [list(cells) for cells in rows]
     return json.dumps(plain, allow_nan=False, separators=(",", ":")).translate(MARKUP)
 

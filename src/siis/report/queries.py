@@ -14,8 +14,6 @@ from siis.report.data import Query
 from siis.report.shown import Material
 from siis.report.words import query_reason
 
-MOST_QUERIES = 20
-ASKED = 60  # some of them are in the list of suspects already
 N_CLASSES = 3
 ANY = -1  # no class: dissenting_neighbors are then all neighbours
 
@@ -28,16 +26,18 @@ class Wanted:
     ----------
     index : int
     action : {"label", "check"}
+    gain : float
     neighbors : list of int
         The closest examples.
     """
 
     index: int
     action: str
+    gain: float
     neighbors: list[int]
 
 
-def wanted(model: SIISClassifier, left_out: Collection[int]) -> list[Wanted]:
+def wanted(model: SIISClassifier, left_out: Collection[int], n: int) -> list[Wanted]:
     """List what ``suggest_queries`` asks for, less what is listed or checked already.
 
     Parameters
@@ -45,6 +45,8 @@ def wanted(model: SIISClassifier, left_out: Collection[int]) -> list[Wanted]:
     model : SIISClassifier
         Fitted with selection.
     left_out : collection of int
+    n : int
+        At most so many.
 
     Returns
     -------
@@ -52,7 +54,9 @@ def wanted(model: SIISClassifier, left_out: Collection[int]) -> list[Wanted]:
         The most helpful first.
     """
     asked = [
-        row for row in model.suggest_queries(ASKED).rows() if row["gain"] > 0 and int(row["index"]) not in left_out
+        row
+        for row in model.suggest_queries(n + len(left_out)).rows()
+        if row["gain"] > 0 and int(row["index"]) not in left_out
     ]
     n_vertices = model.graph_.n_vertices
     example = representatives(model.vertex_, model._given_codes >= 0, n_vertices)
@@ -61,14 +65,15 @@ def wanted(model: SIISClassifier, left_out: Collection[int]) -> list[Wanted]:
         Wanted(
             index,
             str(row["action"]),
+            float(row["gain"]),
             dissenting_neighbors(model.graph_, int(model.vertex_[index]), everybody, ANY, example),
         )
-        for row in asked[:MOST_QUERIES]
+        for row in asked[:n]
         for index in [int(row["index"])]
     ]
 
 
-def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material) -> Query:
+def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material, pictured: bool) -> Query:
     """Show a query with its neighbours.
 
     Parameters
@@ -78,6 +83,7 @@ def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material) -
     codes : ndarray of shape (n,)
         Number of the given class; -1 where unlabelled.
     material : Material
+    pictured : bool
 
     Returns
     -------
@@ -90,11 +96,12 @@ def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material) -
     given = None if code < 0 else str(model.classes_[code])
     quality = float(model.label_quality_[one.index])
     return Query(
-        **material.example(one.index, True),
+        **material.example(one.index, pictured),
         action=one.action,
+        gain=one.gain,
         given=given,
         classes=classes,
         probabilities=[round(float(P[k]), 3) for k in best],
         why=query_reason(given, classes[0], quality, bool(model.is_reached_[one.index])),
-        **material.neighborhood(one.index, one.neighbors, True),
+        **material.neighborhood(one.index, one.neighbors, pictured),
     )

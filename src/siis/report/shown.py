@@ -8,6 +8,7 @@ from typing import Any
 
 from siis.report.data import Neighbor
 from siis.report.differences import TableRows, differences, unusual
+from siis.tables.contrast import Contrast
 
 SNIPPET, NEAR_SNIPPET, HOVER_SNIPPET = 300, 120, 100  # characters
 CELL = 200  # characters of a cell
@@ -26,8 +27,8 @@ class Material:
     rows : TableRows of length n, optional
     cells : mapping of int to list of str
         Of the examples whose cells are shown.
-    spread : list of float or None
-        Of the numbers in each column.
+    columns : list of Contrast
+        What each column says of them.
     thumbnails : callable, optional
         Index -> data URI or None.
     predicted : list of n str
@@ -37,7 +38,7 @@ class Material:
     texts: Sequence[str | None] | None
     rows: TableRows | None
     cells: Mapping[int, list[str]]
-    spread: Sequence[float | None]
+    columns: Sequence[Contrast]
     thumbnails: Callable[[int], str | None] | None
     predicted: list[str]
 
@@ -77,9 +78,8 @@ class Material:
         dict
             The fields ``unusual`` and ``neighbors`` of ``Suspect`` and ``Query``.
         """
-        own = self.cells.get(index)
-        others = [self.cells.get(i) for i in near]
-        apart = [{} if own is None or cells is None else differences(own, cells, self.spread) for cells in others]
+        is_shown = index in self.cells
+        apart = [differences(self.columns, index, i) if is_shown and i in self.cells else {} for i in near]
         return {
             "unusual": unusual(apart),
             "neighbors": [

@@ -87,16 +87,17 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     list of str
     """
     examples = plural(counts.examples, "example was", "examples were")
+    classes = plural(counts.classes, "class", "classes")
+    some = "" if counts.answered == counts.classes else f"{counts.answered:,} of "
     said = [
-        f"{examples} put into {plural(counts.classes, 'class', 'classes')}, "
+        f"{examples} put into {some}{classes}, "
         f"starting from {plural(counts.labelled, 'given label', 'given labels')}.",
         *_wrong(counts, trust),
     ]
     if counts.checked:
         said.append(f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as right.")
     if trust.unreached:
-        lost = f"{unreached(counts, trust)}; their classes are guesses."
-        said.insert(0 if is_led_by_unreached(counts, trust) else len(said), lost)
+        said.insert(0 if is_led_by_unreached(counts, trust) else len(said), unreached(counts, trust))
     return said
 
 
@@ -149,7 +150,7 @@ def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
 
 
 def unreached(counts: Counts, trust: Trust) -> str:
-    """Count the examples that no label is connected to: "30 of 60 examples (50 %) are connected to no label".
+    """Say how many examples no label is connected to, what that means and what to do: the one wording for it.
 
     Parameters
     ----------
@@ -160,9 +161,12 @@ def unreached(counts: Counts, trust: Trust) -> str:
     -------
     str
     """
-    share = percent(trust.unreached / counts.examples)
-    verb = "is" if trust.unreached == 1 else "are"
-    return f"{trust.unreached:,} of {counts.examples:,} examples ({share}) {verb} connected to no label"
+    share, is_one = percent(trust.unreached / counts.examples), trust.unreached == 1
+    how = "" if trust.neighbor_recall is None else " by more neighbours (--n-neighbors)"
+    said = f"{trust.unreached:,} of {counts.examples:,} examples ({share})"
+    if is_one:
+        return f"{said} is connected to no label: its class is a guess. Label it, or join it to others{how}."
+    return f"{said} are connected to no label: their classes are guesses. Label some, or join them to others{how}."
 
 
 def verdict(counts: Counts, trust: Trust) -> str | None:
@@ -179,7 +183,7 @@ def verdict(counts: Counts, trust: Trust) -> str | None:
     """
     if not trust.unreached:
         return None
-    said = f"{unreached(counts, trust)}: nothing vouches for their classes."
+    said = unreached(counts, trust)
     if is_led_by_unreached(counts, trust):
         said += " Do not rely on these answers."
     return f"{said} What is said below of neighbourhoods and labels holds for the other examples only."

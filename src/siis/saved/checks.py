@@ -108,6 +108,7 @@ def check_extra(extra: Any, state: Mapping[str, Any]) -> None:
         for name in ("row_names", "row_cells"):
             _texts(extra.get(name), name, len(extra["row_names"]))
         _must(all(text.count("\n") == n - 1 for text in extra["row_cells"]), f"row_cells are not {n} cells each")
+        _must(extra.get("row_decimal", ".") in (".", ","), "row_decimal is no point or comma")
     _must(isinstance(extra.get("row_note"), str | None), "row_note is no text")
     _array(extra["certain"], "certain", "b", (n,))
     given = extra["given"]

@@ -17,6 +17,7 @@ from siis.tables.messages import itemised
 from siis.tables.parts import MOST_CATEGORIES, Choice, Measure, Part
 from siis.tables.readings import Cells, Reading
 from siis.tables.sheet import Sheet
+from siis.tables.times import ORDERS
 from siis.texts import plural, quoted
 
 MOST_COLUMNS = 1_000_000
@@ -198,11 +199,21 @@ def _cells(sheet: Sheet, part: Measure, column: Any) -> Cells:
     """Read a column of a new file; a few strange cells are missing, but most must be what they were."""
     cells = part.reading.read(column, sheet.decimal)
     if cells is None or cells.n_strange > np.count_nonzero(~np.isnan(cells.numbers)):
-        raise unreadable(sheet, part.name, WANTED[part.reading.form], part.reading)
+        raise unreadable(sheet, part.name, _as_fitted(part.reading), part.reading, "Convert the column.")
     return cells
 
 
-def unreadable(sheet: Sheet, name: str, wanted: str, reading: Reading) -> ValueError:
+def _as_fitted(reading: Reading) -> str:
+    """What the column held when the model was fitted."""
+    unit = f" in {quoted(reading.unit)}, or without a unit," if reading.unit else ""
+    order = f", written {ORDERS[reading.style]}," if reading.style in ORDERS else ""
+    how = unit or order
+    return f"{WANTED[reading.form]}{how} as when the model was fitted" if how else WANTED[reading.form]
+
+
+def unreadable(
+    sheet: Sheet, name: str, wanted: str, reading: Reading, remedy: str = "Correct it, or leave the column out."
+) -> ValueError:
     """Say which cell keeps a column from being read.
 
     Parameters
@@ -213,6 +224,7 @@ def unreadable(sheet: Sheet, name: str, wanted: str, reading: Reading) -> ValueE
         What the column must hold.
     reading : Reading
         How it was tried.
+    remedy : str
 
     Returns
     -------
@@ -224,9 +236,7 @@ def unreadable(sheet: Sheet, name: str, wanted: str, reading: Reading) -> ValueE
     if cells is not None:
         row = int(np.argmax(cells.unread & ~bools(marked(column))))
         found = f"row {row + 1:,} says {quoted(str(column[row].as_py()).strip())}"
-    return ValueError(
-        f"{sheet.path}: feature {quoted(name)} must hold {wanted}; {found}. Correct it, or leave the column out."
-    )
+    return ValueError(f"{sheet.path}: feature {quoted(name)} must hold {wanted}; {found}. {remedy}")
 
 
 def _codes(sheet: Sheet, part: Choice, column: Any, report: _Report) -> Any:

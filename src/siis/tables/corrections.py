@@ -9,7 +9,9 @@ from siis.tables.sheet import read_sheet
 from siis.texts import quoted
 
 
-def read_corrections(path: Path, encoding: str = "utf-8") -> dict[str, str]:
+def read_corrections(
+    path: Path, encoding: str = "utf-8", id: str | None = None, label: str | None = None
+) -> dict[str, str]:
     """Read checked labels from a table with the columns id and label; other columns are ignored.
 
     Parameters
@@ -17,6 +19,8 @@ def read_corrections(path: Path, encoding: str = "utf-8") -> dict[str, str]:
     path : Path
     encoding : str
         Of CSV and TSV.
+    id, label : str, optional
+        What these columns are called in the data: such names do, too, where there is no id or label.
 
     Returns
     -------
@@ -24,8 +28,12 @@ def read_corrections(path: Path, encoding: str = "utf-8") -> dict[str, str]:
         The label of each id.
     """
     sheet = read_sheet(Path(path), encoding)
-    ids = texts_of(sheet, "id", "the column of ids").to_pylist()
-    labels, _ = answers_of(sheet, "label", "the column of checked labels")
+    id, label = (
+        own if own in sheet.columns and usual not in sheet.columns else usual
+        for usual, own in (("id", id), ("label", label))
+    )
+    ids = texts_of(sheet, id, "the column of ids").to_pylist()
+    labels, _ = answers_of(sheet, label, "the column of checked labels")
     checked: dict[str, str] = {}
     first: dict[str, int] = {}
     for row, (name, label) in enumerate(zip(ids, labels, strict=True), start=1):

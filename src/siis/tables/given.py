@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from siis.labels.traps import folded, no_answers, spellings
+from siis.labels.traps import folded, grouped, no_answers, slips, spellings
 from siis.tables.cells import as_texts, missing
 from siis.tables.data import Answers, Roles
-from siis.tables.messages import listed
+from siis.tables.messages import itemised, listed
 from siis.tables.sheet import Sheet
 from siis.texts import plural, quoted
 
@@ -200,10 +200,32 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
         names = sorted(set(same.values()))
         notes.append(f"spellings of one class in {where} merged, as asked: {listed(names)}")
     elif same:
+        groups = itemised([f"({listed(group)})" for group in grouped(same)])
         notes.append(
-            f"labels of {where} that differ only in case or spaces ({listed(sorted(same))}) taken for different "
-            "classes; --merge-classes makes them one"
+            f"labels of {where} that differ only in case or spaces taken for different classes: {groups}; "
+            "--merge-classes makes one class of those in a bracket"
         )
+    return notes + _rare(answers, where)
+
+
+def _rare(answers: Answers, where: str) -> list[str]:
+    """Name the classes of which so little is known that something may be wrong with them."""
+    counts = Counter(str(answer) for answer in answers.ravel() if answer is not None)
+    notes, rare = [], slips(counts)
+    if rare:
+        pairs = [
+            f"{quoted(slip)} ({counts[slip]} x) beside {quoted(name)} ({counts[name]:,} x)"
+            for slip, name in rare.items()
+        ]
+        notes.append(
+            f"slips of the pen among the labels of {where}? {itemised(pairs)}; taken for classes: if they are slips, "
+            "correct the file (--merge-classes does not join them)"
+        )
+    single = sorted(name for name, count in counts.items() if count == 1 and name not in rare)
+    if single and answers.ndim == 1:
+        whose = "its" if len(single) == 1 else "their"
+        classes = "class" if len(single) == 1 else "classes"
+        notes.append(f"{classes} with a single label: {listed(single)}; {whose} own label can never be checked")
     return notes
 
 

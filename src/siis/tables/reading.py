@@ -173,7 +173,7 @@ def _features(
         reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
         found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved)
         return found.X, Recipe(found.encoder), found.summary, found.notes, found.uses
-    return *_valued(matrix_of(path, examples.source, "X"), path, "{} numeric features"), ()
+    return *_valued(matrix_of(path, examples.source, "X"), path, "{} columns of numbers"), ()
 
 
 def _valued(X: Any, path: Path, summary: str) -> tuple[Features, Recipe, str, tuple[str, ...]]:

@@ -18,20 +18,22 @@ class Rows(Sequence[tuple[str, ...]]):
     Parameters
     ----------
     names : tuple of k str
-        The columns, in the order of the file.
+        In the order of the file.
     columns : tuple of k pyarrow.ChunkedArray of strings, each of length n
     n : int
+    decimal : {".", ","}
+        What separates decimals in the file.
     """
 
-    def __init__(self, names: tuple[str, ...], columns: tuple[Any, ...], n: int) -> None:
-        self.names, self._columns, self._n = names, columns, n
+    def __init__(self, names: tuple[str, ...], columns: tuple[Any, ...], n: int, decimal: str = ".") -> None:
+        self.names, self.columns, self.decimal, self._n = names, columns, decimal, n
 
     def __len__(self) -> int:
         return self._n
 
     def __getitem__(self, index: Any) -> Any:
         i = range(self._n)[index]  # one example; counts from the end where it is negative
-        return tuple(column[i].as_py() or "" for column in self._columns)
+        return tuple(column[i].as_py() or "" for column in self.columns)
 
     def lines(self, length: int, most: int) -> list[str] | None:
         """Give each column as one text, a line for each example, unless that is too much.
@@ -49,7 +51,7 @@ class Rows(Sequence[tuple[str, ...]]):
             Of n lines each. None where they would be larger.
         """
         texts, n_bytes = [], 0
-        for column in self._columns:
+        for column in self.columns:
             cells = _one_line(column, length)
             n_bytes += self._n + (pc.sum(pc.binary_length(cells)).as_py() or 0)
             if n_bytes > most:
@@ -82,4 +84,4 @@ def rows_of(sheet: Sheet, left_out: Collection[str]) -> Rows:
     """
     texts = {name: as_texts(column) for name, column in sheet.columns.items() if name not in left_out}
     kept = {name: column for name, column in texts.items() if column is not None}
-    return Rows(tuple(kept), tuple(kept.values()), sheet.n)
+    return Rows(tuple(kept), tuple(kept.values()), sheet.n, sheet.decimal)

@@ -50,13 +50,12 @@ def summary_of(uses: Sequence[ColumnUse]) -> str:
     """
     kinds = [use.kind for use in uses]
     counts = {
-        "numeric feature": kinds.count("number") + kinds.count("truth"),
+        "column of numbers": kinds.count("number"),
+        "column of yes or no": kinds.count("truth"),
         "column of dates": kinds.count("time"),
         "column of categories": kinds.count("category"),
     }
-    many = {"numeric feature": None, "column of dates": "columns of dates"}
-    many["column of categories"] = "columns of categories"
-    return ", ".join(plural(count, one, many[one]) for one, count in counts.items() if count)
+    return ", ".join(plural(count, one, one.replace("column", "columns")) for one, count in counts.items() if count)
 
 
 def notes_of(uses: Sequence[ColumnUse]) -> list[str]:

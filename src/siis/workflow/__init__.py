@@ -6,19 +6,16 @@ from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import checked_labels, output_files
 from siis.workflow.predict import predict_file
-from siis.workflow.queries import Query, next_queries
 
 __all__ = [
     "Explanation",
     "Given",
     "Outcome",
-    "Query",
     "checked_labels",
     "explain",
     "fit_data",
     "given_of",
     "new_classes",
-    "next_queries",
     "output_files",
     "predict_file",
     "said_in_options",

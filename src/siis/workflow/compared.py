@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from siis._types import Floats
-from siis.tables.cells import MISSING
 from siis.tables.columns import Columns
+from siis.tables.contrast import contrast
 from siis.tables.joined import Joined
 from siis.tables.recipe import Recipe
-
-CLEARLY = 1.0  # standard deviations by which numbers must differ to be marked
 
 
 @dataclass(frozen=True)
@@ -29,9 +27,9 @@ class Compared:
     neighbors : list of str
         Of its neighbours.
     differs : list of bool
-        Whether each neighbour's is another text, or a number more than one standard deviation away.
+        Whether each neighbour's is clearly different, as ``siis.tables.contrast.MARKED`` says.
     is_number : bool
-        Whether all cells of the column are numbers, or missing.
+        Whether the column is read as numbers, amounts or dates.
     is_feature : bool
         False where examples were compared by other columns than this one.
     """
@@ -70,43 +68,19 @@ def compared(extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Seque
     names, lines = extra.get("row_names"), extra.get("row_cells")
     if names is None or lines is None or not near:
         return []
-    counted = np.asarray(alike, dtype=bool) if any(alike) else np.ones(len(near), dtype=bool)
+    counted = [j for j, is_alike in zip(near, alike, strict=True) if is_alike] or list(near)
     features = _compared_by(extra) or set(names)
+    decimal = extra.get("row_decimal", ".")  # version 0.1.0 kept none
     found = []
     for name, text in zip(names, lines, strict=True):
         cells = text.split("\n")
-        numbers = _numbers(cells)
-        apart = _texts_apart(cells, i, near) if numbers is None else _numbers_apart(numbers, i, near)
-        marks = apart > (0.0 if numbers is None else CLEARLY)
-        if numbers is None:
-            apart *= 1 - (len(set(cells)) - 1) / max(len(cells) - 1, 1)
-        others = [cells[j] for j in near]
-        column = Compared(name, cells[i], others, marks.tolist(), numbers is not None, name in features)
-        found.append(((not column.is_feature, -float(apart[counted].mean())), column))
+        read = contrast(pa.array(cells), decimal, (i, *near))
+        marks = [read.differs(i, j) for j in near]
+        is_number = read.spread is not None and not read.is_truth
+        column = Compared(name, cells[i], [cells[j] for j in near], marks, is_number, name in features)
+        apart = read.weight * float(np.mean([read.apart(i, j) for j in counted]))
+        found.append(((not column.is_feature, -apart), column))
     return [column for _, column in sorted(found, key=lambda pair: pair[0])]  # equal ones in the file's order
-
-
-def _numbers(cells: list[str]) -> Floats | None:
-    """The column as numbers, NaN where one is missing; None where a cell is no number, or all are missing."""
-    try:
-        numbers = np.array([np.nan if cell.lower() in MISSING else float(cell) for cell in cells])
-    except ValueError:
-        return None
-    return numbers if np.isfinite(numbers).any() else None
-
-
-def _numbers_apart(numbers: Floats, i: int, near: Sequence[int]) -> Floats:
-    """Distances in standard deviations; between a number and none, more than one."""
-    said = np.isfinite(numbers)
-    spread = float(numbers[said].std()) or 1.0
-    others = list(near)
-    apart = np.where(said[others] & said[i], abs(numbers[others] - numbers[i]) / spread, 2 * CLEARLY)
-    apart[~said[others] & ~said[i]] = 0.0
-    return np.asarray(apart)
-
-
-def _texts_apart(cells: list[str], i: int, near: Sequence[int]) -> Floats:
-    return np.array([float(cells[j] != cells[i]) for j in near])
 
 
 def _compared_by(extra: Mapping[str, Any]) -> set[str]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from siis.errors import UnreachedWarning
 from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
+from siis.report.collect import N_QUERIES
 from siis.tables import Data
 from siis.workflow.given import Given
 from siis.workflow.options import in_options, said_in_options
@@ -49,6 +51,7 @@ def fit_data(
     title: str = "",
     results: str = "",
     thumbnails: Callable[[int], str | None] | None = None,
+    n_queries: int = N_QUERIES,
 ) -> Outcome:
     """Fit a classifier to the examples of a file, and report.
 
@@ -63,6 +66,8 @@ def fit_data(
         Name of the file, heading of the report, and folder of the results.
     thumbnails : callable, optional
         Index -> data URI; if left out, the images of the data.
+    n_queries : int
+        How many examples to name, at most, that should be labelled or checked next.
 
     Returns
     -------
@@ -75,6 +80,7 @@ def fit_data(
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", LabelWarning)  # said of the file before, with the option that changes it
+        warnings.simplefilter("ignore", UnreachedWarning)  # the summary says it
         model.fit(data.X, given.y, sample_weight=given.sample_weight, certain=given.certain)
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
@@ -90,5 +96,6 @@ def fit_data(
             checked=np.flatnonzero(given.certain).tolist(),
             given=given.labels,
             warnings=said,
+            n_queries=n_queries,
         )
     return Outcome(data, given, model, said, report)

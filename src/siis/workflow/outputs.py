@@ -21,7 +21,6 @@ from siis.saved import saved_bytes
 from siis.tables import Data
 from siis.workflow.given import guarded
 from siis.workflow.outcome import Outcome
-from siis.workflow.queries import Query
 
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
 CELL = 100  # characters of a cell of a table
@@ -32,7 +31,6 @@ def output_files(
     outcome: Outcome,
     options: Mapping[str, Any] | None = None,
     id_column: str | None = None,
-    queries: Sequence[Query] = (),
 ) -> dict[str, bytes]:
     """Give the files of a fit; the summary comes last and holds the digests of the others.
 
@@ -43,8 +41,6 @@ def output_files(
         What was asked for, in plain values; kept in the summary.
     id_column : str, optional
         Kept with the model, to name new examples by it.
-    queries : sequence of Query
-        What to label or to check next.
 
     Returns
     -------
@@ -55,7 +51,7 @@ def output_files(
         PREDICTIONS: _predictions(outcome),
         ISSUES: _issues(outcome),
         QUALITY: _qualities(outcome),
-        NEXT: _next(queries),
+        NEXT: _next(outcome),
         MODEL: saved_bytes(outcome.model, {**_companions(outcome), **rows, "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
     }
@@ -191,8 +187,13 @@ def _unjudged(outcome: Outcome) -> Table:
     return ranking_table(index, given.labels[index], model.transduction_[index], quality)
 
 
-def _next(queries: Sequence[Query]) -> bytes:
-    rows = ((q.id, q.action, q.likeliest, f"{q.probability:.4f}", f"{q.gain:.4g}") for q in queries)
+def _next(outcome: Outcome) -> bytes:
+    """The list of the report: what to label or to check next."""
+    queries = outcome.report.queries
+    asked = {q.id for q in queries}
+    likeliest = outcome.model.label_distributions_.max(axis=1)
+    probability = {name: p for name, p in zip(outcome.data.ids, likeliest, strict=True) if name in asked}
+    rows = ((q.id, q.action, q.classes[0], f"{probability[q.id]:.4f}", f"{q.gain:.4g}") for q in queries)
     return csv_bytes(("id", "action", "likeliest", "probability", "gain"), rows)
 
 
@@ -230,12 +231,13 @@ def _companions(outcome: Outcome) -> dict[str, Any]:
 def _rows(data: Data) -> dict[str, Any]:
     """What the table says of each example, as lists of texts; a note where that is too much to keep."""
     if data.rows is None:
-        return {"row_names": None, "row_cells": None, "row_note": None}
+        return {"row_names": None, "row_cells": None, "row_decimal": None, "row_note": None}
     lines = data.rows.lines(CELL, MOST_BYTES)
     if lines is None:
         note = (
             f"the cells of the table, more than {MOST_BYTES / 1e6:.0f} MB, are not kept in the model: siis explain "
             "shows neighbours without them"
         )
-        return {"row_names": None, "row_cells": None, "row_note": note}
-    return {"row_names": list(data.rows.names), "row_cells": lines, "row_note": None}
+        return {"row_names": None, "row_cells": None, "row_decimal": None, "row_note": note}
+    names, decimal = list(data.rows.names), data.rows.decimal
+    return {"row_names": names, "row_cells": lines, "row_decimal": decimal, "row_note": None}

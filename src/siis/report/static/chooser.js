@@ -41,7 +41,7 @@ function openChooser(host, item, choose, cancel) {
       option.scrollIntoView({ block: "nearest" });
     } else input.removeAttribute("aria-activedescendant");
     const left = found.length - list.children.length;
-    if (!found.length) hint.textContent = "No class is called that. Escape: back, nothing changes.";
+    if (!found.length) hint.textContent = `No class is called that. Escape: back, nothing changes. For a new class, add this line to corrections.csv: ${csvLine([item.id, input.value.trim(), "chosen"])}`;
     else if (option) hint.textContent = `Enter: ${change(item.given, DATA.classes[found[at]])}`;
     else hint.textContent = `${grouped(found.length)} classes` + (left > 0 ? `, ${MOST_OPTIONS} of them shown: type to find others` : "");
   }

@@ -56,17 +56,20 @@ const decisions = {
     for (const listener of this.listeners) listener();
   },
 
-  // RFC 4180. Ids and labels are written as they are, so that they find their rows again.
   csv() {
-    const quoted = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
     const lines = ["id,label,decision"];
     for (const place of [...this.made.keys()].sort((a, b) => a - b)) {
       const { decision, label } = this.made.get(place);
-      lines.push([ITEMS[place].id, label, decision].map(quoted).join(","));
+      lines.push(csvLine([ITEMS[place].id, label, decision]));
     }
     return lines.join("\r\n") + "\r\n";
   },
 };
+
+// RFC 4180. Ids and labels are written as they are, so that they find their rows again.
+function csvLine(cells) {
+  return cells.map((text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text)).join(",");
+}
 
 function change(given, label) {
   if (given === label) return `${named(given)} stays`;

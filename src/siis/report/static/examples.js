@@ -59,7 +59,7 @@ function comparison(item) {
     near.forEach((one, at) => line.append(make("td", { text: cellText(cellsOf(one)[k]), class: differs[at].has(k) ? "differs" : "" })));
     body.append(line);
   });
-  return make("div", {}, make("p", { class: "muted small", text: "Marked: in the first column of values, what differs from most neighbours; in the others, what differs from this example (words that are not the same, numbers by half a standard deviation or more; columns in which nearly every example differs are not marked)." }),
+  return make("div", {}, make("p", { class: "muted small", text: `Marked: in the first column of values, what differs from most neighbours; in the others, what differs from this example (${DATA.marked}).` }),
     scrollBox(`All columns of ${item.id} and its neighbours`, make("table", { class: "grid compared" }, make("thead", {}, head), body), true));
 }
 

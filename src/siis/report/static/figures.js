@@ -65,6 +65,23 @@ function showSelection() {
   byId("selection-body").append(scrollBox("What selection tried", make("table", { class: "grid" }, make("thead", {}, head), body), true));
 }
 
+// Where the word "tolerance" stands above or below its line without the curve running through it.
+function freePlace(curve, left, right, line) {
+  const WIDTH = 80, HEIGHT = 18;
+  const isFree = ([from, top]) => curve.every(([x1, y1], k) => {
+    const [x0, y0] = curve[Math.max(k - 1, 0)];
+    for (let share = 0; share <= 1; share += 0.01) {
+      const x = x0 + share * (x1 - x0), y = y0 + share * (y1 - y0);
+      if (x > from - 6 && x < from + WIDTH + 6 && y > top - 6 && y < top + HEIGHT + 6) return false;
+    }
+    return true;
+  });
+  const places = [];
+  for (const from of [right - WIDTH, left + 6, (left + right - WIDTH) / 2]) places.push([from, line - HEIGHT - 3], [from, line + 3]);
+  const [from, top] = places.find(isFree) || places[0];
+  return { x: from + WIDTH, y: top + HEIGHT - 4, "text-anchor": "end" };
+}
+
 function showConvergence() {
   const { iteration, gap } = DATA.convergence;
   const box = byId("convergence-body");
@@ -93,7 +110,7 @@ function showConvergence() {
   plot.append(draw("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", text: "iteration" }));
   const tol = Math.log10(DATA.trust.tol);
   plot.append(draw("line", { class: "tol", x1: left, x2: width - right, y1: y(tol), y2: y(tol) }));
-  plot.append(draw("text", { x: width - right, y: y(tol) - 6, "text-anchor": "end", text: "tolerance" }));
+  plot.append(draw("text", { ...freePlace(points.map(([at, value]) => [x(at), y(Math.log10(value))]), left, width - right, y(tol)), text: "tolerance" }));
   plot.append(draw("polyline", { class: "line", points: points.map(([at, value]) => `${x(at)},${y(Math.log10(value))}`).join(" ") }));
   if (points.length <= 60) for (const [at, value] of points) plot.append(draw("circle", { class: "dot", cx: x(at), cy: y(Math.log10(value)), r: 3.5 }));
   box.append(make("p", { class: "muted", text: "The relative gap is how far the objective can be above the best possible one." }), plot);

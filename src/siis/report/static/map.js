@@ -10,6 +10,7 @@ const SHAPES = [
   [[0, -1.2], [1.15, -0.35], [0.7, 1], [-0.7, 1], [-1.15, -0.35]],
 ];
 const PAD = 24;
+const NAME_HEIGHT = 18;
 const MOST_NAMED = 40; // classes whose names are written on the map
 
 function tracePath(context, shape, x, y, radius) {
@@ -39,6 +40,19 @@ function middle(map, code) {
   const x = median(members.map((i) => map.x[i])), y = median(members.map((i) => map.y[i]));
   const far = (i) => (map.x[i] - x) ** 2 + (map.y[i] - y) ** 2;
   return members.reduce((best, i) => (best < 0 || far(i) < far(best) ? i : best), -1);
+}
+
+// Names that lie over each other are moved apart, or left out where that does not help: earlier ones go before.
+// names: {x, y, width}, their middles; gives the y of each, or null.
+function namePlaces(names) {
+  const placed = [];
+  return names.map(({ x, y, width }) => {
+    const collides = (at) => placed.some((other) => Math.abs(other.x - x) < (other.width + width) / 2 + 4 && Math.abs(other.y - at) < NAME_HEIGHT);
+    const free = [0, -1, 1, -2, 2].map((k) => y + k * NAME_HEIGHT).find((at) => !collides(at));
+    if (free === undefined) return null;
+    placed.push({ x, y: free, width });
+    return free;
+  });
 }
 
 function startMap() {
@@ -116,14 +130,20 @@ function startMap() {
     context.font = "600 14px system-ui, sans-serif";
     context.textAlign = "center";
     context.lineJoin = "round";
+    const names = [];
     anchors.forEach((i, code) => {
       if (i < 0 || !isOn[code]) return;
       const [x, y] = place(i), name = classes[code].length > 16 ? classes[code].slice(0, 15) + "…" : classes[code];
+      names.push({ name, x, y: y + 5, width: context.measureText(name).width });
+    });
+    namePlaces(names).forEach((y, k) => {
+      if (y === null) return;
+      const { name, x } = names[k];
       context.lineWidth = 4;
       context.strokeStyle = ground;
-      context.strokeText(name, x, y + 5);
+      context.strokeText(name, x, y);
       context.fillStyle = ink;
-      context.fillText(name, x, y + 5);
+      context.fillText(name, x, y);
     });
     if (current >= 0) {
       const [x, y] = place(current);

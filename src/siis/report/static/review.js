@@ -1,5 +1,6 @@
 // Lists to review, a page at a time, by mouse or keys: the labels to review, and what to label next.
 const ROWS = 25;
+const SEEN = 64; // pixels of a row that must be on the screen, below the bar at its top, before a key decides
 const lists = [];
 let active = null; // the list that keys go to while nothing has the focus
 
@@ -105,7 +106,11 @@ function startList(name, prefix, places) {
     const shown = found.slice(page * ROWS, (page + 1) * ROWS).flatMap(row);
     if (!shown.length) shown.push(make("tr", {}, make("td", { colspan: "5", class: "muted", text: filters.empty(made() === places.length) })));
     rows.replaceChildren(...shown);
-    if (prefix === "") filters.count(found, page);
+    if (prefix === "") filters.count(found);
+    const pages = Math.max(1, Math.ceil(found.length / ROWS));
+    byId(prefix + "page-text").textContent = `page ${grouped(page + 1)} of ${grouped(pages)}`;
+    byId(prefix + "page-back").disabled = page === 0;
+    byId(prefix + "page-on").disabled = page >= pages - 1;
     state();
     if (focus) focusRow();
   }
@@ -154,9 +159,17 @@ function startList(name, prefix, places) {
     show(true);
   }
 
+  function isSeen() {
+    const box = rowOf(current).getBoundingClientRect();
+    return box.bottom > SEEN && box.top < window.innerHeight - SEEN;
+  }
+
   function press(key) {
     const item = ITEMS[current], isThere = found.includes(current);
-    if (key === "a" && isThere) {
+    if ("ak".includes(key) && isThere && !isSeen()) {
+      focusRow();
+      said.textContent = `${item.id}: press ${key} again to decide, now that it can be seen.`;
+    } else if (key === "a" && isThere) {
       if (canAccept(item)) decide(current, "accepted", item.suggested, true);
       else said.textContent = `${item.id}: no other class is suggested. Keep its label, or choose one.`;
     } else if (key === "k" && isThere) {
@@ -175,13 +188,23 @@ function startList(name, prefix, places) {
     show(true);
   }
 
+  function turn(by) {
+    page += by;
+    current = found[page * ROWS];
+    showPage();
+  }
+
+  byId(prefix + "page-back").addEventListener("click", () => turn(-1));
+  byId(prefix + "page-on").addEventListener("click", () => { turn(1); rows.closest("table").scrollIntoView({ block: "start" }); });
   byId(prefix + "download").addEventListener("click", () => download("corrections.csv", decisions.csv()));
   byId(prefix + "undo").addEventListener("click", undoLast);
   byId(prefix + "keys-button").addEventListener("click", toggleKeys);
   decisions.listeners.push(state);
   const first = places.find((place) => !decisions.made.has(place));
   if (first !== undefined) current = first;
-  const list = { section, rows, places, press, move, takeBack, open, turn(by) { page += by; current = found[page * ROWS]; showPage(); } };
+  const last = decisions.order.findLast((place) => places.includes(place));
+  if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(last)}.`;
+  const list = { section, rows, places, press, move, takeBack, open };
   lists.push(list);
   show();
   return list;
@@ -210,12 +233,9 @@ function startFilters(places, changed) {
     },
     clear() { text.value = ""; which.value = ""; undecided.checked = false; },
     empty: (isDone) => (undecided.checked && isDone ? "Everything is reviewed." : "Nothing matches the filters."),
-    count(found, page) {
-      const word = DATA.suspects.length ? "suspects" : "labels", pages = Math.max(1, Math.ceil(found.length / ROWS));
+    count(found) {
+      const word = DATA.suspects.length ? "suspects" : "labels";
       byId("found").textContent = found.length === places.length ? `${grouped(found.length)} ${word}` : `${grouped(found.length)} of ${grouped(places.length)} ${word}`;
-      byId("page-text").textContent = `page ${grouped(page + 1)} of ${grouped(pages)}`;
-      byId("page-back").disabled = page === 0;
-      byId("page-on").disabled = page >= pages - 1;
     },
   };
 }
@@ -238,9 +258,7 @@ const isTyped = (node) => node.tagName === "SELECT" || (node.tagName === "INPUT"
 function startReview() {
   decisions.load();
   if (LISTED.length) {
-    const list = startList("suspects", "", [...LISTED.keys()]);
-    byId("page-back").addEventListener("click", () => list.turn(-1));
-    byId("page-on").addEventListener("click", () => { list.turn(1); byId("table").scrollIntoView({ block: "start" }); });
+    startList("suspects", "", [...LISTED.keys()]);
   }
   if (DATA.queries.length) startList("queries", "query-", [...DATA.queries.keys()].map((k) => LISTED.length + k));
   active = lists[0] || null;

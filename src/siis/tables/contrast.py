@@ -1,0 +1,114 @@
+"""What a column says of some examples, read as the features are, and in what they clearly differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis.tables.cells import missing
+from siis.tables.readings import learn_reading
+
+CLEARLY = 1.0  # standard deviations: numbers that are no farther apart are not called different
+ONE_IS_MISSING = 2 * CLEARLY  # what counts where one example has a number and the other has none
+FEW = 10  # different texts, that a column of categories may have however few examples there are
+MARKED = (
+    "another text, or a number, an amount or a date more than one standard deviation away; columns of texts that "
+    "nearly all differ are not marked"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """A column as it tells some examples apart.
+
+    Attributes
+    ----------
+    values : mapping of int to float, str or None
+        The number of each example, or its text; None where a cell is missing.
+    spread : float or None
+        Standard deviation of the numbers in the whole column; None for a column of texts.
+    is_truth : bool
+        Whether its numbers are truth values.
+    weight : float
+        What another text counts, from 1 where few texts repeat to 0 where all cells differ; 1 for numbers.
+    is_marked : bool
+        False for a column of names or texts, in which nearly every example differs: that tells nothing.
+    """
+
+    values: Mapping[int, Any]
+    spread: float | None
+    is_truth: bool
+    weight: float
+    is_marked: bool
+
+    def apart(self, i: int, j: int) -> float:
+        """Measure how far two examples are apart.
+
+        Parameters
+        ----------
+        i, j : int
+
+        Returns
+        -------
+        float
+            Numbers: in standard deviations, and 2 where one is missing. Texts: 0 or 1.
+        """
+        a, b = self.values[i], self.values[j]
+        if self.spread is None:
+            return float(a != b)
+        if a is None or b is None:
+            return 0.0 if a is b else ONE_IS_MISSING
+        return abs(a - b) / self.spread if self.spread > 0 else 0.0
+
+    def differs(self, i: int, j: int) -> bool:
+        """Tell whether two examples differ clearly, as ``MARKED`` says.
+
+        Parameters
+        ----------
+        i, j : int
+
+        Returns
+        -------
+        bool
+        """
+        return self.is_marked and self.apart(i, j) > (0.0 if self.spread is None else CLEARLY)
+
+
+def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
+    """Read a column.
+
+    The reading is learned from the column, as that of a feature is, and so is the same: money, percents and dates are
+    numbers, and marks such as ? are missing.
+
+    Parameters
+    ----------
+    column : pyarrow.Array or ChunkedArray of n strings
+        Cells as the file says them; null or empty where there is none.
+    decimal : {".", ","}
+        What separates decimals in the file.
+    examples : iterable of int
+        Those to be compared.
+
+    Returns
+    -------
+    Contrast
+    """
+    found = learn_reading(column, decimal)
+    if found is not None:
+        reading, cells = found
+        known = np.isfinite(cells.numbers)
+        if known.any():
+            largest = float(np.abs(cells.numbers[known]).max()) or 1.0  # numbers however large
+            scaled = cells.numbers / largest
+            values = {i: float(scaled[i]) if known[i] else None for i in examples}
+            return Contrast(values, float(np.std(scaled[known])), reading.form == "truth", 1.0, True)
+    said = pc.if_else(missing(column), pa.scalar(None, column.type), column)
+    n_said, n_distinct = len(said) - said.null_count, len(pc.unique(said.drop_null()))
+    is_marked = n_distinct <= max(FEW, n_said / 2)
+    weight = 1 - max(n_distinct - 1, 0) / max(len(said) - 1, 1)
+    return Contrast({i: said[i].as_py() for i in examples}, None, False, weight, is_marked)
