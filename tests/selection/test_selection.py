@@ -278,3 +278,16 @@ def test_a_graph_that_leaves_most_rows_without_evidence_is_not_chosen():
     assert np.mean(model.transduction_ == truth) > 0.8
     shares = {row["n_neighbors"]: row["unreached"] for row in model.selection_.rows() if row["stage"] == "graph"}
     assert shares[model.chosen_.n_neighbors] < 0.1
+
+
+def test_with_too_few_labels_the_search_is_not_quadratic_in_the_examples(monkeypatch):
+    prepared_module, sizes = sys.modules["siis.selection.prepared"], []
+    find = prepared_module.nearest
+    monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
+    monkeypatch.setattr(prepared_module, "nearest", lambda points, k: sizes.append(len(points)) or find(points, k))
+    X, _ = make_blobs(1000, 3, centers=2, random_state=0)
+    y = np.full(1000, -1)
+    y[:3] = [0, 1, 1]
+    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+        SIISClassifier().fit(X, y)
+    assert sizes == [300]
