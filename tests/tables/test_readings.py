@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from siis.tables import Recipe, Roles, read
+from siis.tables.readings import _possible, learn_reading
 
 KIND = Roles(label="kind")
 
@@ -188,3 +189,22 @@ def test_new_files_of_another_kind_are_refused(write):
         ValueError, match=r"must hold dates, written year-month-day, as when .* fitted; row 1 says soon"
     ):
         dates.recipe.apply(write("x,plain\nsoon,1\n", "new.csv"))
+
+
+def learned(cells):
+    return learn_reading(pa.chunked_array([pa.array(cells)]), ".")
+
+
+def test_long_texts_are_not_searched_for_dates():
+    looks_like_one = "1-2-3 12 May 2020 12:30 " + "x" * 50_000
+    assert _possible(pa.array([looks_like_one] * 60)) == []
+    assert _possible(pa.array([looks_like_one] * 60 + ["1-2-2003"])) == ["number", "date"]
+    assert learned(["1" + "abc " * 12_500] * 60) is None
+
+
+def test_the_order_of_rows_does_not_decide_what_a_column_is():
+    days, marks = [f"2024-01-{day:02}" for day in range(1, 29)] * 5, ["?"] * 110
+    for cells in (days + marks, marks + days, ["refused"] * 60 + days):
+        reading, found = learned(cells)
+        assert reading.form == "date"
+        assert np.count_nonzero(~np.isnan(found.numbers)) == len(days)
