@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
+from siis.labels.traps import SHOWN, LabelWarning, folded, grouped, no_answers, shown, slips, spellings
 
 UNLABELLED = -1
-LOOKS_UNLABELLED = ("-1", "nan")
 TWO_SIGNS = {"-1", "1"}  # the paper's two classes
 
 
@@ -36,7 +35,7 @@ def encode_labels(y: Any) -> LabelCoding:
 
     Unlabelled is -1 among integers (NaN too among floats), and None, NaN, NA or an empty text among strings and
     objects. Integers that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be
-    left. Words such as "unknown", and names that differ only in case or spaces, are classes, with a warning.
+    left. Words such as "unknown", and names that differ only in how they are written, are classes, with a warning.
 
     Parameters
     ----------
@@ -96,13 +95,14 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
     if is_blank.any():
         _warn_of(f"y holds {counts[is_blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
     count = {str(name): int(many) for name, many in zip(names[~is_blank], counts[~is_blank], strict=True)}
-    for name in LOOKS_UNLABELLED:
-        if name in count and set(count) != TWO_SIGNS:
+    is_signs = set(map(folded, count)) == TWO_SIGNS
+    for name in count:
+        if (name == "nan" or folded(name) == "-1") and not is_signs:
             raise ValueError(
                 f"y holds the string {name!r} {count[name]} times; is it a class or unlabelled? Mark unlabelled "
                 "examples with None (in an array of dtype object), or rename the class."
             )
-    if set(count) == TWO_SIGNS:
+    if is_signs:
         _warn_of("y holds only the strings '-1' and '1': read as two classes. Mark unlabelled examples with None.")
     doubtful, same = no_answers(count), spellings(count)
     if doubtful:
@@ -112,8 +112,9 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
         )
     if same:
         _warn_of(
-            f"y holds classes that differ only in case or spaces: {'; '.join(map(shown, grouped(same)))}. If those "
-            "of a group are the same: y = [label and ' '.join(label.split()).lower() for label in y]."
+            "y holds classes that differ only in how they are written: "
+            f"{'; '.join(map(shown, grouped(same)))}. If those of a group are the same: "
+            "y = [label and folded(label) for label in y], with folded from siis.labels.traps."
         )
     rare = slips(count)
     if rare:

@@ -202,8 +202,8 @@ def _possible(said: Any) -> list[str]:
     """What texts from all over the column could be: patterns of dates are slow, and few columns need them."""
     is_short = pc.less_equal(pc.utf8_length(said), LONGEST)
     telling = said.filter(pc.and_(is_short, pc.invert(marked(said))))  # where it is null, the filter drops it
-    spread = np.unique(np.linspace(0, len(telling) - 1, SAMPLE).astype(np.int64)) if len(telling) else []
-    some = telling.take(pa.array(spread, pa.int64()))
+    spread = np.unique(np.linspace(0, max(len(telling) - 1, 0), min(SAMPLE, len(telling))).astype(np.int64))
+    some = telling.take(pa.array(spread))
     return [form for form, look in LOOKS.items() if pc.any(pc.match_substring_regex(some, look)).as_py()]
 
 
