@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from siis.tables.delimited import read_delimited
 from siis.tables import Roles, read
+from siis.tables.delimited import read_delimited
 
 KIND = Roles(label="kind")
 

@@ -122,8 +122,8 @@ def _header(path: Path, data: bytes, separator: str) -> list[str]:
 
 
 def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
-    # the header is parsed as a row: names may then repeat, and rows of another width are found against it; where there
-    # is one column, an empty line is an empty cell of it
+    # the header is parsed as a row: names may then repeat, and rows of another width are found against it; where
+    # there is one column, an empty line is an empty cell of it
     names = [str(i) for i in range(width)]
     try:
         return pyarrow.csv.read_csv(
