@@ -128,3 +128,12 @@ def test_keys_of_the_page_stay_letters_wherever_one_types(open_report):
     assert page.text_content("#progress-text") == "0 of 4 reviewed"
     assert page.text_content("#query-progress-text") == "0 of 3 reviewed"
     assert page.is_hidden("#keys")
+
+
+def test_a_blank_chooses_nothing(open_report):
+    page = open_report(make_report(classes=REGIONS))
+    page.keyboard.press("c")
+    page.keyboard.type(" ")
+    page.keyboard.press("Enter")
+    assert page.locator("#rows .chooser").count() == 1
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"

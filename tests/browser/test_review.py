@@ -238,3 +238,31 @@ def test_nasty_text_is_shown_as_text(open_report, name):
     page.focus("#map-canvas")
     page.keyboard.press("a")
     assert page.locator("#map-detail dd").count() == 4
+
+
+def test_two_windows_keep_each_others_decisions(open_report):
+    one = open_report(make_report())
+    other = one.context.new_page()
+    other.goto(one.url)
+    one.click('#rows tr >> nth=0 >> button:text-is("Keep")')
+    other.locator("#progress-text", has_text="1 of 12 reviewed").wait_for(timeout=5000)
+    assert verdicts(other)[0] == "cat stays, will be saved"
+    other.evaluate("decisions.made.clear(); decisions.order = []")  # as if the news had not come yet
+    other.click('#rows tr >> nth=2 >> button:text-is("Keep")')
+    one.locator("#progress-text", has_text="2 of 12 reviewed").wait_for(timeout=5000)
+    assert [row.split(",")[0] for row in downloaded(one).splitlines()[1:]] == ["example-00000", "example-00002"]
+    one.click('#rows tr >> nth=0 >> button:text-is("Undo")')
+    other.locator("#progress-text", has_text="1 of 12 reviewed").wait_for(timeout=5000)
+    assert verdicts(other)[0] == "not decided"
+
+
+def test_a_held_key_decides_once(open_report):
+    page = open_report(make_report())
+    for _ in range(4):
+        page.keyboard.down("k")  # repeats until it is let go
+    page.keyboard.up("k")
+    assert page.text_content("#progress-text") == "1 of 12 reviewed"
+    for _ in range(3):
+        page.keyboard.down("j")
+    page.keyboard.up("j")
+    assert page.text_content(CURRENT) == "example-00004"

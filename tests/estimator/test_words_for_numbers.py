@@ -9,6 +9,7 @@ import pytest
 
 from siis import SIISClassifier
 from siis.labels import LabelWarning, encode_labels
+from siis.labels.traps import folded
 
 N = 24
 X = np.random.default_rng(0).normal(size=(N, 2))
@@ -67,10 +68,10 @@ def test_words_for_no_label_are_classes_with_a_warning(word):
 
 def test_spellings_of_one_class_are_classes_with_a_warning():
     y = ["Cat", "cat ", "CAT", "dog", None]
-    with pytest.warns(LabelWarning, match="differ only in case or spaces: 'CAT', 'Cat', 'cat '") as said:
+    with pytest.warns(LabelWarning, match="differ only in how they are written: 'CAT', 'Cat', 'cat '") as said:
         assert encode_labels(np.array(y, dtype=object)).classes.size == 4
-    remedy = str(said[0].message).split("the same: y = ")[1].removesuffix(".")
-    assert eval(remedy, {"y": y}) == ["cat", "cat", "cat", "dog", None]
+    remedy = str(said[0].message).split("the same: y = ")[1].split(", with folded from")[0]
+    assert eval(remedy, {"y": y, "folded": folded}) == ["cat", "cat", "cat", "dog", None]
 
 
 def test_the_warning_points_to_the_caller():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from siis.tables import Roles, read
+from siis.tables.delimited import read_delimited
 
 KIND = Roles(label="kind")
 
@@ -199,3 +200,15 @@ def test_minus_one_is_unlabelled_unless_the_other_class_is_one(tmp_path):
     assert found == ["-1", "1", "1", "-1"]
     assert "column label holds -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1" in notes
     assert labels("-1", "a", "b", "")[0] == [None, "a", "b", None]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_empty_line_of_a_single_column_is_an_empty_cell(tmp_path, end):
+    path = tmp_path / "in.csv"
+    path.write_bytes(end.join(["", "kind", "x", "", "y", "", "", "x", "", ""]).encode())
+    names, table, _, notes = read_delimited(path, "utf-8")
+    assert names == ["kind"]
+    assert table.column(0).to_pylist() == ["x", "", "y", "", "", "x"]
+    assert any("at the end were left out" in note for note in notes)
+    path.write_bytes(end.join(["a,kind", "1,x", "", "2,y", ""]).encode())
+    assert read_delimited(path, "utf-8")[1].num_rows == 2

@@ -78,3 +78,48 @@ def test_classes_with_a_single_label_are_listed_once(write):
     _, notes = given(write, ["x"] * 3 + ["y", "z", ""])
     assert "classes with a single label: y, z; their own label can never be checked" in notes
     assert "single" not in given(write, ["x", "y"] * 2)[1]
+
+
+def test_signs_are_two_classes_when_the_words_for_no_label_are_gone(write):
+    labels, notes = given(write, ["-1", "1", "?", "1", "-1"], unlabelled=("?",))
+    assert labels == ["-1", "1", None, "1", "-1"]
+    assert "column kind holds -1 and 1: taken for two classes" in notes
+    labels, _ = given(write, ["-1", "1", "2", "1", "-1"], unlabelled=("-1",))
+    assert labels == [None, "1", "2", "1", None]
+
+
+def test_a_single_class_is_named(write):
+    assert "only one class among the labels of column kind, x: every example will get it" in given(write, "xxxx")[1]
+    assert "only one class" not in given(write, "xxyy")[1]
+
+
+def test_numbers_are_one_class_however_they_are_written(write):
+    labels, notes = given(write, ["-1.0", "0.0", "1.0", "-1.0"])
+    assert labels == [None, "0.0", "1.0", None]
+    assert "2 cells of column kind (-1.0) taken for unlabelled" in notes
+    labels, notes = given(write, ["-1.0", "1.0", "1.0", "-1.0"])
+    assert labels == ["-1.0", "1.0", "1.0", "-1.0"]
+    labels, notes = given(write, ["1", "1.0", "1", "2", "2.5", "2.5"])
+    assert labels == ["1", "1.0", "1", "2", "2.5", "2.5"]
+    assert "differ only in how they are written taken for different classes: (1, 1.0); --merge-classes" in notes
+    assert given(write, ["1", "1.0", "1", "2", "2.5", "2.5"], merge_classes=True)[0] == ["1"] * 3 + [
+        "2",
+        "2.5",
+        "2.5",
+    ]
+
+
+@pytest.mark.parametrize("other", ["cafe\u0301", "caf\u00e9\u200b", "caf\uff45\u0301"])
+def test_labels_that_look_alike_are_named(write, other):
+    cells = ["caf\u00e9", "caf\u00e9", other, "tea"]
+    labels, notes = given(write, cells)
+    assert labels == cells
+    assert "taken for different classes" in notes
+    assert given(write, cells, merge_classes=True)[0] == ["caf\u00e9"] * 3 + ["tea"]
+
+
+def test_annotators_may_write_minus_one_for_no_answer(write):
+    path = write("a,anna,ben\n1,0,-1\n4,2,0\n9,-1,2\n7,0,\n")
+    data = read(path, Roles(annotators=("anna", "ben")))
+    assert data.annotations.tolist() == [["0", None], ["2", "0"], [None, "2"], ["0", None]]
+    assert "2 cells of columns anna, ben (-1) taken for unlabelled" in data.notes

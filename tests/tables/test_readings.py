@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from siis.tables import Recipe, Roles, read
+from siis.tables.readings import _possible, learn_reading
 
 KIND = Roles(label="kind")
 
@@ -32,6 +33,9 @@ def fitted(write, cells, name="x"):
         (["1 234,5", "12\u00a0345", "5,25"], [1234.5, 12345, 5.25]),
         (["1'234.5", "12\u2019345", "5"], [1234.5, 12345, 5]),
         (["12 kg", "7.5kg", "9"], [12, 7.5, 9]),
+        (["1.2k", "900", "3 K", "$2M", "0.5bn"], [1200, 900, 3000, 2e6, 5e8]),
+        (["0,512", "1,250", "12,125"], [0.512, 1.25, 12.125]),
+        (["50%", "3 %", "0"], [50, 3, 0]),
         (["3 days", "1 day", "12 days"], [3, 1, 12]),
         (["\u22123", "+4", "5e3"], [-3, 4, 5000]),
         (["12,34,567", "1,00,000", "99"], [1234567, 100000, 99]),
@@ -188,3 +192,58 @@ def test_new_files_of_another_kind_are_refused(write):
         ValueError, match=r"must hold dates, written year-month-day, as when .* fitted; row 1 says soon"
     ):
         dates.recipe.apply(write("x,plain\nsoon,1\n", "new.csv"))
+
+
+def learned(cells):
+    return learn_reading(pa.chunked_array([pa.array(cells)]), ".")
+
+
+def test_long_texts_are_not_searched_for_dates():
+    looks_like_one = "1-2-3 12 May 2020 12:30 " + "x" * 50_000
+    assert _possible(pa.array([looks_like_one] * 60)) == []
+    assert _possible(pa.array([looks_like_one] * 60 + ["1-2-2003"])) == ["number", "date"]
+    assert learned(["1" + "abc " * 12_500] * 60) is None
+
+
+def test_the_order_of_rows_does_not_decide_what_a_column_is():
+    days, marks = [f"2024-01-{day:02}" for day in range(1, 29)] * 5, ["?"] * 110
+    for cells in (days + marks, marks + days, ["refused"] * 60 + days):
+        reading, found = learned(cells)
+        assert reading.form == "date"
+        assert np.count_nonzero(~np.isnan(found.numbers)) == len(days)
+
+
+def test_letters_for_thousands_are_named(write):
+    notes = " / ".join(fitted(write, ["1.2k", "900", "3.4k"] * 6).notes)
+    assert "x (k = 1,000, K = 1,000, M = 1,000,000, bn = 1,000,000,000)" in notes
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["50%", "0.5", "20%", "0.7"],
+        ["12 Mayflower 20", "3 Marigold 15", "12 Junction 2020"],
+        ["1.10.22", "2.11.23", "1.12.22"] * 4 + ["3.4.5"],
+        ["24:30", "24:10", "24:45"],
+    ],
+)
+def test_what_only_looks_like_numbers_or_dates(cells):
+    assert learned(cells * 8) is None
+
+
+def test_a_few_percents_among_numbers_are_missing():
+    reading, cells = learned(["0.5", "0.25"] * 20 + ["50%"])
+    assert reading.unit == ""
+    assert np.isnan(cells.numbers[-1])
+
+
+def test_two_digits_mean_a_year_that_may_have_been():
+    _, cells = learned(["31.12.30", "30.11.31"] * 8)
+    assert (cells.numbers[:2].astype("datetime64[D]")).astype(str).tolist() == ["2030-12-31", "1931-11-30"]
+
+
+@pytest.mark.parametrize("day", ["3 Sept. 2020", "Sept 3, 2020", "3 September 2020", "3. septembre 2020", "3-Sep-20"])
+def test_names_of_months_in_full_and_short(day):
+    reading, cells = learned([day, "5 May 2021"] * 8)
+    assert reading.style == "named"
+    assert str(cells.numbers[0].astype("datetime64[D]")) == "2020-09-03"

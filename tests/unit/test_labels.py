@@ -92,3 +92,18 @@ def test_slips_of_the_pen_are_warned_of():
     y = np.array(["bakery"] * 10 + ["bakry"] + ["bank", None] * 4, dtype=object)
     with pytest.warns(LabelWarning, match=r"'bakry' \(1\) beside 'bakery' \(10\).*correct them in y"):
         encode_labels(y)
+
+
+def test_large_numbers_stay_apart_or_are_refused():
+    large = 2**53
+    for y in ([large, large + 1], np.array([large, None, large + 1], dtype=object)):
+        assert encode_labels(y).classes.tolist() == [large, large + 1]
+    for y in (
+        pd.Series([large, large + 1, NA], dtype="Int64"),
+        pl.Series([large, large + 1, None]),
+        np.array([1e300, 2e300, None], dtype=object),
+        np.array([2**70, 1, None], dtype=object),
+        np.array([1e300, 2e300]),
+    ):
+        with pytest.raises(ValueError, match=r"a class that is a number must .* Write the classes as strings"):
+            encode_labels(y)

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
+from siis.labels.traps import SHOWN, LabelWarning, folded, grouped, no_answers, shown, slips, spellings
 
 UNLABELLED = -1
-LOOKS_UNLABELLED = ("-1", "nan")
+FIRST_ROUNDED = 2.0**53  # from here on floats do not tell whole numbers apart
+LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
 TWO_SIGNS = {"-1", "1"}  # the paper's two classes
 
 
@@ -36,7 +37,7 @@ def encode_labels(y: Any) -> LabelCoding:
 
     Unlabelled is -1 among integers (NaN too among floats), and None, NaN, NA or an empty text among strings and
     objects. Integers that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be
-    left. Words such as "unknown", and names that differ only in case or spaces, are classes, with a warning.
+    left. Words such as "unknown", and names that differ only in how they are written, are classes, with a warning.
 
     Parameters
     ----------
@@ -58,6 +59,12 @@ def encode_labels(y: Any) -> LabelCoding:
         given = values[present]
         if np.isinf(given).any():
             raise ValueError("y contains infinity; a label must be a class, and NaN marks an unlabelled example")
+        if (np.abs(given) >= FIRST_ROUNDED).any():
+            raise ValueError(
+                f"a class that is a number must be below {FIRST_ROUNDED:.0f} where numbers are floats, as in columns "
+                f"with missing entries; found {np.abs(given).max():.6g}, which may be rounded. Write the classes as "
+                "strings."
+            )
         if (given != np.round(given)).any():
             raise ValueError(
                 "Unknown label type: continuous. y must hold classes; found fractions. Round or bin them."
@@ -96,13 +103,14 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
     if is_blank.any():
         _warn_of(f"y holds {counts[is_blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
     count = {str(name): int(many) for name, many in zip(names[~is_blank], counts[~is_blank], strict=True)}
-    for name in LOOKS_UNLABELLED:
-        if name in count and set(count) != TWO_SIGNS:
+    is_signs = set(map(folded, count)) == TWO_SIGNS
+    for name, many in count.items():
+        if (name == "nan" or folded(name) == "-1") and not is_signs:
             raise ValueError(
-                f"y holds the string {name!r} {count[name]} times; is it a class or unlabelled? Mark unlabelled "
+                f"y holds the string {name!r} {many} times; is it a class or unlabelled? Mark unlabelled "
                 "examples with None (in an array of dtype object), or rename the class."
             )
-    if set(count) == TWO_SIGNS:
+    if is_signs:
         _warn_of("y holds only the strings '-1' and '1': read as two classes. Mark unlabelled examples with None.")
     doubtful, same = no_answers(count), spellings(count)
     if doubtful:
@@ -112,8 +120,9 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
         )
     if same:
         _warn_of(
-            f"y holds classes that differ only in case or spaces: {'; '.join(map(shown, grouped(same)))}. If those "
-            "of a group are the same: y = [label and ' '.join(label.split()).lower() for label in y]."
+            "y holds classes that differ only in how they are written: "
+            f"{'; '.join(map(shown, grouped(same)))}. If those of a group are the same: "
+            "y = [label and folded(label) for label in y], with folded from siis.labels.traps."
         )
     rare = slips(count)
     if rare:
@@ -157,21 +166,27 @@ def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
         return values
     if all(isinstance(v, bool | np.bool_) for v in given):
         return np.array([bool(v) if p else False for v, p in zip(values, present, strict=True)])
-    if all(isinstance(v, int | np.integer) for v in given):
-        plain = np.full(values.shape, UNLABELLED, dtype=np.int64)
-        plain[present] = [int(v) for v in given]
-        return plain
     if all(isinstance(v, int | float | np.integer | np.floating) for v in given):
-        numbers = np.array([float(v) for v in given])
-        if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all():
-            plain = np.full(values.shape, UNLABELLED, dtype=np.int64)
-            plain[present] = numbers.astype(np.int64)
-            return plain
-        plain_floats = np.full(values.shape, np.nan)
-        plain_floats[present] = numbers
-        return plain_floats
+        if all(isinstance(v, int | np.integer) or (np.isfinite(v) and v == int(v)) for v in given):
+            return _whole(values, present, [int(v) for v in given])
+        plain = np.full(values.shape, np.nan)
+        plain[present] = [float(v) for v in given]
+        return plain
     kinds = sorted({type(v).__name__ for v in given})
     raise ValueError(f"Unknown label type: a mixture of {', '.join(kinds)}. Use one type for all classes.")
+
+
+def _whole(values: np.ndarray[Any, Any], present: Any, given: list[int]) -> np.ndarray[Any, Any]:
+    """Classes that are whole numbers, without rounding any of them."""
+    far = next((v for v in given if not -LARGEST - 1 <= v <= LARGEST), None)
+    if far is not None:
+        raise ValueError(
+            f"a class that is a number must lie between {-LARGEST - 1} and {LARGEST}; found {far:.6g}. Write the "
+            "classes as strings."
+        )
+    plain = np.full(values.shape, UNLABELLED, dtype=np.int64)
+    plain[present] = given
+    return plain
 
 
 def label_rows(codes: Ints, n_classes: int) -> Floats:

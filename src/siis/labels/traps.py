@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 
@@ -31,6 +32,7 @@ NO_ANSWER = (  # in any case
     *("empty", "(none)", "tbd", "todo", "<na>", "#na", "#n/a", "#value!", "#div/0!", "#ref!", "#null!", "#num!"),
     *("#name?", "unlabeled", "unlabelled", "not labeled", "not labelled", "no label", "unassigned"),
 )
+INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))  # they have no width
 SHOWN = 5  # labels that a message names
 RARE = 2  # labels of a class that may be a slip of the pen
 COMMONER = 5  # times as many labels as the slip has the class that was meant
@@ -42,7 +44,9 @@ class LabelWarning(UserWarning):
 
 
 def folded(label: str) -> str:
-    """Write a label without regard to case and spaces.
+    """Write a label without regard to case, spaces, invisible characters and how a number is written.
+
+    The accents of "café" may be characters of their own, and 1, +1 and 1.0 are one number.
 
     Parameters
     ----------
@@ -52,7 +56,9 @@ def folded(label: str) -> str:
     -------
     str
     """
-    return " ".join(label.split()).casefold()
+    visible = unicodedata.normalize("NFKC", label).translate(INVISIBLE)
+    name = unicodedata.normalize("NFKC", " ".join(visible.split()).casefold())
+    return re.sub(r"^[+]?(-?[0-9]+)(?:[.]0*)?$", r"\1", name)
 
 
 def no_answers(labels: Iterable[str]) -> list[str]:
@@ -71,7 +77,7 @@ def no_answers(labels: Iterable[str]) -> list[str]:
 
 
 def spellings(counts: Mapping[str, int]) -> dict[str, str]:
-    """Find labels that differ only in case and spaces.
+    """Find labels that differ only in how they are written: case, spaces, 1 and 1.0.
 
     Parameters
     ----------

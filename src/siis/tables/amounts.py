@@ -18,6 +18,8 @@ CODES = (
 MONEY = rf"(?:[A-Z]{{0,3}}\p{{Sc}}|(?i:{CODES})|(?i:kr|zł|rs)\.?)"
 UNIT = rf"(?:%|‰|{MONEY}|[^\d\s.,;:()?*#<>=+-][^\d\s,;:()?*#<>=+-]*)"
 LONGEST_UNIT = 12
+SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "bn": 1e9}
+SHARES = ("%", "‰")  # beside them numbers without a unit may be 50 or 0.5
 GROUPS = {".": r"[,' ]", ",": r"[.' ]"}  # what separates thousands, by what separates decimals
 FAR_UNIT = 3  # letters of a unit from which on a final s makes its plural
 
@@ -36,7 +38,8 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
     numbers : ndarray of shape (n,)
         NaN where a text is no amount.
     units : ndarray of str, shape (n,)
-        The currency, percent sign or unit, an empty text where there is none.
+        The currency, percent sign or unit, an empty text where there is none. The letters k, K, M and bn are no
+        units: their numbers are thousands, millions and billions.
     """
     found = pc.struct_field
     texts = _tidy(texts)
@@ -49,13 +52,33 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
     is_endless = bools(pc.match_substring_regex(texts, r"^[+-]?(?i:inf|infinity)$"))
     magnitude[is_endless] = np.inf
     is_negative |= is_endless & bools(pc.match_substring(texts, "-"))
-    joined = pc.binary_join_element_wise(found(parts, "before"), found(parts, "after"), pa.scalar("", texts.type))
+    after = found(parts, "after")
+    for scale, factor in SCALES.items():
+        magnitude = np.where(bools(pc.equal(after, scale)), factor * magnitude, magnitude)
+    after = pc.if_else(
+        pc.is_in(after, value_set=pa.array(list(SCALES), after.type)), pa.scalar("", after.type), after
+    )
+    joined = pc.binary_join_element_wise(found(parts, "before"), after, pa.scalar("", texts.type))
     coded = pc.fill_null(joined, "").dictionary_encode()
     names = np.array([_unit(name) for name in coded.dictionary.to_pylist()], dtype=object)
     codes = coded.indices.to_numpy()
     magnitude[np.array([len(name) > LONGEST_UNIT for name in names], dtype=bool)[codes]] = np.nan
     units = names[codes]
     return np.where(is_negative, -magnitude, magnitude), units
+
+
+def has_scales(texts: Any) -> bool:
+    """Tell whether amounts are written in thousands, millions or billions.
+
+    Parameters
+    ----------
+    texts : pyarrow.ChunkedArray of strings
+
+    Returns
+    -------
+    bool
+    """
+    return bool(pc.any(pc.match_substring_regex(texts, rf"\d\s*(?:{'|'.join(SCALES)})\s*$")).as_py())
 
 
 def _tidy(texts: Any) -> Any:
@@ -70,7 +93,7 @@ def _tidy(texts: Any) -> Any:
 def _pattern(decimal: str) -> str:
     group, point = GROUPS[decimal], "[.]" if decimal == "." else ","
     exponent = r"(?:[eE][+-]?\d+)?"
-    whole = rf"(?:\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}|\d+)"
+    whole = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{2,3}})*{group}\d{{3}}|\d+)"
     number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+){exponent}"
     return rf"^(?P<sign>[+-]?\s*(?P<before>{MONEY}?)\s*[+-]?)\s*(?P<number>{number})\s*(?P<after>{UNIT}?)$"
 

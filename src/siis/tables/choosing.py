@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Floats
+from siis.tables.amounts import SCALES, has_scales
 from siis.tables.cells import as_texts, is_text, missing
 from siis.tables.columns import Columns, unreadable
 from siis.tables.messages import one_line
@@ -148,6 +149,8 @@ def _remark(column: Any, part: Measure) -> str:
     """How a column of numbers or dates was read, where that is not plain."""
     reading = part.reading
     said = [one_line(reading.unit)] if reading.unit else []
+    if reading.form == "number" and is_text(column) and has_scales(column):
+        said.append(", ".join(f"{scale} = {factor:,.0f}" for scale, factor in SCALES.items()))
     if reading.form == "number" and reading.style == ",":
         said.append("decimal commas")
     if reading.style in ORDERS:

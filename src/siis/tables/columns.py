@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
+from siis.tables.amounts import SHARES
 from siis.tables.cells import as_texts, bools, is_text, marked
 from siis.tables.encoders import Plain, distinct_texts, finite_numbers, only_keys, refused
 from siis.tables.messages import itemised
@@ -205,7 +206,8 @@ def _cells(sheet: Sheet, part: Measure, column: Any) -> Cells:
 
 def _as_fitted(reading: Reading) -> str:
     """What the column held when the model was fitted."""
-    unit = f" in {quoted(reading.unit)}, or without a unit," if reading.unit else ""
+    bare = "" if reading.unit in SHARES else ", or without a unit"
+    unit = f" in {quoted(reading.unit)}{bare}," if reading.unit else ""
     order = f", written {ORDERS[reading.style]}," if reading.style in ORDERS else ""
     how = unit or order
     return f"{WANTED[reading.form]}{how} as when the model was fitted" if how else WANTED[reading.form]

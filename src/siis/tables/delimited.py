@@ -123,13 +123,14 @@ def _header(path: Path, data: bytes, separator: str) -> list[str]:
 
 
 def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
-    # the header is parsed as a row: names may then repeat, and rows of another width are found against it
+    # the header is parsed as a row: names may then repeat, and rows of another width are found against it; where
+    # there is one column, an empty line is an empty cell of it
     names = [str(i) for i in range(width)]
     try:
         return pyarrow.csv.read_csv(
-            pa.BufferReader(data),
+            pa.BufferReader(data.lstrip(b"\r\n") if width == 1 else data),
             pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(data) + 1, LARGEST_BLOCK)),
-            pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=width > 1),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=False
             ),

@@ -165,11 +165,7 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
     where = f"column {quoted(label)}"
-    return (
-        answers,
-        None,
-        [*notes, *_unlabel_minus_one(answers, label, roles.unlabelled), *_settled(answers, where, roles)],
-    )
+    return answers, None, notes + _settled(answers, where, roles)
 
 
 def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
@@ -185,6 +181,7 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
     if unused:
         notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
     answers[taken] = None
+    notes += _unlabel_minus_one(answers, where)
     counts = Counter(str(answer) for answer in answers.ravel() if answer is not None)
     doubtful = no_answers(counts)
     if doubtful:
@@ -202,7 +199,7 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
     elif same:
         groups = itemised([f"({listed(group)})" for group in grouped(same)])
         notes.append(
-            f"labels of {where} that differ only in case or spaces taken for different classes: {groups}; "
+            f"labels of {where} that differ only in how they are written taken for different classes: {groups}; "
             "--merge-classes makes one class of those in a bracket"
         )
     return notes + _rare(answers, where)
@@ -212,6 +209,11 @@ def _rare(answers: Answers, where: str) -> list[str]:
     """Name the classes of which so little is known that something may be wrong with them."""
     counts = Counter(str(answer) for answer in answers.ravel() if answer is not None)
     notes, rare = [], slips(counts)
+    if len(counts) == 1:
+        notes.append(
+            f"only one class among the labels of {where}, {listed(list(counts))}: every example will get it; label "
+            "examples of other classes"
+        )
     if rare:
         pairs = [
             f"{quoted(slip)} ({counts[slip]} x) beside {quoted(name)} ({counts[name]:,} x)"
@@ -229,17 +231,18 @@ def _rare(answers: Answers, where: str) -> list[str]:
     return notes
 
 
-def _unlabel_minus_one(answers: Answers, name: str, unlabelled: Sequence[str]) -> list[str]:
+def _unlabel_minus_one(answers: Answers, where: str) -> list[str]:
     """-1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
-    is_minus_one = answers == "-1"
-    if not is_minus_one.any() or "-1" in unlabelled:
+    is_minus_one = np.array([answer is not None and folded(answer) == "-1" for answer in answers.ravel()], dtype=bool)
+    is_minus_one = is_minus_one.reshape(answers.shape)
+    if not is_minus_one.any():
         return []
-    if {str(answer) for answer in answers if answer is not None} == {"-1", "1"}:
-        return [f"column {quoted(name)} holds -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1"]
+    if {folded(answer) for answer in answers.ravel() if answer is not None} == {"-1", "1"}:
+        hold = "holds" if answers.ndim == 1 else "hold"
+        return [f"{where} {hold} -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1"]
+    words = ", ".join(sorted(set(answers[is_minus_one])))
     answers[is_minus_one] = None
-    return [
-        f"{plural(int(np.count_nonzero(is_minus_one)), 'cell')} of column {quoted(name)} (-1) taken for unlabelled"
-    ]
+    return [f"{plural(int(np.count_nonzero(is_minus_one)), 'cell')} of {where} ({words}) taken for unlabelled"]
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:

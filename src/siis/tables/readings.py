@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
-from siis.tables.amounts import commonest_unit, read_amounts
+from siis.tables.amounts import SHARES, commonest_unit, read_amounts
 from siis.tables.cells import as_numbers, bools, is_text, marked, missing
 from siis.tables.times import ORDERS, read_clock, read_days, typed_days
 
@@ -19,7 +18,9 @@ TRUTH = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "
 PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
 FORMS = ("number", "truth", "date", "clock")
 LOOKS = {"number": r"\d", "date": r"\d[-/.]\d+[-/.]\d|[A-Za-z]{3}.*\d\d|\d.*[A-Za-z]{3}.*\d\d", "clock": r"\d:\d\d"}
+SHORT_YEAR = r"^\d{1,2}[-.]\d{1,2}[-.]\d{2}(?:\D|$)"
 SAMPLE = 100  # texts that are looked at first
+LONGEST = 64  # characters of a text that may be a number or a date
 FEW = 0.1  # share of cells that may be no numbers in a column of numbers
 ONE_WORD = 1 / 3  # the same, where one word without digits stands in all of them
 
@@ -190,6 +191,8 @@ def _tried(reading: Reading, said: Any, decimal: str) -> tuple[Reading, Cells] |
     if n_read == 0:
         return None
     if cells.n_strange:
+        if reading.form == "date" and pc.any(pc.match_substring_regex(said, SHORT_YEAR)).as_py():
+            return None  # versions such as 1.10.22 are dates only where all of them could be
         share = cells.n_strange / (n_read + cells.n_strange)
         strange = pc.unique(said.filter(pa.array(cells.unread & ~bools(marked(said))))).to_pylist()
         is_one_word = len(strange) == 1 and cells.n_strange > 1 and not any(c.isdigit() for c in strange[0])
@@ -199,9 +202,12 @@ def _tried(reading: Reading, said: Any, decimal: str) -> tuple[Reading, Cells] |
 
 
 def _possible(said: Any) -> list[str]:
-    """What the first texts could be: patterns of dates are slow, and few columns need them."""
-    first = " \n".join(said.drop_null().slice(0, SAMPLE).to_pylist())
-    return [form for form, look in LOOKS.items() if re.search(look, first)]
+    """What texts from all over the column could be: patterns of dates are slow, and few columns need them."""
+    is_short = pc.less_equal(pc.utf8_length(said), LONGEST)
+    telling = said.filter(pc.and_(is_short, pc.invert(marked(said))))  # where it is null, the filter drops it
+    spread = np.unique(np.linspace(0, max(len(telling) - 1, 0), min(SAMPLE, len(telling))).astype(np.int64))
+    some = telling.take(pa.array(spread))
+    return [form for form, look in LOOKS.items() if pc.any(pc.match_substring_regex(some, look)).as_py()]
 
 
 def _are_truth_values(said: Any) -> bool:
@@ -210,8 +216,9 @@ def _are_truth_values(said: Any) -> bool:
 
 
 def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
-    """Amounts in one unit, or without; NaN for others."""
-    return np.where((units == "") | (units == unit), numbers, np.nan)
+    """Amounts in one unit, or without; NaN for others, and for numbers but 0 that lack a percent sign."""
+    is_bare = (units == "") & ((numbers == 0) | (unit not in SHARES))
+    return np.where(is_bare | (units == unit), numbers, np.nan)
 
 
 def _styled(form: str, said: Any, decimal: str) -> Reading:
@@ -225,8 +232,11 @@ def _number_reading(said: Any, decimal: str) -> Reading:
     readings = []
     for mark in (decimal, "," if decimal == "." else "."):
         numbers, units = read_amounts(said, mark)
-        unit = commonest_unit(units)
-        readings.append((int(np.count_nonzero(~np.isnan(_in_unit(numbers, units, unit)))), mark, unit))
+        found = {
+            u: int(np.count_nonzero(~np.isnan(_in_unit(numbers, units, u)))) for u in (commonest_unit(units), "")
+        }
+        unit = max(found, key=lambda u: found[u])
+        readings.append((found[unit], mark, unit))
     (n_usual, usual, unit), (n_other, other, other_unit) = readings
     if n_other == n_usual:
         return Reading("number", "", unit)  # nothing shows it: as in the file, and in new files as there

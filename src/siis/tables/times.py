@@ -14,7 +14,7 @@ from siis.tables.cells import bools, floats
 ORDERS = {"ymd": "year-month-day", "mdy": "month/day/year", "dmy": "day/month/year", "named": "with names of months"}
 CYCLES = {"day": 1.0, "week": 7.0, "year": 365.2425}  # in days
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-PIVOT = 69  # years of two digits: 68 is 2068, 69 is 1969
+PIVOT = 31  # years of two digits: 30 is 2030, 31 is 1931; fixed, so that a model reads the same next year
 MOST_DAYS = 1e8  # either side of 1970, so that a stored date is one
 CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:[.,]\d+)?))?\s*(?P<half>[ap]\.?m\.?)?"
@@ -22,17 +22,17 @@ CLOCK = (
 )
 TAIL = rf"(?:(?:\s*t\s*|,?\s+){CLOCK})?$"
 WEEKDAY = r"^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
+NAME = (  # in full or short; januar, juli and octobre too
+    r"(?P<name>" + "|".join(MONTHS) + ")"
+    r"(?:r?uary?|ch|il|e|i|l?y|ust|t|tembe?re?|obe?re?|embe?re?)?"
+)
 PATTERNS = {
     "ymd": r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})" + TAIL,
     "mdy": r"^(?P<month>\d{1,2})[-/.](?P<day>\d{1,2})[-/.](?P<year>\d{4}|\d{2})" + TAIL,
     "dmy": r"^(?P<day>\d{1,2})[-/.](?P<month>\d{1,2})[-/.](?P<year>\d{4}|\d{2})" + TAIL,
-    "named": WEEKDAY
-    + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[-/. ]+(?P<name>[a-z]{3})[a-z]*[-/., ]+(?P<year>\d{4}|\d{2})"
-    + TAIL,
+    "named": WEEKDAY + r"(?P<day>\d{1,2})(?:st|nd|rd|th)?[-/. ]+" + NAME + r"[-/., ]+(?P<year>\d{4}|\d{2})" + TAIL,
 }
-NAMED_FIRST = (
-    WEEKDAY + r"(?P<name>[a-z]{3})[a-z]*\.?[- ]+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?[- ]+(?P<year>\d{4})" + TAIL
-)
+NAMED_FIRST = WEEKDAY + NAME + r"\.?[- ]+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?[- ]+(?P<year>\d{4})" + TAIL
 
 
 def typed_days(column: Any) -> Floats:
@@ -164,6 +164,7 @@ def _of_day(parts: Any, good: Bools) -> Floats:
     half = pc.struct_field(parts, "half")
     is_half, is_late = _starts(half, "[ap]"), _starts(half, "p")
     good = good & (minute < 60) & (second < 61) & np.where(is_half, (hour >= 1) & (hour <= 12), hour <= 24)
+    good &= (hour < 24) | ((minute == 0) & (second == 0))
     hour = np.where(is_half, hour % 12 + np.where(is_late, 12, 0), hour)
     zone = pc.extract_regex(pc.struct_field(parts, "zone"), r"^(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{0,2})$")
     sign = np.where(_starts(pc.struct_field(zone, "sign"), "-"), -1.0, 1.0)

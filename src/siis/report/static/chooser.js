@@ -53,7 +53,7 @@ function openChooser(host, item, choose, cancel) {
       on: { pointerdown: (event) => event.preventDefault(), click: (event) => { event.stopPropagation(); commit(code); } }, // the focus stays in the input, the next row current
     })));
     list.hidden = !found.length;
-    activate(input.value === "" || !found.length ? -1 : 0);
+    activate(folded(input.value) === "" || !found.length ? -1 : 0);
   }
 
   function close() {

@@ -12,12 +12,16 @@ const decisions = {
   isKept: true,
   listeners: [],
 
+  // What is stored goes before what this page knows: another window may have decided since.
   load() {
     try {
-      for (const [place, decision, label] of JSON.parse(localStorage.getItem(this.key) || "[]")) {
-        const isValid = ITEMS[place] && ["accepted", "kept", "chosen"].includes(decision);
-        if (isValid && DATA.classes.includes(label)) this.put(place, decision, label);
-      }
+      const stored = localStorage.getItem(this.key);
+      if (stored === null) return;
+      const isValid = ([place, decision, label]) => ITEMS[place] && ["accepted", "kept", "chosen"].includes(decision) && DATA.classes.includes(label);
+      const rows = JSON.parse(stored).filter(isValid);
+      this.made.clear();
+      this.order = [];
+      for (const row of rows) this.put(...row);
     } catch {
       this.isKept = false; // no storage here, or what it holds is not ours
     }
@@ -30,11 +34,13 @@ const decisions = {
   },
 
   decide(place, decision, label) {
+    if (this.isKept) this.load();
     this.put(place, decision, label);
     this.save();
   },
 
   undo(place) {
+    if (this.isKept) this.load();
     this.made.delete(place);
     this.order = this.order.filter((other) => other !== place);
     this.save();

@@ -204,7 +204,8 @@ function startList(name, prefix, places) {
   if (first !== undefined) current = first;
   const last = decisions.order.findLast((place) => places.includes(place));
   if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(last)}.`;
-  const list = { section, rows, places, press, move, takeBack, open };
+  const refresh = () => (choosing ? state() : show(rows.contains(document.activeElement)));
+  const list = { section, rows, places, press, move, takeBack, open, refresh };
   lists.push(list);
   show();
   return list;
@@ -263,6 +264,11 @@ function startReview() {
   if (DATA.queries.length) startList("queries", "query-", [...DATA.queries.keys()].map((k) => LISTED.length + k));
   active = lists[0] || null;
   if (active === null) return;
+  window.addEventListener("storage", (event) => {
+    if (event.key !== decisions.key) return;
+    decisions.load();
+    for (const list of lists) list.refresh();
+  });
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
     if (!isPlainKey(event) || isTyped(target)) return;
@@ -270,7 +276,7 @@ function startReview() {
     if (list === null) return;
     if (list.rows.contains(target) && (key === "ArrowDown" || key === "ArrowUp")) list.move(key === "ArrowDown" ? 1 : -1);
     else if (key === "?") toggleKeys();
-    else if (KEYS.includes(key)) list.press(key);
+    else if (KEYS.includes(key)) { if (!event.repeat || "jnp".includes(key)) list.press(key); } // a held key only moves
     else return;
     event.preventDefault();
   });
