@@ -214,6 +214,7 @@ def test_the_order_of_rows_does_not_decide_what_a_column_is():
 
 
 def test_letters_for_thousands_are_named(write):
+    assert learned(["1.7e308", "1e308k", "2k"] * 5)[1].numbers[:3].tolist() == [1.7e308, np.inf, 2000]
     notes = " / ".join(fitted(write, ["1.2k", "900", "3.4k"] * 6).notes)
     assert "x (k = 1,000, K = 1,000, M = 1,000,000, bn = 1,000,000,000)" in notes
 

@@ -105,7 +105,7 @@ def fit(
         typer.Option(metavar="WORD...", help="What else means 'no label', as in --unlabelled '?' unknown."),
     ] = None,
     merge_classes: Annotated[
-        bool, typer.Option("--merge-classes", help="Labels that differ in case or spaces only are one class.")
+        bool, typer.Option("--merge-classes", help="Labels that differ only in how they are written are one class.")
     ] = False,
     embeddings: Annotated[
         Path | None, typer.Option(metavar="FILE.npy", help="A row of numbers for each example.")

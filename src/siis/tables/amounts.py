@@ -53,8 +53,9 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
     magnitude[is_endless] = np.inf
     is_negative |= is_endless & bools(pc.match_substring(texts, "-"))
     after = found(parts, "after")
-    for scale, factor in SCALES.items():
-        magnitude = np.where(bools(pc.equal(after, scale)), factor * magnitude, magnitude)
+    with np.errstate(over="ignore"):  # 1e308k is endless
+        for scale, factor in SCALES.items():
+            magnitude[bools(pc.equal(after, scale))] *= factor
     after = pc.if_else(
         pc.is_in(after, value_set=pa.array(list(SCALES), after.type)), pa.scalar("", after.type), after
     )
@@ -94,7 +95,8 @@ def _pattern(decimal: str) -> str:
     group, point = GROUPS[decimal], "[.]" if decimal == "." else ","
     exponent = r"(?:[eE][+-]?\d+)?"
     whole = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{2,3}})*{group}\d{{3}}|\d+)"
-    number = rf"(?:{whole}(?:{point}\d*)?|{point}\d+){exponent}"
+    proven = rf"\d{{1,3}}(?:{group}\d{{3}})+{point}\d+"  # 0,512 has no thousands, but 0,512.5 does
+    number = rf"(?:{proven}|{whole}(?:{point}\d*)?|{point}\d+){exponent}"
     return rf"^(?P<sign>[+-]?\s*(?P<before>{MONEY}?)\s*[+-]?)\s*(?P<number>{number})\s*(?P<after>{UNIT}?)$"
 
 

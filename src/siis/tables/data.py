@@ -50,7 +50,7 @@ class Roles:
     unlabelled : tuple of str
         What else means "no label" in the columns of labels, in any case.
     merge_classes : bool
-        Labels that differ only in case and spaces are one class, called as most of them are.
+        Labels that differ only in how they are written are one class, called as most of them are.
     """
 
     label: str | None = None
