@@ -41,7 +41,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
     recipe_ : Recipe
         What was learned, as plain data.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str
         Where the columns of X have names.
 
     Examples
