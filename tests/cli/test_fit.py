@@ -139,7 +139,7 @@ def test_config_file(siis, table, tmp_path):
     config.write_text('lable = "label"\n')
     done = siis("fit", path, "--config", config)
     assert done.exit_code == 2
-    assert "Did you mean label " in " ".join(done.stderr.split())
+    assert "Did you mean label" in " ".join(done.stderr.split())
     config.write_text("label = [\n")
     assert siis("fit", path, "--config", config).exit_code == 2
     for content in ('quiet = "maybe"\n', "seed = true\n"):
