@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Features, Ints
-from siis.graph import check_range, distinct_rows, prepare
+from siis.graph import Graph, check_range, distinct_rows, prepare
 from siis.labels import GivenLabels, Supervision, gather
 
 
@@ -17,7 +17,7 @@ class Vertices:
 
     Attributes
     ----------
-    X : array or csr_array of shape (n_vertices, d); a ready-made graph: (n_vertices, n_vertices)
+    X : array or csr_array of shape (n_vertices, d); the weights of a ready-made graph: csr_array
     vertex : ndarray of shape (n,)
         The vertex of each example; -1 where it has none.
     pairs : Supervision
@@ -46,7 +46,9 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
     Vertices
     """
     vertex = np.arange(X.shape[0])
-    if metric != "precomputed":
+    if metric == "precomputed":
+        X = Graph(X).weights
+    else:
         if metric == "cosine":
             prepare(X, "cosine")  # refuses empty rows by their own index
         check_range(X)
