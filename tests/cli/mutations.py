@@ -29,7 +29,10 @@ from siis.workflow.outputs import checked_labels
 
 OLD = Path(__file__).parents[1] / "files" / "model-0.1.0.siis"
 FINE = ("refused", "same answers")  # of any mutation; with a digest to match also:
-FINE_IF_FRESH = (*FINE, "other answers", "points out of reach")
+FINE_IF_FRESH = (*FINE, "other answers", "points out of reach", "other columns")
+OTHER = (
+    "a feature must be a column of the table"  # a sound model for another table: predict says which column it needs
+)
 UNFIT = (  # what predict says of examples so far from those of the model that distances drown in rounding
     "centre and scale X (as a dense array), or use metric='cosine'",
     "rescale X (for instance to unit variance)",
@@ -485,6 +488,8 @@ def outcome(path, base, content):
     try:
         found = _answers(saved, base)
     except Exception as problem:
+        if isinstance(problem, ValueError) and OTHER in str(problem):
+            return "other columns"
         unfit = isinstance(problem, ValueError) and str(problem).endswith(UNFIT)
         return "points out of reach" if unfit else f"failed in use: {problem!r}"
     return "same answers" if found == base.answers else "other answers"
