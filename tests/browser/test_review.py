@@ -179,6 +179,18 @@ def test_reload_keeps_the_work(open_report):
     assert downloaded(page) == before
 
 
+def test_reload_keeps_the_work_when_the_storage_comes_back_empty(open_report):
+    page = open_report(make_report())
+    page.keyboard.press("a")
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    assert page.text_content("#progress-text") == "1 of 12 reviewed"
+    page.keyboard.press("u")
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+    page.reload()
+    assert page.text_content("#progress-text") == "0 of 12 reviewed"
+
+
 def test_two_reports_do_not_mix(open_report, tmp_path):
     page = open_report(make_report())
     page.keyboard.press("a")
@@ -195,7 +207,7 @@ def test_damaged_memory_is_not_believed(open_report):
     page.evaluate(
         'localStorage.setItem(decisions.key, \'[[0,"accepted","wolf"],[99,"kept","cat"],[1,"kept","dog"]]\')'
     )
-    page.reload()
+    page.evaluate("window.dispatchEvent(new StorageEvent('storage', { key: decisions.key }))")
     assert page.text_content("#progress-text") == "1 of 12 reviewed"
     assert downloaded(page) == "id,label,decision\r\nexample-00001,dog,kept\r\n"
 

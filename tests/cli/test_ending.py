@@ -1,5 +1,6 @@
 """The end of the program: at once after its last sentence, and one sentence on Ctrl-C at any moment."""
 
+import random
 import signal
 import subprocess
 import sys
@@ -70,7 +71,9 @@ ENTRY = """
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0])
 def test_interrupts_while_modules_are_imported(tmp_path, delay):
     """From the first line of the program on; before it, Python itself is at work."""
-    (tmp_path / "in.csv").write_text("label,a\n" + "".join(f"{'xy'[i % 2]},{i}\n" for i in range(4000)))
+    draw = random.Random(0)  # a fit of many seconds, whatever the machine
+    rows = "".join(f"{'xy'[i % 2]},{draw.random()},{draw.random()}\n" for i in range(20_000))
+    (tmp_path / "in.csv").write_text("label,a,b\n" + rows)
     process = started(ENTRY, "fit", tmp_path / "in.csv", "--label", "label", "--out", tmp_path / "out", "--quiet")
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.002 + delay)

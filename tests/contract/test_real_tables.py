@@ -11,13 +11,17 @@ BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 
 @pytest.fixture
 def bench(monkeypatch):
+    """Its two modules; ``tables`` is also a folder of tests, so what that name meant is put back."""
+    before = {name: sys.modules.pop(name, None) for name in ("tables", "real_tables", "protocol")}
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import real_tables  # noqa: PLC0415  (found only now)
     import tables  # noqa: PLC0415
 
     yield tables, real_tables
-    for name in ("tables", "real_tables", "protocol"):
+    for name, module in before.items():
         sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
 
 
 @pytest.mark.parametrize(("sizes", "wanted"), [((90, 60), 30), ((30, 20, 10), 30), ((9_000, 999, 1), 600)])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
 from plain import PlainSIIS
-from siis import classifier as classifier_module
+from siis.estimators import classifier as classifier_module
 
 SETTINGS = [{}, {"graph": "mutual", "laplacian": "normalized"}, {"metric": "cosine", "schedule": "paper"}]
 

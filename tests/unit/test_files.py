@@ -23,7 +23,7 @@ from siis.files import (
     UNDOING,
     _machine,
     check_writable,
-    prepare_space,
+    settle,
     write_files,
 )
 
@@ -111,7 +111,7 @@ def test_a_kill_at_any_step_leaves_all_former_or_all_new(tmp_path):
         if state == "mixed":
             assert pending(folder), step
         was_pending = bool(pending(folder))
-        prepare_space(folder)
+        settle(folder)
         assert content(folder)["notes.txt"] == b"mine"
         after = {name: text for name, text in content(folder).items() if name != "notes.txt"}
         assert after == (results(1) if state == "new" or was_pending else old), step
@@ -148,7 +148,7 @@ def test_forty_kills_at_random_moments(tmp_path):
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert whole(tmp_path) is not None or pending(tmp_path)
-        prepare_space(tmp_path)
+        settle(tmp_path)
         assert whole(tmp_path) is not None
         assert sorted(content(tmp_path)) == sorted(FILES)
         assert leftovers(tmp_path) == []
@@ -189,7 +189,7 @@ def test_failures_on_the_way_give_the_former_files_back(tmp_path, monkeypatch, c
                 write_files(folder, results(1))
             except type(problem):
                 failed = True
-        prepare_space(folder)
+        settle(folder)
         assert content(folder) == (before if failed else results(1)), stop
         assert leftovers(folder) == []
         if left[0] >= 0:
@@ -218,7 +218,7 @@ def begun(folder, names, name=COMMIT):
 
 
 def test_what_was_decided_is_finished_by_whoever_comes_next(tmp_path):
-    for first in (prepare_space, check_writable, lambda folder: write_files(folder, {"c": b"c"})):
+    for first in (settle, check_writable, lambda folder: write_files(folder, {"c": b"c"})):
         folder = tmp_path / str(id(first))
         folder.mkdir()
         (folder / "a").write_bytes(b"old")
@@ -232,7 +232,7 @@ def test_two_decisions_are_carried_out_in_their_order(tmp_path):
     begun(tmp_path, ["a", "b"], f"{TAKING}17-x")
     begun(tmp_path, ["a"])
     (tmp_path / COMMIT / NEW / "a").write_bytes(b"newer")
-    prepare_space(tmp_path)
+    settle(tmp_path)
     assert content(tmp_path) == {"a": b"newer", "b": b"new"}
 
 
@@ -244,7 +244,7 @@ def test_a_hostile_decision_moves_nothing(tmp_path, names):
     (folder / COMMIT / "a").write_bytes(b"new")
     for _ in range(2):
         with pytest.raises(ValueError, match="must be a folder that siis has made"):
-            prepare_space(folder)
+            settle(folder)
     assert not content(tmp_path)
 
 
@@ -252,7 +252,7 @@ def test_nested_names_are_no_decision(tmp_path):
     (tmp_path / COMMIT).mkdir()
     (tmp_path / COMMIT / NAMES).write_text("[" * 100_000)
     with pytest.raises(ValueError, match="must be a folder that siis has made"):
-        prepare_space(tmp_path)
+        settle(tmp_path)
 
 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
@@ -263,14 +263,14 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "rename", refuses)
     with pytest.raises(ValueError, match="were about to be replaced when siis was stopped"):
-        prepare_space(tmp_path)
+        settle(tmp_path)
 
 
 def test_nothing_is_written_where_nothing_is_to_be_done(tmp_path):
     write_files(tmp_path, results(1))
     before = tmp_path.stat().st_mtime_ns
-    prepare_space(tmp_path)
-    prepare_space(tmp_path / "nowhere")
+    settle(tmp_path)
+    settle(tmp_path / "nowhere")
     assert tmp_path.stat().st_mtime_ns == before
 
 

@@ -12,10 +12,12 @@ const decisions = {
   isKept: true,
   listeners: [],
 
-  // What is stored goes before what this page knows: another window may have decided since.
+  // What is stored goes before what this page knows: another window may have decided since. The window's own
+  // history holds them as well: reloading a file, Chromium at times finds its storage empty.
   load() {
     try {
-      const stored = localStorage.getItem(this.key);
+      const own = history.state && history.state.key === this.key ? history.state.rows : null;
+      const stored = localStorage.getItem(this.key) ?? own;
       if (stored === null) return;
       const isValid = ([place, decision, label]) => ITEMS[place] && ["accepted", "kept", "chosen"].includes(decision) && DATA.classes.includes(label);
       const rows = JSON.parse(stored).filter(isValid);
@@ -54,6 +56,7 @@ const decisions = {
   save() {
     const rows = this.order.map((place) => [place, this.made.get(place).decision, this.made.get(place).label]);
     try {
+      history.replaceState({ key: this.key, rows: JSON.stringify(rows) }, "");
       localStorage.setItem(this.key, JSON.stringify(rows));
       this.isKept = true;
     } catch {
