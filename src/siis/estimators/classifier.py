@@ -13,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from siis._types import Features, Floats
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
+from siis.estimators.pooling import Pooled, pool_experts
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import merge_examples
+from siis.evidence.reading import SHARPNESS
 from siis.labels import GivenLabels
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
@@ -24,6 +26,8 @@ from siis.quality.issues import dissenting_neighbors, representatives
 from siis.quality.queries import entropy, ranked_vertices
 from siis.result_table import Table
 from siis.selection import (
+    EVIDENCE,
+    PROGRAM,
     TOO_FEW,
     Candidate,
     Constraints,
@@ -39,6 +43,7 @@ from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
 
+TINY = 1e-300  # a probability that was rounded to 0
 UNREACHED = "the distribution rests on the kernel model alone"
 JUDGED = (
     "_unreached",
@@ -52,7 +57,10 @@ JUDGED = (
     "noise_matrix_",
     "class_noise_rates_",
     "graph_score_",
+    "experts_",
     "_evidence",
+    "_pooled",
+    "_noise",
     "_given_codes",
     "_suggested",
 )
@@ -352,13 +360,26 @@ class SIISClassifier(TransductiveClassifier):
         solved = self._solve_final(evidence, constraints, _precision(X), progress)
         if solved.failures:
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
-        final = final_readings(
-            solved.program, solved.solution.coefficients, labels.classes.size, solved.chosen.reading
-        )
+        graph_scores = self._graph_scores(evidence, solved, labels.classes.size)
+        features = None if self.metric == "precomputed" else vertices.X
+        if features is not None and evidence.placed.order is not None:
+            features = features[evidence.placed.order]
+        pooled = pool_experts(evidence, graph_scores, features, seed, progress)
         vertex = evidence.placed.vertex
-        assessment = assess_labels(evidence.rows, evidence.readings, evidence.pairs, vertex, labels, final)
+        assessment = assess_labels(evidence.rows, pooled.held_out, evidence.pairs, vertex, labels, pooled.final)
         self._warn_about(evidence, assessment, labels)
-        return self._answer(evidence, solved, assessment)
+        return self._answer(evidence, solved, pooled, assessment)
+
+    def _graph_scores(self, evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
+        """Class scores of all vertices: the program's, or with the evidence's own where held-out labels say so."""
+        answer, spoken = evidence.selection.answer, []
+        if answer != EVIDENCE:
+            spoken.append(
+                final_readings(solved.program, solved.solution.coefficients, n_classes, solved.chosen.reading)
+            )
+        if answer != PROGRAM:
+            spoken.append(np.log(np.maximum(evidence.distributions, TINY)) / SHARPNESS)
+        return np.asarray(np.mean(spoken, axis=0))
 
     def _solve_final(
         self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress
@@ -386,7 +407,7 @@ class SIISClassifier(TransductiveClassifier):
         remedy = " Label two examples or more of each class." if reason == TOO_FEW else ""
         warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
 
-    def _answer(self, evidence: Evidence, solved: Solved, assessment: Assessment) -> Answer:
+    def _answer(self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment) -> Answer:
         """Everything that a fit shows."""
         graph, given, selection = evidence.placed.graph, evidence.given, evidence.selection
         attributes = {
@@ -402,7 +423,10 @@ class SIISClassifier(TransductiveClassifier):
             "noise_matrix_": assessment.noise.matrix,
             "class_noise_rates_": assessment.noise.class_rates,
             "graph_score_": assessment.agreement.score,
+            "experts_": pooled.table,
             "_evidence": evidence,
+            "_pooled": pooled,
+            "_noise": assessment.noise,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
             "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,

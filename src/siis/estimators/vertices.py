@@ -56,5 +56,5 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
         distinct = distinct_rows(X[present])
         vertex = np.full(X.shape[0], -1, dtype=np.int64)
         vertex[present], X = distinct.vertex, distinct.X
-    pairs = gather(vertex[labels.used], labels.Y, labels.weights)
+    pairs = gather(vertex[labels.used], labels.Y, labels.weights, labels.counts)
     return Vertices(X, vertex, pairs, pairs.merged())

@@ -5,34 +5,38 @@ from scipy import special
 
 from siis._types import Floats
 
-READINGS = ("standardized", "plain")
+READINGS = ("balanced", "standardized", "centered")
 SHARPNESS = 2.0  # of the distributions that enter the program, in standard deviations
 
 
 def read(F: Floats, reading: str) -> Floats:
     """Put soft labels on one scale, so that the largest entry of a row is its class, (C4).
 
-    "standardized": each column less its mean, over its standard deviation. Wrong labels and smoothing pull a column
-    to its mean, and the columns of some classes more than others; the order within a column stays. "plain": all
-    columns over one standard deviation.
+    Soft labels are what is smoothed of y - q, the labels less their frequencies q. "centered": as they are. Wrong
+    labels and smoothing pull a column to its mean, and the columns of some classes more than others; "standardized"
+    undoes this where classes are of like size: each column less its mean, over its standard deviation. Where they are
+    not, the column of a large class varies more because there is more of it, and standardising would take that away;
+    "balanced" divides by the root of the standard deviation alone and is seldom far behind the better of the others.
+    All are over one scale in the end: the root mean square of the entries' deviations is 1.
 
     Parameters
     ----------
     F : ndarray of shape (n, c)
-    reading : {"standardized", "plain"}
+    reading : {"balanced", "standardized", "centered"}
 
     Returns
     -------
     ndarray of shape (n, c)
     """
     deviation = F.std(axis=0)
-    if reading == "plain":
-        overall = float(np.sqrt(np.mean(deviation**2)))
-        return F / overall if overall > 0 else F
     flat = deviation <= 1e-6 * deviation.max(initial=0.0)  # a class that nothing speaks for
-    Z: Floats = (F - F.mean(axis=0)) / np.where(flat, 1.0, deviation)  # (C4)
-    Z[:, flat] = Z.min(initial=0.0)
-    return Z
+    if reading == "standardized":
+        Z: Floats = (F - F.mean(axis=0)) / np.where(flat, 1.0, deviation)  # (C4)
+        Z[:, flat] = Z.min(initial=0.0)
+        return Z
+    Z = F / np.where(flat, 1.0, np.sqrt(deviation)) if reading == "balanced" else F
+    overall = float(np.sqrt(np.mean(Z.var(axis=0))))
+    return Z / overall if overall > 0 else Z
 
 
 def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:

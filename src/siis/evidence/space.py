@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from siis._types import Features, Floats
+from siis._types import Bools, Features, Floats
 from siis.graph import prepare
 
 MOST_DIMENSIONS = 100
@@ -69,8 +69,8 @@ class Space:
 def spaces(X: Features, metric: str, seed: int) -> list[Space]:
     """List the spaces worth trying, the plainest first.
 
-    Dense: the features as they are; with unit variance; with rows of unit length; each reduced to at most 100
-    principal components. Sparse: 15, 50 and 100 latent dimensions of the rows of unit length, again of unit length.
+    Dense: the features as they are; with unit variance; with unit variance but for columns of 0 and 1, as categories
+    are encoded; with rows of unit length; each reduced to at most 100 principal components. Sparse: 15, 50 and 100 latent dimensions of the rows of unit length, again of unit length.
 
     Parameters
     ----------
@@ -101,9 +101,18 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
         scale = np.where(live, deviation, np.inf)
         if live.any() and deviation[live].max() > 1.01 * deviation[live].min():
             found.append(_principal("unit variance", dense, False, center, scale, seed))
+        is_category = _two_values(dense)
+        if (live & is_category).any() and (live & ~is_category).any():
+            kept = np.where(live & is_category, 1.0, scale)
+            found.append(_principal("numbers of unit variance", dense, False, center, kept, seed))
     if metric == "cosine" or (metric == "auto" and can_be_unit and d > 2):
         found.append(_principal("unit length", prepare(dense, "cosine"), True, None, None, seed))
     return found
+
+
+def _two_values(X: Floats) -> Bools:
+    """Columns of 0 and 1 alone, as categories are encoded, shape (d,)."""
+    return np.asarray(((X == 0) | (X == 1)).all(axis=0))
 
 
 def _has_no_empty_row(X: Features) -> bool:

@@ -41,6 +41,11 @@ class GivenLabels:
     weights: Floats
     certain: Bools
 
+    @property
+    def counts(self) -> Floats:
+        """The weights without what certainty adds to them, shape (l,)."""
+        return np.where(self.certain[self.used], self.weights / CERTAINTY, self.weights)
+
 
 def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> GivenLabels:
     """Read labels of any kind.

@@ -19,12 +19,21 @@ class Supervision:
     Y : ndarray of shape (l, c)
         Label: a distribution over the classes, one-hot where it is certain.
     weights : ndarray of shape (l,)
-        Sum of the sample weights of the examples behind it.
+        Sum of the weights of the examples behind it.
+    counts : ndarray of shape (l,), optional
+        By how much it counts where candidates are compared; the weights if left out. A certain label weighs ten in
+        an answer, but counts as one here: those that were checked are the doubtful ones, and would decide.
     """
 
     rows: Ints
     Y: Floats
     weights: Floats
+    counts: Floats | None = None
+
+    @property
+    def votes(self) -> Floats:
+        """By how much each label counts where candidates are compared, shape (l,)."""
+        return self.weights if self.counts is None else self.counts
 
     @property
     def n_classes(self) -> int:
@@ -58,7 +67,7 @@ class Supervision:
         -------
         Supervision
         """
-        return Supervision(place[self.rows], self.Y, self.weights)
+        return Supervision(place[self.rows], self.Y, self.weights, self.counts)
 
     def picked(self, which: Ints) -> "Supervision":
         """Keep some of the labels.
@@ -71,7 +80,8 @@ class Supervision:
         -------
         Supervision
         """
-        return Supervision(self.rows[which], self.Y[which], self.weights[which])
+        counts = None if self.counts is None else self.counts[which]
+        return Supervision(self.rows[which], self.Y[which], self.weights[which], counts)
 
     def merged(self) -> "Supervision":
         """Make one label of all those at a vertex: their weighted mean, with the sum of their weights.
@@ -84,10 +94,11 @@ class Supervision:
         rows, place = np.unique(self.rows, return_inverse=True)
         weights = np.bincount(place, self.weights).astype(np.float64)
         Y = np.stack([np.bincount(place, self.weights * column) for column in self.Y.T], axis=1) / weights[:, None]
-        return Supervision(rows, Y, weights)
+        counts = None if self.counts is None else np.bincount(place, self.counts).astype(np.float64)
+        return Supervision(rows, Y, weights, counts)
 
 
-def gather(vertex: Ints, Y: Floats, weights: Floats) -> Supervision:
+def gather(vertex: Ints, Y: Floats, weights: Floats, counts: Floats | None = None) -> Supervision:
     """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
 
     Parameters
@@ -95,6 +106,7 @@ def gather(vertex: Ints, Y: Floats, weights: Floats) -> Supervision:
     vertex : ndarray of shape (l,)
     Y : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
+    counts : ndarray of shape (l,), optional
 
     Returns
     -------
@@ -103,4 +115,6 @@ def gather(vertex: Ints, Y: Floats, weights: Floats) -> Supervision:
     kinds, kind = np.unique(Y, axis=0, return_inverse=True)
     kind = len(kinds) - 1 - kind.ravel()  # classes in their order: the first column's label comes first
     pairs, first, index = np.unique(vertex * len(kinds) + kind, return_index=True, return_inverse=True)
-    return Supervision(pairs // len(kinds), Y[first], np.bincount(index, weights).astype(np.float64))
+    total = np.bincount(index, weights).astype(np.float64)
+    counted = None if counts is None else np.bincount(index, counts).astype(np.float64)
+    return Supervision(pairs // len(kinds), Y[first], total, counted)

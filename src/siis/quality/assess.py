@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints
-from siis.evidence.reading import SHARPNESS
 from siis.labels import GivenLabels, Supervision
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
@@ -83,7 +82,7 @@ def assess_labels(
     noise = fit_noise(at_pairs[doubtful], codes, weights[doubtful])
     if not codes.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
-        noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=SHARPNESS, matrix=unknown)
+        noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=1.0, matrix=unknown)
     n, c = labels.used.size, pairs.n_classes
     quality, all_codes, suggested = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
     used = np.flatnonzero(labels.used)

@@ -7,10 +7,13 @@ from siis.selection.folds import deal_folds
 from siis.selection.prepared import join_scores, smoothed, total_deviation
 from siis.selection.programs import program_candidates
 from siis.selection.search import MOST_VERTICES, TOO_FEW, choose_on_graph, choose_on_points, cross_readings
-from siis.selection.selection import Selection
+from siis.selection.selection import BOTH, EVIDENCE, PROGRAM, Selection
 
 __all__ = [
+    "BOTH",
+    "EVIDENCE",
     "MOST_VERTICES",
+    "PROGRAM",
     "TOO_FEW",
     "Candidate",
     "Constraints",

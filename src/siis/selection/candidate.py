@@ -30,7 +30,7 @@ class Candidate:
         Trust in the labels, relative to the graph; smaller is smoother.
     pull : float
         Trust in the scores at every vertex.
-    reading : {"standardized", "plain"}
+    reading : {"balanced", "standardized", "centered"}
     n_components : int
         Size of the final program's basis.
     beta, alpha : float or None

@@ -97,7 +97,7 @@ def fold_graphs(prepared: PreparedSpace, chosen: Candidate, constraints: Constra
 def smoothed(
     W: Sparse, given: Supervision, fidelity: float, pull: float, scores: Floats | None, tol: float = 1e-3
 ) -> Floats:
-    """Evidence: the labels' frequencies plus the smoothed labels, with a pull towards the scores' own excess.
+    """Evidence: the labels less their frequencies, smoothed, with a pull towards the scores' own excess.
 
     Parameters
     ----------
@@ -112,4 +112,4 @@ def smoothed(
     ndarray of shape (n, c)
     """
     excess = None if scores is None else scores - given.prior
-    return given.prior + smooth_labels(W, given, fidelity, pull, excess, tol)
+    return smooth_labels(W, given, fidelity, pull, excess, tol)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -14,10 +14,11 @@ from siis.errors import FAILURES
 from siis.evidence import read, softmax
 from siis.graph import Graph
 from siis.labels import Supervision
-from siis.selection.candidate import Candidate, failed_rows, held_out, hits, rank_candidates
+from siis.selection.candidate import Candidate, compare, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import Constraints
 from siis.selection.final import final_basis, final_program, final_readings
 from siis.selection.folds import splits
+from siis.selection.selection import BOTH, EVIDENCE, PROGRAM
 from siis.solvers import solve_batch
 from siis.spectral import SmoothBasis
 
@@ -63,15 +64,35 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
     return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What is known of held-out labels before there is a program.
+
+    Attributes
+    ----------
+    folds : ndarray of shape (l,)
+    weights : ndarray of shape (l,)
+        Of the labels, as the classes are in the population.
+    evidence : list of (csr_array of shape (n, n), ndarray of shape (n, c))
+        The graph of each fold, and the evidence on it.
+    readings : ndarray of shape (h, c)
+        What is read of those that are held out.
+    """
+
+    folds: Ints
+    weights: Floats
+    evidence: list[tuple[Sparse, Floats]]
+    readings: Floats
+
+
 def choose_program(
     candidates: list[Candidate],
     given: Supervision,
-    folds: Ints,
-    evidence: list[tuple[Sparse, Floats]],
+    held: Held,
     constraints: Constraints,
     seed: int,
-) -> tuple[list[dict[str, Any]], Candidate]:
-    """Choose among final programs by held-out labels.
+) -> tuple[list[dict[str, Any]], Candidate, str, Floats]:
+    """Choose among final programs by held-out labels; then whether it, the evidence or their mean is the answer.
 
     In single precision, where the weights of the graph allow it. Candidates share bases, and folds that have one
     graph are solved in one batch.
@@ -81,9 +102,7 @@ def choose_program(
     candidates : list of Candidate
         They differ in the final program alone.
     given : Supervision
-    folds : ndarray of shape (l,)
-    evidence : list of (csr_array of shape (n, n), ndarray of shape (n, c))
-        The graph of each fold, and the evidence on it.
+    held : Held
     constraints : Constraints
     seed : int
 
@@ -92,13 +111,16 @@ def choose_program(
     rows : list of dict
         For the table of what was tried.
     chosen : Candidate
+    answer : {"program", "both", "evidence"}
+    readings : ndarray of shape (h, c)
+        What the answer says of held-out labels.
     """
-    met = np.zeros((len(candidates), given.rows.size))
+    answers = np.zeros((len(candidates), given.rows.size, given.n_classes))
     failures: dict[Candidate, str] = {}
     order = sorted(range(len(candidates)), key=lambda k: (candidates[k].laplacian, -candidates[k].n_components))
     parts = [
-        (held, W, softmax(read(F, candidates[0].reading)))
-        for (_, held), (W, F) in zip(splits(given, folds), evidence, strict=True)
+        (part, W, softmax(read(F, candidates[0].reading)))
+        for (_, part), (W, F) in zip(splits(given, held.folds), held.evidence, strict=True)
     ]
     groups = [list(group) for _, group in groupby(parts, key=lambda part: id(part[1]))]
 
@@ -119,9 +141,9 @@ def choose_program(
                 except FAILURES as failure:
                     failures[candidates[k]] = str(failure)
                     continue
-                for (held, _, _), program, solution in zip(group, programs, solutions, strict=True):
+                for (part, _, _), program, solution in zip(group, programs, solutions, strict=True):
                     answer = final_readings(program, solution.coefficients, given.n_classes, candidates[k].reading)
-                    met[k, held] = hits(answer[given.rows[held]], given.Y[held])
+                    answers[k, part] = answer[given.rows[part]]
 
     with one_blas_thread():
         in_threads(on_one_graph, groups)
@@ -130,9 +152,15 @@ def choose_program(
     if (
         not kept.size
     ):  # in single precision and on parts of the labels: the usual program may yet succeed on all of them
-        return failed_rows("program", failures), candidates[0]
-    out = held_out(folds)
+        return failed_rows("program", failures), candidates[0], PROGRAM, held.readings
+    out = held_out(held.folds)
     complexity = [candidates[k].program_complexity for k in kept]
-    met = met[np.ix_(kept, out)]
-    rows, best = rank_candidates("program", [candidates[k] for k in kept], met, given.weights[out], complexity)
-    return rows + failed_rows("program", failures), candidates[kept[best]]
+    Y, weights = given.Y[out], held.weights[out]
+    met = np.array([hits(answers[k, out], Y) for k in kept])
+    rows, best = rank_candidates("program", [candidates[k] for k in kept], met, weights, complexity)
+    rows += failed_rows("program", failures)
+    chosen, readings = candidates[kept[best]], answers[kept[best], out]
+    spoken = {PROGRAM: readings, BOTH: (readings + held.readings) / 2, EVIDENCE: held.readings}
+    accuracy = compare(np.array([hits(said, Y) for said in spoken.values()]), weights).accuracy
+    answer = list(spoken)[int(np.argmax(accuracy >= accuracy.max() - 1e-12))]
+    return rows, chosen, answer, spoken[answer]

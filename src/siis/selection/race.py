@@ -51,7 +51,7 @@ def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints:
     for train, held in splits(given, folds):
         Y, rows = given.Y[held], given.rows[held]
         scores = kernel_scores(prepared.points, train, prepared.kernel)[0]
-        met = [hits(read(scores, READINGS[0])[rows], Y)]
+        met = [hits(read(scores - train.prior, READINGS[0])[rows], Y)]
         for W in built:
             met.extend(path_hits(W, train, rows, Y, FIDELITIES[:2])[0])
         found[held] = np.mean(met, axis=0)
@@ -142,7 +142,7 @@ def race(
         if not alive.any():
             return failed_rows("graph", failures), None
         seen[held] = True
-        so_far = compare(met[np.ix_(alive, seen)], given.weights[seen])
+        so_far = compare(met[np.ix_(alive, seen)], given.votes[seen])
         alive[alive] = so_far.level(RACE_MARGIN)
         progress.say(2, f"fold {fold + 1}: {np.count_nonzero(alive)} of {len(candidates)} candidates left")
     left = np.flatnonzero(alive)
@@ -151,7 +151,7 @@ def race(
         "graph",
         [candidates[k] for k in left],
         met[np.ix_(left, out)],
-        given.weights[out],
+        given.votes[out],
         [candidates[k].complexity for k in left],
         unreached=unreached[left],
     )

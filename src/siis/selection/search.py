@@ -18,19 +18,24 @@ from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_ou
 from siis.selection.constraints import Constraints
 from siis.selection.folds import deal_folds, splits
 from siis.selection.prepared import GraphOf, PreparedSpace, fold_graphs, prepare_space, smoothed
-from siis.selection.programs import choose_program, program_candidates
+from siis.selection.programs import Held, choose_program, program_candidates
 from siis.selection.race import FIDELITIES, PULLS, SCORE_WEIGHTS, probe, race, smoothing_path
-from siis.selection.selection import COLUMNS, Selection
+from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
+from siis.selection.shares import answered_shares, population_weights
 
 USUAL = (10, "mutual", 0.1)  # graph and smoothing where nothing can be chosen
 MOST_VERTICES = 10_000  # in the search; the answer is computed on all
 MOST_LABELS = 5_000
-STEADY = 1.5  # standard errors that it takes to leave the plainest space, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 TOO_FEW = (
     f"nothing could be chosen: fewer than {LEAST_HELD_OUT} labels can be held out (a class needs two of them); "
     "stated defaults were used"
 )
+SPEAKS = {
+    PROGRAM: "",
+    BOTH: "; the mean of program and evidence meets more of them than either",
+    EVIDENCE: "; no program: the evidence itself meets more of them",
+}
 ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
 
 
@@ -74,21 +79,22 @@ def choose_on_points(
     with progress.stage("selection: reading"):
         fresh = deal_folds(given.Y, seed + 1)  # the score that won the race is biased upwards on its own folds
         graph_of = fold_graphs(prepared, winner, constraints)
-        more, chosen, readings, evidence = _choose_reading(winner, given, fresh, PULLS, graph_of)
+        more, chosen, readings, evidence, weights = _choose_reading(winner, given, fresh, PULLS, graph_of)
         rows += more
-    more, chosen = _choose_program(chosen, given, fresh, evidence, constraints, seed, progress)
+    held = Held(fresh, weights, evidence, readings)
+    more, chosen, answer, readings = _choose_program(chosen, given, held, constraints, seed, progress)
     rows += more
     table, labelled = Table.from_rows(rows, COLUMNS), kept[given.rows[held_out(fresh)]]
-    reason = _reason(rows)
+    reason = _reason(rows, answer)
     return Selection(
-        chosen, prepared.space, prepared.unit, prepared.kernel, table, reason, labelled, readings
+        chosen, prepared.space, prepared.unit, prepared.kernel, table, reason, labelled, readings, answer
     ), points
 
 
 def _choose_space(
     found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints
 ) -> tuple[list[dict[str, Any]], PreparedSpace]:
-    """Compare spaces by a probe; another than the plainest must be clearly better."""
+    """Compare spaces by a probe; the best wins, of equal ones the plainest."""
     kept: list[tuple[Candidate, PreparedSpace, Floats]] = []
     failures: dict[Candidate, str] = {}
     for space in found:
@@ -102,8 +108,8 @@ def _choose_space(
         raise NumericalError(f"the examples cannot be compared in any space: {next(iter(failures.values()))}")
     candidates, spaces_kept, met = zip(*kept, strict=True)
     order: list[tuple[float, ...]] = [(float(i),) for i in range(len(kept))]
-    weights = given.weights[held_out(folds)]
-    rows, best = rank_candidates("space", list(candidates), np.array(met), weights, order, STEADY)
+    weights = given.votes[held_out(folds)]
+    rows, best = rank_candidates("space", list(candidates), np.array(met), weights, order, 0.0)
     return rows + failed_rows("space", failures), spaces_kept[best]
 
 
@@ -139,16 +145,17 @@ def choose_on_graph(
                 met[k, held] = hits(read(F, READINGS[0])[given.rows[held]], given.Y[held])
         out = held_out(folds)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
-        rows, best = rank_candidates("smoothing", candidates, met[:, out], given.weights[out], order)
+        rows, best = rank_candidates("smoothing", candidates, met[:, out], given.votes[out], order)
         fresh = deal_folds(given.Y, seed + 1)
-        more, chosen, readings, evidence = _choose_reading(
+        more, chosen, readings, evidence, weights = _choose_reading(
             candidates[best], given, fresh, PULLS[:1], lambda train: (W, None)
         )
     rows += more
-    more, chosen = _choose_program(chosen, given, fresh, evidence, constraints, seed, progress)
+    held = Held(fresh, weights, evidence, readings)
+    more, chosen, answer, readings = _choose_program(chosen, given, held, constraints, seed, progress)
     rows += more
-    table = Table.from_rows(rows, COLUMNS)
-    return Selection(chosen, None, 1.0, None, table, _reason(rows), given.rows[out], readings), None
+    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer)
+    return Selection(chosen, None, 1.0, None, table, reason, given.rows[held_out(fresh)], readings, answer), None
 
 
 def cross_readings(
@@ -216,43 +223,47 @@ def _choose_reading(
     folds: Ints,
     pulls: tuple[float, ...],
     graph_of: GraphOf,
-) -> tuple[list[dict[str, Any]], Candidate, Floats, list[tuple[Sparse, Floats]]]:
+) -> tuple[list[dict[str, Any]], Candidate, Floats, list[tuple[Sparse, Floats]], Floats]:
     """Choose pull and reading for the winner; keep what it says of held-out labels, and its evidence in each fold."""
     candidates = [replace(chosen, pull=pull, reading=reading) for pull in pulls for reading in READINGS]
     readings = np.zeros((len(candidates), given.rows.size, given.n_classes))
     kept = []
     for train, held in splits(given, folds):
         W, scores = graph_of(train)
-        evidence = [smoothed(W, train, chosen.fidelity, pull, scores) for pull in pulls]
-        kept.append((W, evidence))
-        for k, (F, reading) in enumerate(product(evidence, READINGS)):
+        found = [smoothed(W, train, chosen.fidelity, pull, scores) for pull in pulls]
+        kept.append((W, found))
+        for k, (F, reading) in enumerate(product(found, READINGS)):
             readings[k, held] = read(F, reading)[given.rows[held]]
     out = held_out(folds)
     met = np.array([hits(r[out], given.Y[out]) for r in readings])
     order: list[tuple[float, ...]] = [(float(c.reading != READINGS[0]), c.pull) for c in candidates]
-    rows, best = rank_candidates("reading", candidates, met, given.weights[out], order, STEADY)
+    weights = population_weights(given, answered_shares([evidence[0] for _, evidence in kept], given))
+    rows, best = rank_candidates("reading", candidates, met, weights[out], order)
     winner = candidates[best]
-    return rows, winner, readings[best, out], [(W, evidence[pulls.index(winner.pull)]) for W, evidence in kept]
+    evidence = [(W, found[pulls.index(winner.pull)]) for W, found in kept]
+    return rows, winner, readings[best, out], evidence, weights
 
 
 def _choose_program(
     chosen: Candidate,
     given: Supervision,
-    folds: Ints,
-    evidence: list[tuple[Sparse, Floats]],
+    held: Held,
     constraints: Constraints,
     seed: int,
     progress: Progress,
-) -> tuple[list[dict[str, Any]], Candidate]:
-    """Choose the final program; on ready-made graphs of many vertices, the usual one."""
+) -> tuple[list[dict[str, Any]], Candidate, str, Floats]:
+    """Choose the final program, or the evidence itself; and what the winner says of held-out labels.
+
+    On ready-made graphs of many vertices, the usual program.
+    """
     candidates = program_candidates(chosen, constraints, given.n_classes)
-    if len(candidates) == 1 or evidence[0][0].shape[0] > MOST_VERTICES:
-        return [], candidates[0]
+    if held.evidence[0][0].shape[0] > MOST_VERTICES:
+        return [], candidates[0], PROGRAM, held.readings
     with progress.stage(f"selection: {len(candidates)} programs"):
-        return choose_program(candidates, given, folds, evidence, constraints, seed)
+        return choose_program(candidates, given, held, constraints, seed)
 
 
-def _reason(rows: list[dict[str, Any]]) -> str:
+def _reason(rows: list[dict[str, Any]], answer: str) -> str:
     last = [row for row in rows if row["chosen"]][-1]
     race = [row for row in rows if row["stage"] in ("graph", "smoothing") and not row["failed"]]
     won = next(row for row in race if row["chosen"])
@@ -261,4 +272,5 @@ def _reason(rows: list[dict[str, Any]]) -> str:
         f"it meets {last['accuracy']:.1%} of {last['n_held_out']} held-out given labels; {level} of {len(race)} "
         "candidates that reached the end could not be told from the best (half a standard error), and of those it is "
         f"the simplest and smoothest (behind the best by {won['behind']:.2%})"
+        + SPEAKS[answer]
     )

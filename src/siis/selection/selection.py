@@ -35,6 +35,9 @@ COLUMNS = (
 )
 
 
+PROGRAM, BOTH, EVIDENCE = "program", "both", "evidence"  # what speaks for the graph
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """What was chosen, and why.
@@ -57,6 +60,9 @@ class Selection:
         The labelled vertices that were held out.
     readings : ndarray of shape (l, c)
         What the chosen candidate says of them without their own labels.
+    answer : {"program", "both", "evidence"}
+        What speaks for the graph: the final program, or, where held-out labels are met more often so, the evidence or
+        the mean of both.
     """
 
     chosen: Candidate
@@ -67,6 +73,7 @@ class Selection:
     reason: str
     rows: Ints
     readings: Floats
+    answer: str = PROGRAM
 
     def without(self, failures: dict[Candidate, str], chosen: Candidate) -> Selection:
         """The selection after final programs have failed, and another one has been solved.

@@ -1,0 +1,143 @@
+"""A random forest of the labelled examples; each of these is judged by the trees that have not seen it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.ensemble import RandomForestClassifier
+
+from siis._types import Features, Floats, Ints
+from siis.engine.threads import n_threads
+from siis.labels import Supervision
+
+LEAVES = (1, 5)  # least labels in a leaf: clean labels want 1, noisy ones more
+MOST_COLUMNS = 2000
+MOST_TREES, LEAST_TREES = 300, 50
+WORK = 300_000  # labels times trees: more labels get fewer trees
+FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible
+BLOCK = 2**22  # places in trees at once
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees as arrays, all nodes after each other.
+
+    Attributes
+    ----------
+    roots : ndarray of shape (t,)
+    feature : ndarray of shape (k,)
+        Column that a node looks at; -1 in a leaf.
+    threshold : ndarray of shape (k,)
+        Examples with no more than this go left.
+    left, right : ndarray of shape (k,)
+    votes : ndarray of shape (k, c)
+        Shares of the classes; of leaves.
+    """
+
+    roots: Ints
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    votes: Floats
+
+    def __call__(self, X: Features) -> Floats:
+        """Score examples: the logarithms of the mean votes.
+
+        Parameters
+        ----------
+        X : array or csr_array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+        """
+        votes = np.empty((X.shape[0], self.votes.shape[1]))
+        step = max(1, BLOCK // self.roots.size)
+        for a in range(0, len(votes), step):
+            part = X[a : a + step]
+            rows = np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float32)
+            votes[a : a + step] = self.votes[self._leaves(rows)].mean(axis=1)
+        return _logarithms(votes)
+
+    def _leaves(self, rows: Floats) -> Ints:
+        """The leaf of each row in each tree, shape (n, t)."""
+        at = np.tile(self.roots, (len(rows), 1))
+        which = np.arange(len(rows))[:, None]
+        while (inner := self.feature[at] >= 0).any():
+            goes_left = rows[which, np.maximum(self.feature[at], 0)] <= self.threshold[at]
+            at = np.where(inner, np.where(goes_left, self.left[at], self.right[at]), at)
+        return at
+
+
+def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tuple[Floats, Forest]:
+    """Score all examples; the labelled ones by the trees that were grown without them.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+    given : Supervision
+        One label for each vertex.
+    leaf : int
+        Least labels in a leaf.
+    seed : int
+
+    Returns
+    -------
+    scores : ndarray of shape (n, c)
+        Logarithms of mean votes.
+    forest : Forest
+    """
+    codes, c = given.codes, given.n_classes
+    n_trees = int(np.clip(WORK // codes.size, LEAST_TREES, MOST_TREES))
+    model = RandomForestClassifier(n_trees, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads())
+    labelled = _as_indexed(X[given.rows])
+    model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
+    votes = np.zeros((X.shape[0], c))
+    votes[:, model.classes_] = model.predict_proba(_as_indexed(X))
+    votes[given.rows] = _unseen_votes(model, labelled, given)
+    return _logarithms(votes), _as_arrays(model, c)
+
+
+def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:
+    """Mean votes of the trees that were grown without an example, shape (l, c); the frequencies where there is none."""
+    total, n_voters = np.zeros((given.rows.size, given.n_classes)), np.zeros(given.rows.size)
+    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
+    for tree, drawn in zip(model.estimators_, model.estimators_samples_, strict=True):
+        unseen = np.ones(given.rows.size, dtype=bool)
+        unseen[drawn] = False
+        total[np.ix_(unseen, model.classes_)] += tree.predict_proba(rows[unseen], check_input=False)
+        n_voters += unseen
+    return np.where(n_voters[:, None] > 0, total / np.maximum(n_voters, 1)[:, None], given.prior)
+
+
+def _as_arrays(model: RandomForestClassifier, c: int) -> Forest:
+    trees = [tree.tree_ for tree in model.estimators_]
+    roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
+    votes = np.zeros((sum(tree.node_count for tree in trees), c), dtype=np.float32)
+    values = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    votes[:, model.classes_] = values / values.sum(axis=1, keepdims=True)
+    feature = np.concatenate([tree.feature for tree in trees])
+    return Forest(
+        roots.astype(np.int32),
+        np.where(feature < 0, -1, feature).astype(np.int32),
+        np.concatenate([tree.threshold for tree in trees]),
+        np.concatenate([tree.children_left + root for tree, root in zip(trees, roots, strict=True)]).astype(np.int32),
+        np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)]).astype(np.int32),
+        votes,
+    )
+
+
+def _as_indexed(X: Features) -> Features:
+    """Sparse matrices with 32-bit indices, as trees want them."""
+    if not sp.issparse(X):
+        return X
+    X = sp.csr_matrix(X)
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
+
+
+def _logarithms(votes: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(votes, FLOOR / votes.shape[1])))

@@ -1,0 +1,124 @@
+"""Ridge regression of the label rows on the features, with leave-one-out answers in closed form at any number of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from siis._types import Features, Floats
+from siis.labels import Supervision
+
+RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)  # over the mean eigenvalue
+MOST_IN_DUAL = 3000  # labels, where there are more columns than labels; the others are scored out of sample
+MOST_PRIMAL = 2000  # columns
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScores:
+    """f(x) = mean + ((x - center) / scale)' coefficients.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (d,), or None
+        None for sparse features, whose rows are scaled to length 1 instead.
+    coefficients : ndarray of shape (d, c)
+    mean : ndarray of shape (c,)
+    """
+
+    center: Floats | None
+    scale: Floats | None
+    coefficients: Floats
+    mean: Floats
+
+    def __call__(self, X: Features) -> Floats:
+        """Score examples.
+
+        Parameters
+        ----------
+        X : array or csr_array of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+        """
+        return np.asarray(self.mean + _scaled(X, self.center, self.scale) @ self.coefficients)
+
+
+def linear_scores(X: Features, given: Supervision) -> tuple[Floats, LinearScores]:
+    """Score all examples; the labelled ones by the others' labels alone.
+
+    Minimises sum_i w_i ||y_i - q - B' (z_i - m)||^2 + ridge ||B||^2, where z are the features of unit variance (of
+    sparse X: rows of unit length), m their weighted mean over the labels (sparse: 0) and q the labels' frequencies.
+    With H the hat matrix, the answer without label i is y_i - (y_i - f_i) / (1 - H_ii); the ridge is the one whose
+    answers have the least squared error.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+    given : Supervision
+        One label for each vertex.
+
+    Returns
+    -------
+    scores : ndarray of shape (n, c)
+    model : LinearScores
+    """
+    if given.rows.size > MOST_IN_DUAL and X.shape[1] > MOST_PRIMAL:
+        given = given.picked(np.linspace(0, given.rows.size - 1, MOST_IN_DUAL).astype(np.int64))
+    center, scale = (None, None) if sp.issparse(X) else _moments(X)
+    A = _scaled(X[given.rows], center, scale)
+    share = given.weights / given.weights.sum()
+    shift = np.zeros(X.shape[1]) if sp.issparse(X) else share @ A
+    root = np.sqrt(given.weights / given.weights.mean())[:, None]
+    A = A.multiply(root).tocsr() if sp.issparse(A) else root * (A - shift)
+    q = given.prior
+    R = root * (given.Y - q)
+    U, values = _left_vectors(A)
+    rotated, squares = U.T @ R, U**2
+    unit = float(values.mean()) if values.size else 1.0
+    best, error, held = 1.0, np.inf, given.Y
+    for ridge in RIDGES * unit:
+        shrink = values / (values + ridge)
+        leverage = np.minimum(squares @ shrink + share, 1 - 1e-6)
+        misses = (R - U @ (shrink[:, None] * rotated)) / (1 - leverage)[:, None]  # root times (C9)
+        if (total := float(np.sum(misses**2))) < error * (1 - 1e-9):
+            best, error, held = ridge, total, given.Y - misses / root
+    dual = (R - U @ ((values / (values + best))[:, None] * rotated)) / best
+    B = np.asarray(A.T @ dual)  # A'(AA' + ridge)^-1 R
+    if center is not None and scale is not None:
+        center = center + shift * np.where(np.isfinite(scale), scale, 0.0)
+    model = LinearScores(center, scale, B, q)
+    scores = model(X)
+    scores[given.rows] = held
+    return scores, model
+
+
+def _left_vectors(A: Features) -> tuple[Floats, Floats]:
+    """Left singular vectors and squared singular values of A, shapes (l, r) and (r,)."""
+    l, d = A.shape
+    if l <= d:
+        gram = A @ A.T
+        values, U = sl.eigh(gram.toarray() if sp.issparse(gram) else gram, check_finite=False)
+        kept = values > 1e-10 * max(float(values[-1]), 1e-300)
+        return U[:, kept], values[kept]
+    gram = A.T @ A
+    values, V = sl.eigh(gram.toarray() if sp.issparse(gram) else gram, check_finite=False)
+    kept = values > 1e-10 * max(float(values[-1]), 1e-300)
+    return np.asarray(A @ V[:, kept]) / np.sqrt(values[kept]), values[kept]
+
+
+def _moments(X: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the columns; a constant one is divided by infinity."""
+    center, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+    live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
+    return center, np.where(live, deviation, np.inf)
+
+
+def _scaled(X: Features, center: Floats | None, scale: Floats | None) -> Features:
+    if center is None or scale is None:
+        return sp.csr_array(normalize(X))
+    return np.asarray((X - center) / scale)

@@ -1,0 +1,100 @@
+"""One voice out of several: class scores added up with weights that make the held-out labels likeliest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
+
+from siis._types import Floats
+from siis.labels import Supervision
+
+USUAL, SPREAD = 2.0, 1.0  # prior of the weights: their sum, and the deviation of their logarithms
+USUAL_ODDS, ODDS_SPREAD = -1.5, 1.5  # prior of the logarithm of the odds that a label is wrong
+STARTS = (-3.0, -0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """s(x) = sum_e weight_e s_e(x), (C10).
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the experts.
+    weights : ndarray of shape (e,)
+        On their scores as they come.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+
+    def __call__(self, scores: list[Floats]) -> Floats:
+        """Add up the experts' scores.
+
+        Parameters
+        ----------
+        scores : list of e ndarrays of shape (n, c)
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+            Without a mean over the classes.
+        """
+        total = sum(weight * found for weight, found in zip(self.weights, scores, strict=True))
+        return np.asarray(total - np.mean(total, axis=1, keepdims=True))
+
+
+def fit_pool(
+    names: tuple[str, ...], held_out: list[Floats], final: list[Floats], given: Supervision, weights: Floats
+) -> Pool:
+    """Weigh experts by maximum likelihood of the held-out labels, some of which are wrong.
+
+    A label j is given with probability (1 - r) p_j + r (1 - p_j) / (c - 1), where p is the softmax of the pooled scores
+    and r the share of wrong labels, whichever is likeliest. Scores are in units of their deviation over all
+    examples; the logarithms of the weights there are normal about log(2 / e), so that few labels leave the experts
+    equal and none can be left out by chance.
+
+    Parameters
+    ----------
+    names : tuple of e str
+    held_out : list of e ndarrays of shape (l, c)
+        What each expert says of the labels that were held out from it.
+    final : list of e ndarrays of shape (n, c)
+        What it says of all examples.
+    given : Supervision
+        The held-out labels.
+    weights : ndarray of shape (l,)
+        Of these labels: a label of weight k counts as k labels.
+
+    Returns
+    -------
+    Pool
+    """
+    units = np.array([_deviation(scores) for scores in final])
+    c, n_experts = given.n_classes, len(names)
+    S = np.stack([_centered(scores) / unit for scores, unit in zip(held_out, units, strict=True)])
+    usual = np.log(USUAL / n_experts)
+
+    def loss(parameters: Floats) -> float:
+        logs, odds = parameters[:-1], parameters[-1]
+        rate = expit(odds) * (c - 1) / c
+        P = np.exp(log_softmax(np.tensordot(np.exp(logs), S, 1), axis=1))
+        met = np.sum(P * given.Y, axis=1)
+        likelihood = (1 - rate) * met + rate / (c - 1) * (1 - met)
+        prior = np.sum(((logs - usual) / SPREAD) ** 2) + ((odds - USUAL_ODDS) / ODDS_SPREAD) ** 2
+        return float(0.5 * prior - weights @ np.log(np.maximum(likelihood, 1e-12)))
+
+    found = [minimize(loss, np.append(np.full(n_experts, usual), start), method="L-BFGS-B") for start in STARTS]
+    best = min(found, key=lambda result: float(result.fun))
+    return Pool(names, np.exp(best.x[:-1]) / units)
+
+
+def _centered(scores: Floats) -> Floats:
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+
+def _deviation(scores: Floats) -> float:
+    return float(np.sqrt(np.mean(_centered(scores) ** 2))) or 1.0

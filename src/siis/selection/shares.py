@@ -1,0 +1,46 @@
+"""Held-out labels weighed as the classes are in the population, whether labels were drawn at random or so many of each."""
+
+import numpy as np
+
+from siis._types import Floats
+from siis.evidence import READINGS, read
+from siis.labels import Supervision
+
+MOST = 10.0  # times that a held-out label may count more, or less, than one of its class would at random
+PSEUDO_COUNT = 10.0  # vertices of each class's given frequency: few vertices leave the shares as the labels have them
+
+
+def answered_shares(evidence: list[Floats], given: Supervision) -> Floats:
+    """Estimate the shares of the classes among all vertices by what is read there.
+
+    Parameters
+    ----------
+    evidence : list of ndarray of shape (n, c)
+        Of each fold.
+    given : Supervision
+
+    Returns
+    -------
+    ndarray of shape (c,)
+        They sum to 1.
+    """
+    counts = PSEUDO_COUNT * given.n_classes * given.prior
+    for F in evidence:
+        counts = counts + np.bincount(np.argmax(read(F, READINGS[0]), axis=1), minlength=given.n_classes)
+    return np.asarray(counts / counts.sum())
+
+
+def population_weights(given: Supervision, shares: Floats) -> Floats:
+    """Weigh labels so that each class counts by its share among all vertices, (C8).
+
+    Parameters
+    ----------
+    given : Supervision
+    shares : ndarray of shape (c,)
+
+    Returns
+    -------
+    ndarray of shape (l,)
+    """
+    ratio = np.divide(shares, given.prior, out=np.ones_like(shares), where=given.prior > 0)
+    return np.asarray(given.votes * (given.Y @ np.clip(ratio, 1 / MOST, MOST)))
