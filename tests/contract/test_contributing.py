@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from test_house import FLOORS
 
 import siis
-from test_house import FLOORS
 
 ROOT = Path(__file__).parent.parent.parent
 HOUSE = Path(siis.__file__).parent
