@@ -138,7 +138,7 @@ def manifold_machine(
         kernel = (sp.eye_array(graph.n_vertices) + scale @ graph.weights @ scale).tocsc()[:, centers].toarray()
     else:
         if not sp.issparse(points):  # distances are expanded: stay near the origin
-            points = points - points.mean(axis=0, dtype=np.float64)
+            points = points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
         squared = euclidean_distances(points, points[centers], squared=True).astype(np.float64)
         typical = np.median(squared[squared > 0]) if (squared > 0).any() else 1.0
         kernel = np.exp(-squared / (2 * typical))

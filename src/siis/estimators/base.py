@@ -24,6 +24,7 @@ from siis.progress import Progress
 
 TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
 SHOWN_COLUMNS = 5
+SINGLE_RANGE = 1e12  # of the largest feature: squares, and squares of small differences, stay in single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +233,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         except (ValueError, TypeError):
             _refuse(_columns_of_texts(X), "text")
             raise
-        return sp.csr_array(checked) if sp.issparse(checked) else checked
+        return in_range(sp.csr_array(checked) if sp.issparse(checked) else checked)
 
     def _answer_training_examples(self, X: Features) -> None:
         """Set the transductive answers: each example's vertex's, or its neighbours' where it has none."""
@@ -307,6 +308,25 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def in_range(X: Features) -> Features:
+    """Give features of single precision double precision where their squares would leave the range of single.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+
+    Returns
+    -------
+    array or csr_array of shape (n, d)
+    """
+    if X.dtype != np.float32:
+        return X
+    values = X.data if sp.issparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    is_squarable = largest == 0 or 1 / SINGLE_RANGE <= largest <= SINGLE_RANGE
+    return X if is_squarable else X.astype(np.float64)
 
 
 def _columns_of_times(X: Any) -> list[str]:

@@ -57,10 +57,10 @@ class Space:
         if sp.issparse(X) and self.axes is None:
             X = X.toarray()
         if self.center is not None:
-            X = X - self.center
+            X = np.subtract(X, self.center, dtype=X.dtype)  # no double copy of single features
         if self.scale is not None:
-            X = X / self.scale
-        Z = np.asarray(X if self.axes is None else X @ self.axes, dtype=np.float64)
+            X = np.divide(X, self.scale, dtype=X.dtype)
+        Z = np.asarray(X if self.axes is None else X @ self.axes.astype(X.dtype), dtype=np.float64)
         if self.unit_after:
             Z /= np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return Z

@@ -66,6 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.input_tags.dict = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
