@@ -61,7 +61,8 @@ JUDGED = (
 class SIISClassifier(TransductiveClassifier):
     """Classify all examples from few, partly wrong labels, with a proof of optimality.
 
-    Semi-supervised learning under Inadequate and Incorrect Supervision. On a graph of nearest neighbours it solves
+    Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it
+    solves
 
         minimise over A   ||P U A||_{2,1} + alpha ||J U A - Y||_{2,1} + beta tr(A' Sigma A)
 
@@ -75,42 +76,44 @@ class SIISClassifier(TransductiveClassifier):
 
     Parameters
     ----------
-    alpha : float or "auto"
+    alpha : float or "auto", default="auto"
         Trust in the rows of Y. "auto": 0.3, 1 or 3 times the mean degree of the graph (plain method: 100).
-    beta : float or "auto"
+    beta : float or "auto", default="auto"
         Weight of the energy: larger is smoother. "auto": 3 or 30 times the mean degree, or with the
         unnormalised Laplacian 30 or 300 (plain method: 10).
-    n_components : int or "auto"
+    n_components : int or "auto", default="auto"
         m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
         number of classes, or 0.4 of that (plain method: 30).
-    n_neighbors : int or "auto"
+    n_neighbors : int or "auto", default="auto"
         K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
-    bandwidth : float or "median"
+    bandwidth : float or "median", default="median"
         xi in w_ij = exp(-||x_i - x_j||^2 / (2 xi^2)); "median" is the median distance between neighbours.
-    metric : {"auto", "euclidean", "cosine", "precomputed"}
+    metric : {"auto", "euclidean", "cosine", "precomputed"}, default="auto"
         "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph, a symmetric
         (sparse) matrix of weights with zero diagonal. "auto": features as given, of unit variance or of unit length;
         latent dimensions of sparse text (plain method: "euclidean").
-    graph : {"auto", "union", "mutual"}
+    graph : {"auto", "union", "mutual"}, default="auto"
         Which edges: one end names the other, or both do (others then keep 1 % of their weight). Plain
         method: "union".
-    laplacian : {"auto", "unnormalized", "normalized"}
+    laplacian : {"auto", "unnormalized", "normalized"}, default="auto"
         L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
         "unnormalized").
-    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object
+    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object, default="auto"
         How neighbours are found. "auto": exactly, up to 40,000 distinct examples and for sparse X; beyond, by
         approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
         ``fit`` and ``kneighbors``; a copy of it is fitted.
-    selection : {"auto"} or None
+    selection : {"auto"} or None, default="auto"
         Choose by cross-validation on the given labels, or use the plain method.
-    schedule : {"certified", "paper"}
+    schedule : {"certified", "paper"}, default="certified"
         "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper, where ``tol``
         is the relative change of A, within 100 iterations.
-    tol : float
-    max_iter : int
-    random_state : int or None
+    tol : float, default=0.0001
+        Relative duality gap at which to stop ("paper": relative change of A).
+    max_iter : int, default=1000
+        Most iterations.
+    random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
-    verbose : int
+    verbose : int, default=0
         1: a line on standard error for each stage; 2: the race of the candidates and the solver's gap as well.
 
     Attributes
@@ -176,6 +179,18 @@ class SIISClassifier(TransductiveClassifier):
         With selection: why.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had them
+
+    See Also
+    --------
+    siis.baselines.GTFClassifier : Graph trend filtering without the basis.
+    siis.baselines.GFHFClassifier : Quadratic smoothing that keeps the given labels.
+    siis.tables.TableEncoder : Columns of a table as features.
+    siis.validation.LabelledKFold : Cross-validation that holds out labels alone.
+
+    References
+    ----------
+    .. [1] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""ADMM with a penalty for every row, stopped by the duality gap; several programs on one graph in one batch."""
+"""ADMM with a penalty for every row, stopped by the duality gap; several programs on one graph in one batch.
+
+minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
+"""
 
 from __future__ import annotations
 
