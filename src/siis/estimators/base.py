@@ -164,7 +164,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))
             placed = embed(X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report)
-        given = gather(placed.vertex[labels.used], labels.Y, labels.weights)
+        given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
         points = None if placed.points is None else placed.points[reached]
@@ -381,5 +381,5 @@ def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
     """
     sure = labels.certain[labels.used]
     if sure.any():
-        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure]).merged()
+        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).merged()
         answers[at.rows] = at.Y

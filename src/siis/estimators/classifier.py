@@ -16,6 +16,7 @@ from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import merge_examples
 from siis.labels import GivenLabels
+from siis.labels.unlabelled import coded_rows
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
@@ -284,7 +285,7 @@ class SIISClassifier(TransductiveClassifier):
             index = np.flatnonzero(quality < threshold)
         codes = self._given_codes[index]
         winners = np.argmax(self._answers, axis=1)
-        example = representatives(self.vertex_, self._given_codes >= 0, self.graph_.n_vertices)
+        example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
         against = [
             dissenting_neighbors(self.graph_, v, winners, g, example)
             for v, g in zip(self.vertex_[index], codes, strict=True)
@@ -306,7 +307,7 @@ class SIISClassifier(TransductiveClassifier):
             last, equal quality in the order of the examples.
         """
         self._need_selection("label_ranking")
-        index = np.flatnonzero(self._given_codes >= 0)
+        index = np.flatnonzero(coded_rows(self._given_codes))
         given, suggested = self.classes_[self._given_codes[index]], self.classes_[self._suggested[index]]
         return ranking_table(index, given, suggested, self.label_quality_[index])
 
@@ -338,7 +339,7 @@ class SIISClassifier(TransductiveClassifier):
         doubt[at] = 0.0
         np.maximum.at(doubt, at, entropy(np.column_stack([quality[judged], 1 - quality[judged]])))
         picked, gains = ranked_vertices(self.graph_, doubt, n)
-        has_label = self._given_codes >= 0
+        has_label = coded_rows(self._given_codes)
         example = representatives(self.vertex_, has_label, self.graph_.n_vertices)[picked]
         return query_table(example, has_label[example], np.asarray(gains))
 

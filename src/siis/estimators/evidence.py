@@ -156,9 +156,12 @@ def build_graph(
     Located
     """
     pairs, given, chosen = vertices.pairs, vertices.given, selection.chosen
-    if selection.space is None or selection.kernel is None:
-        graph = ready_made(vertices.X)
-        return Located(graph, pairs, given, selection.rows, None, None, np.zeros(0, dtype=np.int64))
+    if vertices.graph is not None:
+        return Located(
+            ready_made(vertices.graph), pairs, given, selection.rows, None, None, np.zeros(0, dtype=np.int64)
+        )
+    assert selection.space is not None
+    assert selection.kernel is not None
     with progress.stage("graph") as report:
         Z = selection.space(vertices.X) if points is None else points
         scores, model = kernel_scores(Z, given, selection.kernel)

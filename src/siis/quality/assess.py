@@ -85,10 +85,8 @@ def assess_labels(
         unknown = np.full_like(noise.matrix, np.nan)
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=SHARPNESS, matrix=unknown)
     n, c = labels.used.size, pairs.n_classes
-    quality, all_codes, suggested = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
+    quality, all_codes, suggested = np.full(n, np.nan), labels.codes, labels.codes.copy()
     used = np.flatnonzero(labels.used)
-    all_codes[used] = np.argmax(labels.Y, axis=1)
-    suggested[used] = all_codes[used]
     held_out = np.full((n, c), np.nan)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     judged = used[held[vertex[used]] >= 0]

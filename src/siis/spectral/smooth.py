@@ -281,7 +281,10 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
 
 
 def _fix_signs(V: Array, engine: Engine) -> Array:
-    """Make the entry of largest magnitude of each column positive."""
+    """Make the entry of largest magnitude of each column positive.
+
+    Not ``engine.signs``: only reductions that all engines have, and a column whose extremes are equal stays as it is.
+    """
     xp = engine.xp
     is_negative = -xp.min(V, axis=0) > xp.max(V, axis=0)
     return V * (1 - 2 * xp.astype(is_negative, V.dtype))

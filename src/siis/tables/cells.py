@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
 from siis.labels.traps import NO_ANSWER
+from siis.labels.unlabelled import MISSING
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # in any case
 LARGEST_WHOLE = 2.0**63
 
 
