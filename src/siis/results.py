@@ -1,4 +1,4 @@
-"""Names of the files that a fit writes."""
+"""Names of the files that a fit writes, and how much one of them holds."""
 
 PREDICTIONS = "predictions.csv"
 ISSUES = "label_issues.csv"
@@ -7,3 +7,4 @@ NEXT = "label_next.csv"
 MODEL = "model.siis"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+QUERIES = 20  # examples in NEXT, unless more or fewer are asked for

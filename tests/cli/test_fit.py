@@ -14,8 +14,8 @@ from PIL import Image
 from cli_case import QUICK, read_csv, write_csv
 from siis import load
 from siis.cli import app
-from siis.cli.fit import FitOptions
 from siis.graph import embed
+from siis.workflow import FitOptions
 
 pytestmark = pytest.mark.slow
 

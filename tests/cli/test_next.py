@@ -101,7 +101,7 @@ def test_without_selection_nothing_is_asked_and_labels_are_ranked_by_the_answer(
     assert found[-1]["id"] == "shop 9", "certain ones last"
     assert found[-1]["given"] == found[-1]["suggested"] == "bank"
     doubted = [row for row in found if row["given"] != row["suggested"]]
-    assert {row["id"] for row in doubted} == {row["id"] for row in read_csv(tmp_path / "out" / "label_issues.csv")}
+    assert [row["id"] for row in doubted] == [row["id"] for row in read_csv(tmp_path / "out" / "label_issues.csv")]
     done = siis("fit", shops[0], "--label", "kind", "--out", tmp_path / "out", "--queries", "0")
     assert done.exit_code == 2
 

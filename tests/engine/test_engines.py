@@ -14,6 +14,7 @@ from siis.evidence import smooth_labels
 from siis.graph import Graph, embed
 from siis.labels import Supervision, one_hot
 from siis.program import Program
+from siis.solvers import certified as certified_module
 from siis.solvers import solve_batch, solve_certified, solve_paper
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import smooth as smooth_module
@@ -68,7 +69,7 @@ def test_the_basis(engine, laplacian, method):
     np.testing.assert_array_equal(engine.numpy(fewer.vectors), engine.numpy(found.vectors)[:, :11])
 
 
-def test_single_precision(engine, cloud):
+def test_single_precision(engine, cloud, monkeypatch):
     expected = smooth_basis(cloud, 20, method="chebyshev")
     found = smooth_basis(cloud, 20, method="chebyshev", dtype=np.float32, engine=engine)
     assert str(found.vectors.dtype).endswith("float32")
@@ -79,6 +80,10 @@ def test_single_precision(engine, cloud):
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-4)
     assert single.status == "certified"
     assert single.objective == pytest.approx(exact.objective, rel=2e-4)
+    monkeypatch.setattr(certified_module, "PATIENCE", 0)  # double precision takes over at once
+    single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-6)
+    assert single.status == "certified"
+    assert str(single.dual.edges.dtype).endswith("float64")
 
 
 def test_a_missing_vector_is_found(engine, cloud, monkeypatch):

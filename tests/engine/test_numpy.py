@@ -1,10 +1,12 @@
 """Compiled loops against plain NumPy, threads, and the batch of programs."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_moons
 
 from programs import random_program
 from siis.engine import NUMPY, blocks
@@ -150,6 +152,27 @@ def test_single_precision_keeps_its_promise(rng):
     proof = programs[1].dual_point(single.dual.edges, single.dual.labels)
     assert proof.value == pytest.approx(single.dual.value, rel=1e-5)
     assert proof.value <= exact.objective * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1e4, 1.0), (100.0, 1e-3)])
+@pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+def test_single_precision_ends_in_double_where_rounding_holds_the_gap_up(laplacian, alpha, beta):
+    """In single precision alone the gap of these stays above 1e-4 however long it goes on."""
+    X, _ = make_moons(300, noise=0.08, random_state=0)
+    place = embed(X.astype(np.float32), 8)
+    rows = np.arange(0, 300, 8)
+    basis = smooth_basis(place.graph, 60, laplacian, dtype=np.float32)
+    program = Program(place.graph, basis, place.vertex[rows], one_hot(rows // 8 % 2, 2), alpha, beta)
+    single = solve_certified(program, 1e-4)
+    exact = solve_certified(replace(program, basis=smooth_basis(place.graph, 60, laplacian)), 1e-4)
+    assert (single.status, exact.status) == ("certified", "certified")
+    assert single.n_iter <= exact.n_iter + 150
+    assert single.objective == pytest.approx(exact.objective, rel=3e-4)
+    double = replace(program, basis=basis.in_double())
+    assert double.value(single.coefficients) == pytest.approx(single.objective, rel=1e-6)
+    assert double.dual_point(single.dual.edges, single.dual.labels).value == pytest.approx(
+        single.dual.value, rel=1e-5
+    )
 
 
 def test_candidates_are_the_nearest(rng):

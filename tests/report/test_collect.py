@@ -12,7 +12,9 @@ import scipy.sparse as sp
 
 from report_case import DOT
 from siis import SIISClassifier
+from siis.labels import LabelCoding
 from siis.report import collect, render
+from siis.report.collect import given_codes
 from siis.report.differences import contrasts, differences, unusual
 from siis.report.page import to_json
 
@@ -381,6 +383,23 @@ def test_an_unknown_gap_is_not_zero(judged):
 def test_bad_input(judged, arguments, message):
     with pytest.raises(ValueError, match=message):
         collect(judged, **{"ids": IDS, **arguments})
+
+
+@pytest.mark.filterwarnings("ignore:y holds only the strings")
+@pytest.mark.parametrize("names", [("-1", "1"), ("-1.0", "1.0")])
+def test_minus_one_is_a_class_beside_one_however_it_is_written(names):
+    X, y = blobs(names=(*names, names[0]))
+    model = SIISClassifier(selection=None).fit(X, y)
+    given = collect(model, ids=IDS, given=y).map.given
+    assert given == [model.classes_.tolist().index(label) if label is not None else -1 for label in y]
+
+
+def test_codes_that_are_known_are_taken(plain):
+    y = blobs()[1]
+    coding = LabelCoding(plain.classes_, given_codes(plain, y))
+    assert render(collect(plain, ids=IDS, given=coding)) == render(collect(plain, ids=IDS, given=y))
+    with pytest.raises(ValueError, match="given must have one entry for each of the 120 examples; found 5"):
+        collect(plain, ids=IDS, given=LabelCoding(plain.classes_, coding.codes[:5]))
 
 
 def test_given_is_needed_without_selection(plain):

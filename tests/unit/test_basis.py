@@ -163,6 +163,8 @@ def test_single_precision(rng, laplacian):
     basis = smooth_basis(graph, 20, laplacian, method="chebyshev", dtype=np.float32)
     assert basis.vectors.dtype == np.float32
     np.testing.assert_allclose(basis.values, dense_values(graph, laplacian, 20), atol=2e-5 * graph.degrees.max())
+    constants = basis.vectors[:, : basis.n_null]
+    assert not np.ptp(constants[graph.component == 0], axis=0).any()  # the bound rests on P U = 0 there
 
 
 def test_warm_start_from_a_smaller_basis_and_from_a_similar_graph(rng, monkeypatch):

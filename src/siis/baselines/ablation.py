@@ -74,22 +74,44 @@ class _FreeClassifier(TransductiveClassifier):
 class RobustLaplacianClassifier(_FreeClassifier):
     """Quadratic smoothing with a robust fidelity: the paper's ablation (c).
 
+    As compared with in [1]_:
+
         minimise over F   tr(F' L F) + alpha ||J F - Y||_{2,1}
 
     Parameters
     ----------
-    alpha : float
+    alpha : float, default=100.0
         Trust in the given labels.
-    n_neighbors, bandwidth, metric, graph, verbose
-        As in :class:`siis.SIISClassifier`.
-    tol : float
+    n_neighbors : int, default=10
+        K of the neighbourhood graph.
+    bandwidth : float or "median", default="median"
+        Of the Gaussian weights; "median" is the median distance between neighbours.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    graph : {"union", "mutual"}, default="union"
+        Which edges: one end names the other, or both do.
+    tol : float, default=0.001
         Relative duality gap at which the solver stops.
-    max_iter : int
+    max_iter : int, default=2000
+        Most iterations.
+    verbose : int, default=0
+        1: a line on standard error for each stage.
 
     Attributes
     ----------
     classes_, transduction_, label_distributions_, is_reached_, objective_, dual_gap_, n_iter_, history_, graph_
         As in :class:`siis.SIISClassifier`.
+
+    See Also
+    --------
+    siis.SIISClassifier : The method of the paper.
+    siis.baselines.GTFClassifier : Graph trend filtering instead of the quadratic energy.
+    siis.baselines.GFHFClassifier : Quadratic smoothing that keeps the given labels.
+
+    References
+    ----------
+    .. [1] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
     """
 
     _beta, _gamma = 1.0, 0.0
@@ -98,24 +120,47 @@ class RobustLaplacianClassifier(_FreeClassifier):
 class GTFClassifier(_FreeClassifier):
     """Graph trend filtering with a robust fidelity: the paper's GTF, ablation (d).
 
+    The trend filter of Wang, Sharpnack, Smola and Tibshirani [1]_, as compared with in [2]_:
+
         minimise over F   ||P F||_{2,1} + alpha ||J F - Y||_{2,1}
 
     Where no label has a say the optimum is a plateau; which point of it is returned follows from the solver's start.
 
     Parameters
     ----------
-    alpha : float
+    alpha : float, default=100.0
         Trust in the given labels (100 in the paper).
-    n_neighbors, bandwidth, metric, graph, verbose
-        As in :class:`siis.SIISClassifier`.
-    tol : float
+    n_neighbors : int, default=10
+        K of the neighbourhood graph.
+    bandwidth : float or "median", default="median"
+        Of the Gaussian weights; "median" is the median distance between neighbours.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    graph : {"union", "mutual"}, default="union"
+        Which edges: one end names the other, or both do.
+    tol : float, default=0.001
         Relative duality gap at which the solver stops.
-    max_iter : int
+    max_iter : int, default=2000
+        Most iterations.
+    verbose : int, default=0
+        1: a line on standard error for each stage.
 
     Attributes
     ----------
     classes_, transduction_, label_distributions_, is_reached_, objective_, dual_gap_, n_iter_, history_, graph_
         As in :class:`siis.SIISClassifier`.
+
+    See Also
+    --------
+    siis.SIISClassifier : The method of the paper.
+    siis.baselines.RobustLaplacianClassifier : The quadratic energy instead of graph trend filtering.
+
+    References
+    ----------
+    .. [1] Y.-X. Wang, J. Sharpnack, A. J. Smola, R. J. Tibshirani, "Trend Filtering on Graphs", Journal of Machine
+       Learning Research 17, 2016.
+    .. [2] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
     """
 
     _beta, _gamma = 0.0, 1.0

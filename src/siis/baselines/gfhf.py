@@ -43,7 +43,9 @@ def harmonic(graph: Graph, given: Supervision) -> Floats:
 
 
 class GFHFClassifier(TransductiveClassifier):
-    """Gaussian fields and harmonic functions (Zhu, Ghahramani and Lafferty, 2003): the paper's GFHF, ablation (b).
+    """Gaussian fields and harmonic functions: the paper's GFHF, ablation (b).
+
+    By Zhu, Ghahramani and Lafferty [1]_, as compared with in [2]_:
 
         minimise over F   tr(F' L F)   subject to   F = Y on the labelled examples
 
@@ -51,17 +53,33 @@ class GFHFClassifier(TransductiveClassifier):
 
     Parameters
     ----------
-    n_neighbors : int
-    bandwidth : float or "median"
-    metric : {"euclidean", "cosine", "precomputed"}
-    graph : {"union", "mutual"}
-    verbose : int
-        All as in :class:`siis.SIISClassifier`.
+    n_neighbors : int, default=10
+        K of the neighbourhood graph.
+    bandwidth : float or "median", default="median"
+        Of the Gaussian weights; "median" is the median distance between neighbours.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    graph : {"union", "mutual"}, default="union"
+        Which edges: one end names the other, or both do.
+    verbose : int, default=0
+        1: a line on standard error for each stage.
 
     Attributes
     ----------
     classes_, transduction_, label_distributions_, is_reached_, graph_, vertex_
         As in :class:`siis.SIISClassifier`.
+
+    See Also
+    --------
+    siis.SIISClassifier : The method of the paper.
+    siis.baselines.RobustLaplacianClassifier : The same energy, with labels that may be wrong.
+
+    References
+    ----------
+    .. [1] X. Zhu, Z. Ghahramani, J. Lafferty, "Semi-Supervised Learning Using Gaussian Fields and Harmonic
+       Functions", International Conference on Machine Learning, 2003.
+    .. [2] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
     """
 
     def __init__(

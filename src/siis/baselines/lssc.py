@@ -49,7 +49,9 @@ def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, lam: flo
 
 
 class LSSCClassifier(TransductiveClassifier):
-    """Noise-robust learning by large-scale sparse coding (Lu, Gao, Wang, Wen and Huang, 2015): the paper's LSSC.
+    """Noise-robust learning by large-scale sparse coding: the paper's LSSC.
+
+    By Lu, Gao, Wang, Wen and Huang [1]_, as compared with in [2]_:
 
         minimise over A   ||V A - Y0||_F^2 / 2 + lam sum_k sqrt(s_k) ||A_k||_1
 
@@ -63,16 +65,39 @@ class LSSCClassifier(TransductiveClassifier):
 
     Parameters
     ----------
-    lam : float
-    n_components : int
+    lam : float, default=0.1
+        Weight of the penalty.
+    n_components : int, default=30
         Number of eigenvectors (30 in the paper).
-    n_neighbors, bandwidth, metric, graph, random_state, verbose
-        As in :class:`siis.SIISClassifier`.
+    n_neighbors : int, default=10
+        K of the neighbourhood graph.
+    bandwidth : float or "median", default="median"
+        Of the Gaussian weights; "median" is the median distance between neighbours.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    graph : {"union", "mutual"}, default="union"
+        Which edges: one end names the other, or both do.
+    random_state : int or None, default=None
+        Seed; None is 0.
+    verbose : int, default=0
+        1: a line on standard error for each stage.
 
     Attributes
     ----------
     classes_, transduction_, label_distributions_, is_reached_, graph_, basis_
         As in :class:`siis.SIISClassifier`.
+
+    See Also
+    --------
+    siis.SIISClassifier : The method of the paper.
+    siis.spectral.smooth_basis : The eigenvectors.
+
+    References
+    ----------
+    .. [1] Z. Lu, X. Gao, L. Wang, J.-R. Wen, S. Huang, "Noise-Robust Semi-Supervised Learning by Large-Scale Sparse
+       Coding", AAAI Conference on Artificial Intelligence, 2015.
+    .. [2] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {

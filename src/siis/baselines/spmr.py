@@ -138,7 +138,7 @@ def manifold_machine(
         kernel = (sp.eye_array(graph.n_vertices) + scale @ graph.weights @ scale).tocsc()[:, centers].toarray()
     else:
         if not sp.issparse(points):  # distances are expanded: stay near the origin
-            points = points - points.mean(axis=0, dtype=np.float64)
+            points = points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
         squared = euclidean_distances(points, points[centers], squared=True).astype(np.float64)
         typical = np.median(squared[squared > 0]) if (squared > 0).any() else 1.0
         kernel = np.exp(-squared / (2 * typical))
@@ -146,7 +146,9 @@ def manifold_machine(
 
 
 class SPMRClassifier(TransductiveClassifier):
-    """Self-paced manifold regularisation (Gu et al., IEEE Signal Processing Letters, 2016): the paper's SPMR.
+    """Self-paced manifold regularisation: the paper's SPMR.
+
+    By Gu, Fan and Meng [1]_, as compared with in [2]_:
 
         minimise over f, v   sum_i v_i ||f(x_i) - y_i||^2 + gamma_k ||f||_K^2
                              + gamma_i sum_i ||f(x_i) - sum_j r_ij f(x_j)||^2 + self-paced term in v
@@ -160,16 +162,41 @@ class SPMRClassifier(TransductiveClassifier):
 
     Parameters
     ----------
-    gamma_k, gamma_i : float
-        1 and 0.01 in the paper.
-    n_centers : int
-    n_neighbors, bandwidth, metric, graph, random_state, verbose
-        As in :class:`siis.SIISClassifier`.
+    gamma_k : float, default=1.0
+        Weight of the norm of f (1 in the paper).
+    gamma_i : float, default=0.01
+        Weight of the reconstruction (0.01 in the paper).
+    n_centers : int, default=1500
+        Examples on which f is expanded; the labelled ones are always among them.
+    n_neighbors : int, default=10
+        K of the neighbourhood graph.
+    bandwidth : float or "median", default="median"
+        Of the Gaussian weights; "median" is the median distance between neighbours.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    graph : {"union", "mutual"}, default="union"
+        Which edges: one end names the other, or both do.
+    random_state : int or None, default=None
+        Seed; None is 0.
+    verbose : int, default=0
+        1: a line on standard error for each stage.
 
     Attributes
     ----------
     classes_, transduction_, label_distributions_, is_reached_, graph_
         As in :class:`siis.SIISClassifier`.
+
+    See Also
+    --------
+    siis.SIISClassifier : The method of the paper.
+    siis.baselines.GFHFClassifier : Quadratic smoothing that keeps the given labels.
+
+    References
+    ----------
+    .. [1] N. Gu, M. Fan, D. Meng, "Robust Semi-Supervised Classification for Noisy Labels Based on Self-Paced
+       Learning", IEEE Signal Processing Letters 23, 2016.
+    .. [2] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
     """
 
     _rules: ClassVar[dict[str, Rule]] = {

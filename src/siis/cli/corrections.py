@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from siis.cli.fit import RESULTS, FitOptions, run_fit
+from siis.cli.fit import RESULTS, run_and_print
 from siis.cli.predict import model_file
 from siis.cli.screen import one_sentence
 from siis.files import settle
 from siis.results import SUMMARY
+
+if TYPE_CHECKING:
+    from siis.workflow import FitOptions
 
 
 def corrections(
@@ -49,7 +52,7 @@ def corrections(
         saved = load_all(model_file(results))
         with sound(results):
             earlier = checked_labels(saved.extra)
-        run_fit(replace(options, corrections=(str(file),)), folder, quiet, as_json, earlier)
+        run_and_print(replace(options, corrections=(str(file),)), folder, quiet, as_json, earlier=earlier)
 
 
 def options_of(results: Path) -> FitOptions:
@@ -63,6 +66,8 @@ def options_of(results: Path) -> FitOptions:
     -------
     FitOptions
     """
+    from siis.workflow import FitOptions  # noqa: PLC0415  (heavy)
+
     summary = results / SUMMARY
     settle(results)
     if not summary.is_file():

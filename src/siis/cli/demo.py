@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from siis.cli.fit import FitOptions, fit_and_write
-from siis.cli.screen import one_sentence, say
+from siis.cli.fit import run_and_print
+from siis.cli.screen import one_sentence
 from siis.results import REPORT
 
 
@@ -26,18 +26,13 @@ def demo(
       siis demo --out siis-demo
     """
     with one_sentence(f"Files in {out} are as they were."):
-        from siis.files import check_writable  # noqa: PLC0415  (heavy)
-        from siis.workflow import given_of  # noqa: PLC0415
+        from siis.workflow import FitOptions, JobData  # noqa: PLC0415  (heavy)
         from siis.workflow.demo import demo_data, demo_summary  # noqa: PLC0415  (heavy)
 
-        check_writable(out)
         data, truth, thumbnails = demo_data(seed)
-        if not quiet:
-            say("Handwritten digits of scikit-learn:")
-            for note in data.notes:
-                say(f"  {note}")
+        digits = JobData("Handwritten digits of scikit-learn", data, thumbnails)
         options = FitOptions("digits", parameters={"random_state": seed}, title="Handwritten digits")
-        outcome = fit_and_write(data, given_of(data, {}), options, out, quiet, False, thumbnails)
+        outcome = run_and_print(options, out, quiet, False, source=lambda _: digits)
         if not quiet:
             typer.echo("\n" + demo_summary(outcome, truth))
             typer.echo(f"\nThe report to open: {out / REPORT}")

@@ -3,76 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from siis.cli.config import read_config
 from siis.cli.ending import promise, raising
-from siis.cli.screen import in_background, one_sentence, printable, say, shown_progress
-from siis.results import NEXT, REPORT, SUMMARY
+from siis.cli.screen import Result, in_background, one_sentence, printable, say, shown_progress
+from siis.results import NEXT, QUERIES, REPORT, SUMMARY
+
+if TYPE_CHECKING:
+    from siis.workflow import FitOptions, Outcome
 
 RESULTS = Path("siis-results")
-PATHS = ("embeddings", "graph", "labels_file")
-LISTS = ("features", "text", "annotators", "unlabelled")
-FLAGS = ("text_only", "merge_classes")
-ROLES = {"label", "id", "encoding", *LISTS, *FLAGS, *PATHS}
-LATER: dict[str, Any] = {"text_only": False, "unlabelled": [], "merge_classes": False}  # roles that 0.1 did not have
 NO_SELECTION = "none"
-QUERIES, NAMED = 20, 5  # examples to label next: in the file, and in the summary
+NAMED = 5  # examples to label next that the summary names
 SHOWN = 30  # characters of an id
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """What a fit was asked to do.
-
-    Attributes
-    ----------
-    data : str
-        Path of the file or folder.
-    roles : dict
-        Fields of siis.tables.Roles, paths as text.
-    corrections : tuple of str
-        Paths.
-    title : str
-    parameters : dict
-        Of SIISClassifier.
-    queries : int
-        How many examples to name that should be labelled next.
-    """
-
-    data: str
-    roles: dict[str, Any] = field(default_factory=dict)
-    corrections: tuple[str, ...] = ()
-    title: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    queries: int = QUERIES
-
-    @classmethod
-    def from_plain(cls, found: Any) -> FitOptions:
-        """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
-        kinds = {"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int}
-        if isinstance(found, dict):
-            found = {"queries": QUERIES, **found}  # version 0.1.0 had no such option
-        if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
-            raise ValueError("these are no options of siis fit")
-        roles = {**LATER, **found["roles"]}
-        if isinstance(roles.get("text"), str):
-            roles["text"] = [roles["text"]]  # 0.1 knew one
-        lists = [found["corrections"], *(roles.get(name) or [] for name in LISTS)]
-        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS)]
-        if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
-            raise ValueError("these are no roles of siis fit")
-        if not all(isinstance(roles[name], bool) for name in FLAGS):
-            raise ValueError("these are no wishes of siis fit")
-        if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
-            raise ValueError("these are no lists of names")
-        if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):
-            raise ValueError("these are no parameters of siis fit")
-        return cls(**{**found, "roles": roles, "corrections": tuple(found["corrections"])})
 
 
 def fit(
@@ -171,6 +119,8 @@ def fit(
       siis fit data.csv --config fit.toml --seed 1 --json
     """
     with one_sentence(f"Files in {out} are as they were."):
+        from siis.workflow import FitOptions  # noqa: PLC0415  (heavy)
+
         parameters = {
             "n_neighbors": _value(n_neighbors, int, "auto"),
             "n_components": _value(n_components, int, "auto"),
@@ -196,16 +146,18 @@ def fit(
             "annotators": annotators or [],
             "unlabelled": unlabelled or [],
             "merge_classes": merge_classes,
-            "embeddings": embeddings,
-            "graph": graph,
-            "labels_file": labels_file,
+            "embeddings": _text(embeddings),
+            "graph": _text(graph),
+            "labels_file": _text(labels_file),
             "encoding": encoding,
         }
-        for name in PATHS:
-            roles[name] = None if roles[name] is None else str(roles[name])
         files = tuple(str(path) for path in corrections or ())
         options = FitOptions(str(data), roles, files, title, parameters, queries)
-        run_fit(options, out, quiet, as_json)
+        run_and_print(options, out, quiet, as_json)
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _value(text: str, kind: type, word: str) -> Any:
@@ -216,101 +168,40 @@ def _value(text: str, kind: type, word: str) -> Any:
         return text
 
 
-def run_fit(
-    options: FitOptions, out: Path, quiet: bool, as_json: bool, earlier: dict[str, str] | None = None
-) -> None:
-    """Read, fit, write and print.
+def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **more: Any) -> Outcome:
+    """Do the main job with its steps shown, interruptible and promised about; print what came of it.
 
     Parameters
     ----------
     options : FitOptions
     out : Path
     quiet, as_json : bool
-    earlier : dict of str to str, optional
-        Labels that were checked in earlier rounds, by id.
-    """
-    from siis import tables, workflow  # noqa: PLC0415  (heavy)
-    from siis.estimators.classifier import SIISClassifier  # noqa: PLC0415
-    from siis.files import check_writable  # noqa: PLC0415
-    from siis.parameters import check_parameters  # noqa: PLC0415
-
-    unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
-    if unknown:
-        raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
-    with workflow.said_in_options():
-        check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
-    check_writable(out)
-    roles = tables.Roles(
-        **{
-            **options.roles,
-            **{name: Path(path) for name in PATHS if (path := options.roles[name]) is not None},
-            **{name: tuple(options.roles[name] or ()) for name in LISTS},
-            "features": tuple(options.roles["features"]) if options.roles["features"] else None,
-        }
-    )
-    path = Path(options.data)
-    data = in_background(lambda: tables.read(path, roles))
-    checked = dict(earlier or {})
-    for file in options.corrections:  # later ones go before
-        checked.update(tables.read_corrections(Path(file), id=roles.id, label=roles.label))
-    given = workflow.given_of(data, checked)
-    if not quiet:
-        say(f"{path}:")
-        for note in data.notes:
-            say(f"  {note}")
-        if checked:
-            say(f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain")
-        for name in workflow.new_classes(data, checked):
-            say(f"  a correction brings in a new class, {name!r}: a slip of the pen?")
-    fit_and_write(data, given, options, out, quiet, as_json)
-
-
-def fit_and_write(
-    data: Any,
-    given: Any,
-    options: FitOptions,
-    out: Path,
-    quiet: bool,
-    as_json: bool,
-    thumbnails: Any = None,
-) -> Any:
-    """Fit with progress, write the files, print the summary; the outcome.
-
-    Parameters
-    ----------
-    data : Data
-    given : Given
-    options : FitOptions
-    out : Path
-    quiet, as_json : bool
-    thumbnails : callable, optional
+    **more
+        As for ``run_job``.
 
     Returns
     -------
     Outcome
     """
-    from siis import workflow  # noqa: PLC0415
-    from siis.files import write_files  # noqa: PLC0415
+    from siis.workflow import run_job  # noqa: PLC0415
 
-    def work() -> tuple[Any, dict[str, bytes]]:
-        outcome = workflow.fit_data(
-            data,
-            given,
-            options.parameters,
-            source=Path(options.data).name,
-            title=options.title,
-            results=str(out),
-            thumbnails=thumbnails,
-            n_queries=options.queries,
-        )
-        return outcome, workflow.output_files(outcome, asdict(options), options.roles.get("id"))
+    def step(name: str, work: Callable[[], Result]) -> Result:
+        if name == "read":
+            return in_background(work)
+        if name == "fit":
+            with shown_progress(quiet):
+                return in_background(work)
+        promise(f"The files in {printable(str(out))} are all as they were, or all new.")
+        with raising():
+            written = work()
+        promise(f"The files in {printable(str(out))} are the new ones.")
+        return written
 
-    with shown_progress(quiet):
-        outcome, contents = in_background(work)
-    promise(f"The files in {printable(str(out))} are all as they were, or all new.")
-    with raising():
-        write_files(out, contents)
-    promise(f"The files in {printable(str(out))} are the new ones.")
+    def tell(line: str) -> None:
+        if not quiet:
+            say(line)
+
+    outcome, contents = run_job(options, out, say=tell, step=step, **more)
     if as_json:
         typer.echo(json.dumps(json.loads(contents[SUMMARY])))
     elif not quiet:

@@ -139,7 +139,7 @@ def contaminate(y: Any, rate: float, random_state: int = 0) -> Any:
         raise ValueError(f"rate must lie between 0 and 1; found {rate}")
     coding = encode_labels(y)
     n_classes = coding.classes.size
-    labelled = np.flatnonzero(coding.codes >= 0)
+    labelled = np.flatnonzero(coding.labelled)
     n_wrong = round(rate * labelled.size)
     if n_wrong and n_classes < 2:
         raise ValueError("wrong labels need at least two classes; found one")

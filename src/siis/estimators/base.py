@@ -24,6 +24,7 @@ from siis.progress import Progress
 
 TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
 SHOWN_COLUMNS = 5
+SINGLE_RANGE = 1e12  # of the largest feature: squares, and squares of small differences, stay in single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,8 @@ class Answer:
         How many neighbours speak for a new example.
     attributes : dict
         What the fitted estimator shows besides.
+    own : ndarray of shape (n, c), optional
+        Distributions of labelled examples that differ from those of their vertices; NaN elsewhere.
     """
 
     placed: Embedded
@@ -68,6 +71,7 @@ class Answer:
     prior: Floats
     n_neighbors: int
     attributes: dict[str, Any]
+    own: Floats | None = None
 
 
 class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
@@ -150,7 +154,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         pin(self._answers, placed.vertex, labels)
         for name, value in answer.attributes.items():
             setattr(self, name, value)
-        self._answer_training_examples(X)
+        self._answer_training_examples(X, _unpinned(answer.own, placed.vertex, labels))
         winners = np.argmax(self._answers[placed.vertex[self.is_reached_ & (placed.vertex >= 0)]], axis=1)
         self.largest_class_share_ = float(np.bincount(winners).max() / winners.size)
         self.largest_given_share_ = float(answer.prior.max())
@@ -163,7 +167,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))
             placed = embed(X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report)
-        given = gather(placed.vertex[labels.used], labels.Y, labels.weights)
+        given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
         points = None if placed.points is None else placed.points[reached]
@@ -232,15 +236,17 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         except (ValueError, TypeError):
             _refuse(_columns_of_texts(X), "text")
             raise
-        return sp.csr_array(checked) if sp.issparse(checked) else checked
+        return in_range(sp.csr_array(checked) if sp.issparse(checked) else checked)
 
-    def _answer_training_examples(self, X: Features) -> None:
-        """Set the transductive answers: each example's vertex's, or its neighbours' where it has none."""
+    def _answer_training_examples(self, X: Features, own: Floats | None) -> None:
+        """Set the transductive answers: an example's own, its vertex's, or its neighbours' where it has none."""
         on_graph = self.vertex_ >= 0
         self.label_distributions_ = self._answers[self.vertex_]
         self.is_reached_ = self._reached[self.vertex_]
         if not on_graph.all():
             self.label_distributions_[~on_graph], self.is_reached_[~on_graph] = self._inductive(X[~on_graph])
+        if own is not None:
+            self.label_distributions_ = np.where(np.isnan(own), self.label_distributions_, own)
         self.transduction_ = self.classes_[np.argmax(self.label_distributions_, axis=1)]
 
     def _inductive(self, X: Features) -> tuple[Floats, Bools]:
@@ -254,16 +260,30 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             if (W.data < 0).any():
                 raise ValueError(f"weights must be non-negative; the smallest is {W.data.min():.3g}")
             weights = sp.csr_array(W @ sp.diags_array(self._reached.astype(np.float64)))
+            answers, _ = self._mean_over(weights, self._answers, self._prior)
         else:
-            weights = self._new_weights(X)
-        total = np.asarray(weights.sum(axis=1)).ravel()
-        heard = total > 0
-        answers = np.tile(self._prior, (X.shape[0], 1))
-        answers[heard] = (weights[heard] @ self._answers) / total[heard][:, None]
+            weights, is_known = self._new_weights(X)
+            answers = self._new_answers(X, weights, is_known)
         return answers, np.asarray(weights @ self._reached.astype(np.float64) > 0)
 
-    def _new_weights(self, X: Features) -> Sparse:
-        """Weights between examples and reached vertices, 1 at the nearest; an equal vertex alone counts."""
+    @staticmethod
+    def _mean_over(weights: Sparse, values: Floats, otherwise: Floats) -> tuple[Floats, Bools]:
+        """Weighted means of values at the vertices, and where there is a weight at all."""
+        total = np.asarray(weights.sum(axis=1)).ravel()
+        heard = total > 0
+        means = np.tile(otherwise, (weights.shape[0], 1))
+        means[heard] = (weights[heard] @ values) / total[heard][:, None]
+        return means, heard
+
+    def _new_answers(self, X: Features, weights: Sparse, is_known: Bools) -> Floats:
+        """Distributions of new examples, from their neighbours' answers; ``is_known`` where one is equal."""
+        return self._mean_over(weights, self._answers, self._prior)[0]
+
+    def _new_weights(self, X: Features) -> tuple[Sparse, Bools]:
+        """Weights between examples and reached vertices, 1 at the nearest; an equal vertex alone counts.
+
+        And where there is an equal one.
+        """
         assert self._points is not None
         k = min(self._n_neighbors, self.graph_.n_vertices)
         found = neighbors_between(self._located(X), self._points, k)
@@ -275,7 +295,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         np.exp(exponents, where=speaks, out=weights)
         indptr = np.arange(0, found.indices.size + 1, k)
         shape = (X.shape[0], self.graph_.n_vertices)
-        return sp.csr_array((weights.ravel(), found.indices.ravel(), indptr), shape=shape)
+        return sp.csr_array((weights.ravel(), found.indices.ravel(), indptr), shape=shape), is_own.any(axis=1)
 
     def _located(self, X: Features) -> Features:
         """Map new examples to the space of the graph."""
@@ -307,6 +327,25 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def in_range(X: Features) -> Features:
+    """Give features of single precision double precision where their squares would leave the range of single.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+
+    Returns
+    -------
+    array or csr_array of shape (n, d)
+    """
+    if X.dtype != np.float32:
+        return X
+    values = X.data if sp.issparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    is_squarable = largest == 0 or 1 / SINGLE_RANGE <= largest <= SINGLE_RANGE
+    return X if is_squarable else X.astype(np.float64)
 
 
 def _columns_of_times(X: Any) -> list[str]:
@@ -361,5 +400,13 @@ def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
     """
     sure = labels.certain[labels.used]
     if sure.any():
-        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure]).merged()
+        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).merged()
         answers[at.rows] = at.Y
+
+
+def _unpinned(own: Floats | None, vertex: Ints, labels: GivenLabels) -> Floats | None:
+    """Answers of labelled examples, but where a certain label of an equal one decides."""
+    if own is None or not labels.certain.any():
+        return own
+    is_pinned = (vertex >= 0) & np.isin(vertex, vertex[labels.certain])
+    return np.where(is_pinned[:, None], np.nan, own)

@@ -10,14 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from siis._types import Features, Floats
+from siis._types import Bools, Features, Floats, Sparse
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.pooling import Pooled, pool_experts
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import merge_examples
-from siis.evidence.reading import SHARPNESS
+from siis.evidence.reading import SHARPNESS, softmax
 from siis.labels import GivenLabels
+from siis.labels.unlabelled import coded_rows
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
@@ -60,7 +61,7 @@ JUDGED = (
     "experts_",
     "_evidence",
     "_pooled",
-    "_noise",
+    "_sharpness",
     "_given_codes",
     "_suggested",
 )
@@ -69,7 +70,8 @@ JUDGED = (
 class SIISClassifier(TransductiveClassifier):
     """Classify all examples from few, partly wrong labels, with a proof of optimality.
 
-    Semi-supervised learning under Inadequate and Incorrect Supervision. On a graph of nearest neighbours it solves
+    Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it
+    solves
 
         minimise over A   ||P U A||_{2,1} + alpha ||J U A - Y||_{2,1} + beta tr(A' Sigma A)
 
@@ -83,42 +85,44 @@ class SIISClassifier(TransductiveClassifier):
 
     Parameters
     ----------
-    alpha : float or "auto"
+    alpha : float or "auto", default="auto"
         Trust in the rows of Y. "auto": 0.3, 1 or 3 times the mean degree of the graph (plain method: 100).
-    beta : float or "auto"
+    beta : float or "auto", default="auto"
         Weight of the energy: larger is smoother. "auto": 3 or 30 times the mean degree, or with the
         unnormalised Laplacian 30 or 300 (plain method: 10).
-    n_components : int or "auto"
+    n_components : int or "auto", default="auto"
         m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
         number of classes, or 0.4 of that (plain method: 30).
-    n_neighbors : int or "auto"
+    n_neighbors : int or "auto", default="auto"
         K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
-    bandwidth : float or "median"
+    bandwidth : float or "median", default="median"
         xi in w_ij = exp(-||x_i - x_j||^2 / (2 xi^2)); "median" is the median distance between neighbours.
-    metric : {"auto", "euclidean", "cosine", "precomputed"}
+    metric : {"auto", "euclidean", "cosine", "precomputed"}, default="auto"
         "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph, a symmetric
         (sparse) matrix of weights with zero diagonal. "auto": features as given, of unit variance or of unit length;
         latent dimensions of sparse text (plain method: "euclidean").
-    graph : {"auto", "union", "mutual"}
+    graph : {"auto", "union", "mutual"}, default="auto"
         Which edges: one end names the other, or both do (others then keep 1 % of their weight). Plain
         method: "union".
-    laplacian : {"auto", "unnormalized", "normalized"}
+    laplacian : {"auto", "unnormalized", "normalized"}, default="auto"
         L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
         "unnormalized").
-    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object
+    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object, default="auto"
         How neighbours are found. "auto": exactly, up to 40,000 distinct examples and for sparse X; beyond, by
         approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
         ``fit`` and ``kneighbors``; a copy of it is fitted.
-    selection : {"auto"} or None
+    selection : {"auto"} or None, default="auto"
         Choose by cross-validation on the given labels, or use the plain method.
-    schedule : {"certified", "paper"}
+    schedule : {"certified", "paper"}, default="certified"
         "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper, where ``tol``
         is the relative change of A, within 100 iterations.
-    tol : float
-    max_iter : int
-    random_state : int or None
+    tol : float, default=0.0001
+        Relative duality gap at which to stop ("paper": relative change of A).
+    max_iter : int, default=1000
+        Most iterations.
+    random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
-    verbose : int
+    verbose : int, default=0
         1: a line on standard error for each stage; 2: the race of the candidates and the solver's gap as well.
 
     Attributes
@@ -184,6 +188,18 @@ class SIISClassifier(TransductiveClassifier):
         With selection: why.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had them
+
+    See Also
+    --------
+    siis.baselines.GTFClassifier : Graph trend filtering without the basis.
+    siis.baselines.GFHFClassifier : Quadratic smoothing that keeps the given labels.
+    siis.tables.TableEncoder : Columns of a table as features.
+    siis.validation.LabelledKFold : Cross-validation that holds out labels alone.
+
+    References
+    ----------
+    .. [1] C. Gong, H. Zhang, J. Yang, D. Tao, "Learning with Inadequate and Incorrect Supervision", IEEE
+       International Conference on Data Mining, 2017.
 
     Examples
     --------
@@ -277,7 +293,7 @@ class SIISClassifier(TransductiveClassifier):
             index = np.flatnonzero(quality < threshold)
         codes = self._given_codes[index]
         winners = np.argmax(self._answers, axis=1)
-        example = representatives(self.vertex_, self._given_codes >= 0, self.graph_.n_vertices)
+        example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
         against = [
             dissenting_neighbors(self.graph_, v, winners, g, example)
             for v, g in zip(self.vertex_[index], codes, strict=True)
@@ -299,7 +315,7 @@ class SIISClassifier(TransductiveClassifier):
             last, equal quality in the order of the examples.
         """
         self._need_selection("label_ranking")
-        index = np.flatnonzero(self._given_codes >= 0)
+        index = np.flatnonzero(coded_rows(self._given_codes))
         given, suggested = self.classes_[self._given_codes[index]], self.classes_[self._suggested[index]]
         return ranking_table(index, given, suggested, self.label_quality_[index])
 
@@ -331,7 +347,7 @@ class SIISClassifier(TransductiveClassifier):
         doubt[at] = 0.0
         np.maximum.at(doubt, at, entropy(np.column_stack([quality[judged], 1 - quality[judged]])))
         picked, gains = ranked_vertices(self.graph_, doubt, n)
-        has_label = self._given_codes >= 0
+        has_label = coded_rows(self._given_codes)
         example = representatives(self.vertex_, has_label, self.graph_.n_vertices)[picked]
         return query_table(example, has_label[example], np.asarray(gains))
 
@@ -354,7 +370,7 @@ class SIISClassifier(TransductiveClassifier):
         seed, constraints = seed_of(self.random_state), self._constraints()
         vertices = merge_examples(X, labels, self.metric)
         choose = choose_on_graph if self.metric == "precomputed" else choose_on_points
-        selection, points = choose(vertices.X, vertices.given, constraints, seed, progress)
+        selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress)
         located = build_graph(vertices, selection, points, constraints, seed, progress)
         evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X))
         solved = self._solve_final(evidence, constraints, _precision(X), progress)
@@ -364,9 +380,9 @@ class SIISClassifier(TransductiveClassifier):
         features = None if self.metric == "precomputed" else vertices.X
         if features is not None and evidence.placed.order is not None:
             features = features[evidence.placed.order]
-        pooled = pool_experts(evidence, graph_scores, features, seed, progress)
+        pooled = pool_experts(evidence, located.labels, graph_scores, features, seed, progress)
         vertex = evidence.placed.vertex
-        assessment = assess_labels(evidence.rows, pooled.held_out, evidence.pairs, vertex, labels, pooled.final)
+        assessment = assess_labels(evidence.rows, pooled.held_out, labels, vertex, pooled.final)
         self._warn_about(evidence, assessment, labels)
         return self._answer(evidence, solved, pooled, assessment)
 
@@ -426,7 +442,7 @@ class SIISClassifier(TransductiveClassifier):
             "experts_": pooled.table,
             "_evidence": evidence,
             "_pooled": pooled,
-            "_noise": assessment.noise,
+            "_sharpness": assessment.noise.sharpness,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
             "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,
@@ -436,8 +452,29 @@ class SIISClassifier(TransductiveClassifier):
         if evidence.model is None:  # a ready-made graph: nothing speaks where no label is connected
             answers[~reached] = given.prior
         return Answer(
-            evidence.placed, answers, reached, given.prior, max(selection.chosen.n_neighbors, 1), attributes
+            evidence.placed,
+            answers,
+            reached,
+            given.prior,
+            max(selection.chosen.n_neighbors, 1),
+            attributes,
+            assessment.own,
         )
+
+    def _new_answers(self, X: Features, weights: Sparse, is_known: Bools) -> Floats:
+        """What the graph says, through the neighbours, and the models of the features say together."""
+        answers = super()._new_answers(X, weights, is_known)
+        if hasattr(self, "_pooled") and self._pooled.models and not is_known.all():
+            new = np.flatnonzero(~is_known)
+            graph, _ = self._mean_over(weights[new], self._pooled.graph, np.zeros(self.classes_.size))
+            answers[new] = softmax(self._pooled.score(self._as_fitted(X[new]), graph), self._sharpness)
+        return answers
+
+    def _as_fitted(self, X: Features) -> Features:
+        """Examples as a sparse or a dense array, as those of the fit were."""
+        if sp.issparse(X) == self._evidence.is_sparse:
+            return X
+        return X.toarray() if sp.issparse(X) else sp.csr_array(X)
 
     def _located(self, X: Features) -> Features:
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)

@@ -44,8 +44,8 @@ class Located:
     placed : Embedded
     pairs, given : Supervision
         As in Vertices, by the graph's own numbers of the vertices.
-    rows : ndarray of shape (h,)
-        Vertices whose labels were held out in the search, by these numbers.
+    labels : Supervision
+        One label for each labelled example, by these numbers.
     scores : ndarray of shape (n_vertices, c), or None
         Of the kernel model; None on a ready-made graph.
     model : KernelScores or None
@@ -56,7 +56,7 @@ class Located:
     placed: Embedded
     pairs: Supervision
     given: Supervision
-    rows: Ints
+    labels: Supervision
     scores: Floats | None
     model: KernelScores | None
     marks: Ints
@@ -75,8 +75,8 @@ class Evidence:
         One label for each labelled vertex: the mean of its pairs.
     selection : Selection
     distributions : ndarray of shape (n_vertices, c)
-    rows : ndarray of shape (l,)
-        Vertices whose labels were held out in turn.
+    rows : ndarray of shape (h,)
+        Labelled examples whose labels were held out in turn, by their place among the labelled ones.
     readings : ndarray of shape (l, c)
         What was read there.
     model : KernelScores or None
@@ -155,21 +155,22 @@ def build_graph(
     -------
     Located
     """
-    pairs, given, chosen = vertices.pairs, vertices.given, selection.chosen
-    if selection.space is None or selection.kernel is None:
-        graph = ready_made(vertices.X)
-        return Located(graph, pairs, given, selection.rows, None, None, np.zeros(0, dtype=np.int64))
+    pairs, given, labels, chosen = vertices.pairs, vertices.given, vertices.labels, selection.chosen
+    if vertices.graph is not None:
+        return Located(ready_made(vertices.graph), pairs, given, labels, None, None, np.zeros(0, dtype=np.int64))
+    assert selection.space is not None
+    assert selection.kernel is not None
     with progress.stage("graph") as report:
         Z = selection.space(vertices.X) if points is None else points
         scores, model = kernel_scores(Z, given, selection.kernel)
-        marks, rows = fingerprints(vertices.X), selection.rows
+        marks = fingerprints(vertices.X)
         joined = join_scores(Z, scores, chosen.score_weight * selection.unit)
         if len(joined) == 1:
             return Located(
                 Embedded(Graph(np.zeros((1, 1))), vertices.vertex, joined, 1.0),
                 pairs,
                 given,
-                rows,
+                labels,
                 scores,
                 model,
                 marks,
@@ -179,9 +180,10 @@ def build_graph(
         graph = placed(near, width, chosen.graph, vertices.vertex, joined)
     if graph.order is not None:  # vertices have new numbers
         number = np.argsort(graph.order)
-        pairs, scores, marks, rows = pairs.moved(number), scores[graph.order], marks[graph.order], number[rows]
+        pairs, labels = pairs.moved(number), labels.moved(number)
+        scores, marks = scores[graph.order], marks[graph.order]
         given = pairs.merged()
-    return Located(graph, pairs, given, rows, scores, model, marks)
+    return Located(graph, pairs, given, labels, scores, model, marks)
 
 
 def gather_evidence(
@@ -203,11 +205,11 @@ def gather_evidence(
     Evidence
     """
     W, chosen = located.placed.graph.weights, selection.chosen
-    rows, readings = located.rows, selection.readings
+    rows, readings = selection.rows, selection.readings
     with progress.stage("evidence"):
         F = smoothed(W, located.given, chosen.fidelity, chosen.pull, located.scores, 1e-4)
         if W.shape[0] > MOST_VERTICES and rows.size:  # the search has seen some of the labels only
-            rows, readings = cross_readings(W, located.given, chosen, located.scores, seed)
+            rows, readings = cross_readings(W, located.labels, chosen, located.scores, seed)
     return Evidence(
         located.placed,
         located.pairs,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from siis._types import Features, Floats, Ints
+from siis._types import Features, Floats
 from siis.estimators.evidence import Evidence
 from siis.experts import Forest, LinearScores, Pool, fit_pool, forest_scores, linear_scores
 from siis.experts.forest import LEAVES, MOST_COLUMNS
+from siis.labels import Supervision
 from siis.progress import Progress
 from siis.result_table import Table
 
@@ -60,12 +61,16 @@ class Pooled:
         return self.pool([graph, *(model(X) for model in self.models)])
 
 
-def pool_experts(evidence: Evidence, graph: Floats, X: Features | None, seed: int, progress: Progress) -> Pooled:
+def pool_experts(
+    evidence: Evidence, labels: Supervision, graph: Floats, X: Features | None, seed: int, progress: Progress
+) -> Pooled:
     """Ask the models of the features, and weigh what they and the graph say by held-out labels.
 
     Parameters
     ----------
     evidence : Evidence
+    labels : Supervision
+        One label for each labelled example.
     graph : ndarray of shape (n_vertices, c)
         What the graph says of all vertices.
     X : array or csr_array of shape (n_vertices, d), or None
@@ -77,24 +82,16 @@ def pool_experts(evidence: Evidence, graph: Floats, X: Features | None, seed: in
     -------
     Pooled
     """
-    names, scores, models = [GRAPH], [graph], []
+    names, scores, held_out = [GRAPH], [graph], [evidence.readings]
+    models: list[Forest | LinearScores] = []
     if X is not None and evidence.rows.size >= LEAST_LABELS:
         with progress.stage("experts"):
-            given = evidence.given
-            if X.shape[1] <= MOST_COLUMNS:
-                for leaf in LEAVES:
-                    found = forest_scores(X, given, leaf, seed)
-                    names.append(f"forest, leaves of {leaf}")
-                    scores.append(found[0])
-                    models.append(found[1])
-            found_linear = linear_scores(X, given)
-            names.append("linear model")
-            scores.append(found_linear[0])
-            models.append(found_linear[1])
-    rows = evidence.rows
-    held_out = [evidence.readings, *(found[rows] for found in scores[1:])]
-    place = np.searchsorted(evidence.given.rows, rows)
-    given = evidence.given.picked(place)
+            for name, (found, held, model) in _ask(X, labels, seed):
+                names.append(name)
+                scores.append(found)
+                held_out.append(held[evidence.rows])
+                models.append(model)
+    given = labels.picked(evidence.rows)
     pool = fit_pool(tuple(names), held_out, scores, given, given.votes)
     table = Table.from_rows(
         [
@@ -104,6 +101,16 @@ def pool_experts(evidence: Evidence, graph: Floats, X: Features | None, seed: in
         ("expert", "weight", "accuracy"),
     )
     return Pooled(pool, tuple(models), graph, pool(scores), pool(held_out), table)
+
+
+def _ask(
+    X: Features, labels: Supervision, seed: int
+) -> Iterator[tuple[str, tuple[Floats, Floats, Forest | LinearScores]]]:
+    """Scores of all vertices and of held-out labels, model after model."""
+    if X.shape[1] <= MOST_COLUMNS:
+        for leaf in LEAVES:
+            yield f"forest, leaves of {leaf}", forest_scores(X, labels, leaf, seed)
+    yield "linear model", linear_scores(X, labels)
 
 
 def _met(scores: Floats, Y: Floats, votes: Floats) -> float:

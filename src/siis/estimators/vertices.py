@@ -24,12 +24,18 @@ class Vertices:
         The distinct (vertex, label) pairs that were given.
     given : Supervision
         One label for each labelled vertex: the mean of its pairs.
+    labels : Supervision
+        One label for each labelled example, in their order: what can be held out.
+    graph : Graph, optional
+        The ready-made one, checked.
     """
 
     X: Features
     vertex: Ints
     pairs: Supervision
     given: Supervision
+    labels: Supervision
+    graph: Graph | None = None
 
 
 def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
@@ -45,9 +51,10 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
     -------
     Vertices
     """
-    vertex = np.arange(X.shape[0])
+    vertex, graph = np.arange(X.shape[0]), None
     if metric == "precomputed":
-        X = Graph(X).weights
+        graph = Graph(X)
+        X = graph.weights
     else:
         if metric == "cosine":
             prepare(X, "cosine")  # refuses empty rows by their own index
@@ -56,5 +63,7 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
         distinct = distinct_rows(X[present])
         vertex = np.full(X.shape[0], -1, dtype=np.int64)
         vertex[present], X = distinct.vertex, distinct.X
-    pairs = gather(vertex[labels.used], labels.Y, labels.weights, labels.counts)
-    return Vertices(X, vertex, pairs, pairs.merged())
+    at = vertex[labels.used]
+    pairs = gather(at, labels.Y, labels.weights, labels.kinds)
+    each = Supervision(at, labels.Y, labels.weights, labels.counts)
+    return Vertices(X, vertex, pairs, pairs.merged(), each, graph)

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats
+from siis.engine.signs import fix_signs
 from siis.graph import prepare
 
 MOST_DIMENSIONS = 100
@@ -57,10 +58,10 @@ class Space:
         if sp.issparse(X) and self.axes is None:
             X = X.toarray()
         if self.center is not None:
-            X = X - self.center
+            X = np.subtract(X, self.center, dtype=X.dtype)  # no double copy of single features
         if self.scale is not None:
-            X = X / self.scale
-        Z = np.asarray(X if self.axes is None else X @ self.axes, dtype=np.float64)
+            X = np.divide(X, self.scale, dtype=X.dtype)
+        Z = np.asarray(X if self.axes is None else X @ self.axes.astype(X.dtype), dtype=np.float64)
         if self.unit_after:
             Z /= np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(np.float64).tiny)
         return Z
@@ -70,7 +71,8 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
     """List the spaces worth trying, the plainest first.
 
     Dense: the features as they are; with unit variance; with unit variance but for columns of 0 and 1, as categories
-    are encoded; with rows of unit length; each reduced to at most 100 principal components. Sparse: 15, 50 and 100 latent dimensions of the rows of unit length, again of unit length.
+    are encoded; with rows of unit length; each reduced to at most 100 principal components. Sparse:
+    15, 50 and 100 latent dimensions of the rows of unit length, again of unit length.
 
     Parameters
     ----------
@@ -130,18 +132,17 @@ def _principal(name: str, X: Floats, unit: bool, center: Floats | None, scale: F
     reduction = PCA(min(MOST_DIMENSIONS, n, d), svd_solver=solver, random_state=seed).fit(Z)
     if center is None:
         center = reduction.mean_
-    return Space(name, unit, center, scale, _signed(reduction.components_.T))
+    return Space(name, unit, center, scale, _axes(reduction.components_))
 
 
 def _latent(X: Features, unit: bool, seed: int) -> list[Space]:
     n, d = X.shape
     largest = min(max(TEXT_DIMENSIONS), n - 1, d - 1)
-    axes = _signed(TruncatedSVD(largest, random_state=seed).fit(X).components_.T)
+    axes = _axes(TruncatedSVD(largest, random_state=seed).fit(X).components_)
     sizes = sorted({min(size, largest) for size in TEXT_DIMENSIONS})
     return [Space(f"{size} latent dimensions", unit, None, None, axes[:, :size], True) for size in sizes]
 
 
-def _signed(axes: Floats) -> Floats:
-    """Each axis with its largest entry positive, contiguous."""
-    largest = axes[np.argmax(np.abs(axes), axis=0), np.arange(axes.shape[1])]
-    return np.ascontiguousarray(axes * np.where(largest < 0, -1.0, 1.0), dtype=np.float64)
+def _axes(components: Floats) -> Floats:
+    """Principal directions as columns, contiguous."""
+    return np.ascontiguousarray(fix_signs(components.T), dtype=np.float64)

@@ -14,6 +14,7 @@ from siis.experiments.options import Options
 from siis.experiments.records import markdown
 from siis.graph import embed
 from siis.labels import label_rows
+from siis.labels.unlabelled import coded_rows
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import smooth_basis
@@ -26,7 +27,7 @@ def moons_program() -> Program:
     """Build the program of panel (e)."""
     problem = make_noisy_double_moon(random_state=moons.PANEL_SEED)
     placed = embed(problem.X, moons.N_NEIGHBORS)
-    rows = np.flatnonzero(problem.y >= 0)
+    rows = np.flatnonzero(coded_rows(problem.y))
     reached = placed.graph.reached_from(placed.vertex[rows])
     graph = placed.graph.subgraph(reached)
     basis = smooth_basis(graph, max(2, graph.n_components))

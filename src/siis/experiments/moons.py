@@ -14,6 +14,7 @@ from siis.experiments.figures import STYLE, draw
 from siis.experiments.options import Options
 from siis.experiments.published import MOONS
 from siis.experiments.records import Records, markdown, read_rows
+from siis.labels.unlabelled import coded_rows
 
 ALPHA, BETA, N_NEIGHBORS, NOISE = 10.0, 1.0, 10, 1 / 3
 METHODS = ("gfhf", "robust", "gtf", "siis")
@@ -38,7 +39,7 @@ def measure(method: str, seed: int) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "every example was given|.*connected to no label")  # a rival may collapse
         model = classifier(method).fit(problem.X, problem.y)
-    right, given = model.transduction_ == problem.truth, problem.y >= 0
+    right, given = model.transduction_ == problem.truth, coded_rows(problem.y)
     return {
         "method": method,
         "noise": NOISE,
@@ -82,7 +83,7 @@ def run(options: Options) -> None:
 
 def _figure(options: Options) -> None:
     problem = make_noisy_double_moon(random_state=PANEL_SEED)
-    given, wrong = problem.y >= 0, (problem.y >= 0) & (problem.y != problem.truth)
+    given, wrong = coded_rows(problem.y), coded_rows(problem.y) & (problem.y != problem.truth)
     colours = np.array(["#1f77b4", "#d62728"])
 
     def paint(_: Any, figure: Any) -> None:

@@ -15,7 +15,7 @@ from siis.labels import Supervision
 LEAVES = (1, 5)  # least labels in a leaf: clean labels want 1, noisy ones more
 MOST_COLUMNS = 2000
 MOST_TREES, LEAST_TREES = 300, 50
-WORK = 300_000  # labels times trees: more labels get fewer trees
+WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
 FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible
 BLOCK = 2**22  # places in trees at once
 
@@ -72,14 +72,14 @@ class Forest:
         return at
 
 
-def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tuple[Floats, Forest]:
-    """Score all examples; the labelled ones by the trees that were grown without them.
+def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tuple[Floats, Floats, Forest]:
+    """Score all vertices; and each labelled example by the trees that were grown without it.
 
     Parameters
     ----------
     X : array or csr_array of shape (n, d)
     given : Supervision
-        One label for each vertex.
+        One label for each labelled example.
     leaf : int
         Least labels in a leaf.
     seed : int
@@ -88,17 +88,17 @@ def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tupl
     -------
     scores : ndarray of shape (n, c)
         Logarithms of mean votes.
+    held_out : ndarray of shape (l, c)
     forest : Forest
     """
     codes, c = given.codes, given.n_classes
-    n_trees = int(np.clip(WORK // codes.size, LEAST_TREES, MOST_TREES))
+    n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
     model = RandomForestClassifier(n_trees, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads())
     labelled = _as_indexed(X[given.rows])
     model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
     votes = np.zeros((X.shape[0], c))
     votes[:, model.classes_] = model.predict_proba(_as_indexed(X))
-    votes[given.rows] = _unseen_votes(model, labelled, given)
-    return _logarithms(votes), _as_arrays(model, c)
+    return _logarithms(votes), _logarithms(_unseen_votes(model, labelled, given)), _as_arrays(model, c)
 
 
 def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:
@@ -125,7 +125,9 @@ def _as_arrays(model: RandomForestClassifier, c: int) -> Forest:
         np.where(feature < 0, -1, feature).astype(np.int32),
         np.concatenate([tree.threshold for tree in trees]),
         np.concatenate([tree.children_left + root for tree, root in zip(trees, roots, strict=True)]).astype(np.int32),
-        np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)]).astype(np.int32),
+        np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)]).astype(
+            np.int32
+        ),
         votes,
     )
 

@@ -48,8 +48,8 @@ class LinearScores:
         return np.asarray(self.mean + _scaled(X, self.center, self.scale) @ self.coefficients)
 
 
-def linear_scores(X: Features, given: Supervision) -> tuple[Floats, LinearScores]:
-    """Score all examples; the labelled ones by the others' labels alone.
+def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, LinearScores]:
+    """Score all vertices; and each labelled example by the others' labels alone.
 
     Minimises sum_i w_i ||y_i - q - B' (z_i - m)||^2 + ridge ||B||^2, where z are the features of unit variance (of
     sparse X: rows of unit length), m their weighted mean over the labels (sparse: 0) and q the labels' frequencies.
@@ -60,15 +60,18 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, LinearScores
     ----------
     X : array or csr_array of shape (n, d)
     given : Supervision
-        One label for each vertex.
+        One label for each labelled example.
 
     Returns
     -------
     scores : ndarray of shape (n, c)
+    held_out : ndarray of shape (l, c)
     model : LinearScores
     """
+    everything, which = given, np.arange(given.rows.size)
     if given.rows.size > MOST_IN_DUAL and X.shape[1] > MOST_PRIMAL:
-        given = given.picked(np.linspace(0, given.rows.size - 1, MOST_IN_DUAL).astype(np.int64))
+        which = np.linspace(0, given.rows.size - 1, MOST_IN_DUAL).astype(np.int64)
+        given = given.picked(which)
     center, scale = (None, None) if sp.issparse(X) else _moments(X)
     A = _scaled(X[given.rows], center, scale)
     share = given.weights / given.weights.sum()
@@ -93,8 +96,9 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, LinearScores
         center = center + shift * np.where(np.isfinite(scale), scale, 0.0)
     model = LinearScores(center, scale, B, q)
     scores = model(X)
-    scores[given.rows] = held
-    return scores, model
+    held_out = scores[everything.rows]
+    held_out[which] = held
+    return scores, held_out, model
 
 
 def _left_vectors(A: Features) -> tuple[Floats, Floats]:

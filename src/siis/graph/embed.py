@@ -80,7 +80,7 @@ def embed(
     """
     n = X.shape[0]
     if metric == "precomputed":
-        return ready_made(X)
+        return ready_made(Graph(X))
     present = np.ones(n, dtype=bool) if absent is None else ~absent
     distinct = distinct_rows(prepare(X, metric)[present])
     vertex = np.full(n, -1, dtype=np.int64)
@@ -106,18 +106,18 @@ def embed(
     return placed(neighbors, width, kind, vertex, points)
 
 
-def ready_made(W: Features) -> Embedded:
+def ready_made(graph: Graph) -> Embedded:
     """Examples on a graph of the user's.
 
     Parameters
     ----------
-    W : array or csr_array of shape (n, n)
+    graph : Graph
 
     Returns
     -------
     Embedded
     """
-    return Embedded(Graph(W), np.arange(W.shape[0]), None, float("nan"), "ready-made", float("nan"))
+    return Embedded(graph, np.arange(graph.n_vertices), None, float("nan"), "ready-made", float("nan"))
 
 
 def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features) -> Embedded:

@@ -9,6 +9,7 @@ import numpy as np
 
 from siis._types import Floats
 from siis.labels.coding import encode_labels
+from siis.labels.unlabelled import coded_rows
 
 ROUNDS = 200
 CHANGE = 1e-6  # of a posterior, at which the rounds end
@@ -72,7 +73,7 @@ def from_annotators(answers: Any) -> AnnotatedLabels:
             "nothing to learn."
         )
     codes, c = coding.codes.reshape(n, n_annotators), coding.classes.size
-    example, annotator = np.nonzero(codes >= 0)
+    example, annotator = np.nonzero(coded_rows(codes))
     answer = codes[example, annotator]
     heard = np.bincount(example, minlength=n) > 0
     Y: Floats = np.stack(

@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.traps import SHOWN, LabelWarning, folded, grouped, no_answers, shown, slips, spellings
+from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
+from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing
 
-UNLABELLED = -1
 FIRST_ROUNDED = 2.0**53  # from here on floats do not tell whole numbers apart
 LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
-TWO_SIGNS = {"-1", "1"}  # the paper's two classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +29,44 @@ class LabelCoding:
 
     classes: np.ndarray[Any, Any]
     codes: Ints
+
+    def __len__(self) -> int:
+        """Number of examples, n."""
+        return self.codes.size
+
+    @property
+    def labelled(self) -> Bools:
+        """Which examples have a label, shape (n,)."""
+        return coded_rows(self.codes)
+
+    def picked(self, kept: Bools) -> "LabelCoding":
+        """Keep some of the classes; examples of the others are unlabelled.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (c,)
+
+        Returns
+        -------
+        LabelCoding
+        """
+        number = np.append(np.where(kept, np.cumsum(kept) - 1, UNLABELLED), UNLABELLED)  # the last one is that of -1
+        return LabelCoding(self.classes[kept], number[self.codes])
+
+    def only(self, used: Bools) -> "LabelCoding":
+        """Keep some of the labels, and the classes that are among them.
+
+        Parameters
+        ----------
+        used : ndarray of bool, shape (n,)
+            Labelled.
+
+        Returns
+        -------
+        LabelCoding
+        """
+        among = np.bincount(self.codes[used], minlength=self.classes.size) > 0
+        return LabelCoding(self.classes, np.where(used, self.codes, UNLABELLED)).picked(among)
 
 
 def encode_labels(y: Any) -> LabelCoding:
@@ -69,43 +106,47 @@ def encode_labels(y: Any) -> LabelCoding:
             raise ValueError(
                 "Unknown label type: continuous. y must hold classes; found fractions. Round or bin them."
             )
-    if values.dtype.kind in "iuf":
-        is_class = values != UNLABELLED
-        if present.any() and set(np.unique(values[present])) == {-1, 1}:
-            warnings.warn(
-                "y holds only -1 and +1: read as two classes, with every example labelled. If -1 means unlabelled, "
-                "there is only one class; name the classes 0, 1, ... or use strings.",
-                UserWarning,
-                stacklevel=4,
-            )
-        else:
-            present &= is_class
-    elif values.dtype.kind in "US" or (present.any() and isinstance(values[present][0], str)):
-        present &= _not_blank(values, present)
-    elif values.dtype.kind not in "bO":
+    if values.dtype.kind not in "iufUSbO":
         raise ValueError(f"Unknown label type: {values.dtype}. y must hold integers, strings or None.")
-    if not present.any():
+    classes, index, counts = np.unique(values[present], return_inverse=True, return_counts=True)
+    codes = np.full(values.shape, UNLABELLED, dtype=np.int64)
+    codes[present] = index
+    if values.dtype.kind in "iuf":
+        kept = _numbers(classes)
+    elif values.dtype.kind in "US" or (classes.size and isinstance(classes[0], str)):
+        kept = _names(classes.astype(str), counts)
+    else:
+        kept = np.ones(classes.size, dtype=bool)
+    if not kept.any():
         raise ValueError(
             f"y must hold at least one label; all {values.size} examples are unlabelled (-1, None, NaN or NA)"
         )
-    classes, index = np.unique(values[present], return_inverse=True)
-    codes = np.full(values.shape, UNLABELLED, dtype=np.int64)
-    codes[present] = index
-    return LabelCoding(classes, codes)
+    return LabelCoding(classes, codes).picked(kept)
 
 
-def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
-    """Where a string says something; warns of blanks, of words for no label and of spellings of one class."""
-    names, index, counts = np.unique(values[present].astype(str), return_inverse=True, return_counts=True)
-    is_blank = np.array([not name.strip() for name in names], dtype=bool)
-    said = present.copy()
-    said[present] = ~is_blank[index]
-    if is_blank.any():
-        _warn_of(f"y holds {counts[is_blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
-    count = {str(name): int(many) for name, many in zip(names[~is_blank], counts[~is_blank], strict=True)}
-    is_signs = set(map(folded, count)) == TWO_SIGNS
+def _numbers(classes: np.ndarray[Any, Any]) -> Bools:
+    """Which numbers are classes; warns where -1 is one."""
+    is_class = np.asarray(classes != UNLABELLED, dtype=bool)
+    if is_class.all() or not are_signs(classes):
+        return is_class
+    warnings.warn(
+        "y holds only -1 and +1: read as two classes, with every example labelled. If -1 means unlabelled, "
+        "there is only one class; name the classes 0, 1, ... or use strings.",
+        UserWarning,
+        stacklevel=5,
+    )
+    return np.ones_like(is_class)
+
+
+def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
+    """Which names say something; warns of blanks, of words for no label and of spellings of one class."""
+    blank = np.array([is_blank(name) for name in names], dtype=bool)
+    if blank.any():
+        _warn_of(f"y holds {counts[blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
+    count = {str(name): int(many) for name, many in zip(names[~blank], counts[~blank], strict=True)}
+    is_signs = are_signs(count)
     for name, many in count.items():
-        if (name == "nan" or folded(name) == "-1") and not is_signs:
+        if (name == "nan" or is_minus_one(name)) and not is_signs:
             raise ValueError(
                 f"y holds the string {name!r} {many} times; is it a class or unlabelled? Mark unlabelled "
                 "examples with None (in an array of dtype object), or rename the class."
@@ -134,29 +175,11 @@ def _not_blank(values: np.ndarray[Any, Any], present: Bools) -> Bools:
             f"y holds rare classes that are spelt nearly as common ones: {', '.join(pairs[:SHOWN])}{more}. If they "
             "are slips of the pen, correct them in y."
         )
-    return said
+    return ~blank
 
 
 def _warn_of(message: str) -> None:
     warnings.warn(message, LabelWarning, stacklevel=6)
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether an entry of y is None, NaN or NA.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bool
-    """
-    return (
-        value is None
-        or type(value).__name__ in ("NAType", "NaTType")
-        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
-    )
 
 
 def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from siis._types import Bools, Floats
+from siis._types import Bools, Floats, Ints
 from siis.labels.coding import encode_labels, one_hot
+from siis.labels.supervision import label_kinds
+from siis.labels.unlabelled import UNLABELLED, soft_rows
 
 SUM_ERROR = 1e-6  # of a soft label: rounding
 CERTAINTY = 10.0  # ordinary labels that a certain one counts as
@@ -22,12 +24,16 @@ class GivenLabels:
     Attributes
     ----------
     classes : ndarray of shape (c,)
+    codes : ndarray of shape (n,)
+        Number of the given class, of a soft label the likeliest; -1 where no label is used.
     used : ndarray of bool, shape (n,)
         Labelled, with a positive weight.
     absent : ndarray of bool, shape (n,)
         Labelled, with weight 0: such an example is as good as not there.
     Y : ndarray of shape (l, c)
         Distributions of the used examples.
+    kinds : ndarray of shape (l,)
+        Number of each distinct row of Y.
     weights : ndarray of shape (l,)
         A certain label has ten times its weight.
     certain : ndarray of bool, shape (n,)
@@ -35,9 +41,11 @@ class GivenLabels:
     """
 
     classes: np.ndarray[Any, Any]
+    codes: Ints
     used: Bools
     absent: Bools
     Y: Floats
+    kinds: Ints
     weights: Floats
     certain: Bools
 
@@ -69,26 +77,29 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
     shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         classes, Y = _soft(y)
-        labelled = np.asarray(Y.any(axis=1))
+        labelled = soft_rows(Y)
         weights = _weights(sample_weight, labelled)
         used = labelled & (weights > 0)
         kept = Y[used].any(axis=0)
         classes, Y = classes[kept], Y[used][:, kept]
+        codes = np.full(used.size, UNLABELLED)
+        codes[used], kinds = np.argmax(Y, axis=1), label_kinds(Y)
     else:
         coding = encode_labels(y)
-        labelled = coding.codes >= 0
+        labelled = coding.labelled
         weights = _weights(sample_weight, labelled)
         used = labelled & (weights > 0)
-        present = np.unique(coding.codes[used])
-        classes, Y = coding.classes[present], one_hot(np.searchsorted(present, coding.codes[used]), present.size)
+        coding = coding.only(used)
+        classes, codes, kinds = coding.classes, coding.codes, coding.codes[used]
+        Y = one_hot(kinds, classes.size)
     sure = _certain(certain, used)
     weights = np.where(sure, CERTAINTY * weights, weights)
-    return GivenLabels(classes, used, labelled & ~used, Y, weights[used], sure)
+    return GivenLabels(classes, codes, used, labelled & ~used, Y, kinds, weights[used], sure)
 
 
 def _soft(y: Any) -> tuple[np.ndarray[Any, Any], Floats]:
     Y = check_array(y, dtype=np.float64, input_name="y")
-    wrong = (Y < 0).any(axis=1) | ((abs(Y.sum(axis=1) - 1) > SUM_ERROR) & Y.any(axis=1))
+    wrong = (Y < 0).any(axis=1) | ((abs(Y.sum(axis=1) - 1) > SUM_ERROR) & soft_rows(Y))
     if wrong.any():
         i = int(np.flatnonzero(wrong)[0])
         raise ValueError(

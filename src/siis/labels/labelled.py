@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from siis._types import Bools
-from siis.labels.coding import UNLABELLED, is_missing
+from siis.labels.unlabelled import UNLABELLED, is_unlabelled
 
 
 def labelled_rows(y: Any, classes: Any) -> Bools:
@@ -28,11 +28,10 @@ def labelled_rows(y: Any, classes: Any) -> Bools:
         False at None, NaN and NA, and at -1 unless that is a class.
     """
     values = column_or_1d(np.asarray(y))
-    present = np.array([not is_missing(value) for value in values.tolist()], dtype=bool)
+    minus_one_is_class = np.asarray(classes).dtype.kind not in "iuf" or UNLABELLED in classes
+    present = np.array([not is_unlabelled(value, minus_one_is_class) for value in values.tolist()], dtype=bool)
     if isinstance(y, np.ma.MaskedArray):
         present &= ~np.ma.getmaskarray(y).ravel()
-    if np.asarray(classes).dtype.kind in "iuf" and UNLABELLED not in classes:
-        present &= np.asarray(values.astype(object) != UNLABELLED, dtype=bool)
     return present
 
 

@@ -94,11 +94,10 @@ class Supervision:
         rows, place = np.unique(self.rows, return_inverse=True)
         weights = np.bincount(place, self.weights).astype(np.float64)
         Y = np.stack([np.bincount(place, self.weights * column) for column in self.Y.T], axis=1) / weights[:, None]
-        counts = None if self.counts is None else np.bincount(place, self.counts).astype(np.float64)
-        return Supervision(rows, Y, weights, counts)
+        return Supervision(rows, Y, weights)
 
 
-def gather(vertex: Ints, Y: Floats, weights: Floats, counts: Floats | None = None) -> Supervision:
+def gather(vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None) -> Supervision:
     """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
 
     Parameters
@@ -106,15 +105,30 @@ def gather(vertex: Ints, Y: Floats, weights: Floats, counts: Floats | None = Non
     vertex : ndarray of shape (l,)
     Y : ndarray of shape (l, c)
     weights : ndarray of shape (l,)
-    counts : ndarray of shape (l,), optional
+    kinds : ndarray of shape (l,), optional
+        ``label_kinds(Y)``, where they are known.
 
     Returns
     -------
     Supervision
     """
-    kinds, kind = np.unique(Y, axis=0, return_inverse=True)
-    kind = len(kinds) - 1 - kind.ravel()  # classes in their order: the first column's label comes first
-    pairs, first, index = np.unique(vertex * len(kinds) + kind, return_index=True, return_inverse=True)
-    total = np.bincount(index, weights).astype(np.float64)
-    counted = None if counts is None else np.bincount(index, counts).astype(np.float64)
-    return Supervision(pairs // len(kinds), Y[first], total, counted)
+    kinds = label_kinds(Y) if kinds is None else kinds
+    n_kinds = kinds.max() + 1
+    pairs, first, index = np.unique(vertex * n_kinds + kinds, return_index=True, return_inverse=True)
+    return Supervision(pairs // n_kinds, Y[first], np.bincount(index, weights).astype(np.float64))
+
+
+def label_kinds(Y: Floats) -> Ints:
+    """Number the distinct labels; certain ones in the order of their classes.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (l, c)
+
+    Returns
+    -------
+    ndarray of shape (l,)
+        Equal where rows of Y are.
+    """
+    distinct, kinds = np.unique(Y, axis=0, return_inverse=True)
+    return np.asarray(len(distinct) - 1 - kinds.ravel())  # the first column's label comes first

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints
-from siis.labels import GivenLabels, Supervision
+from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
 from siis.quality.noise import NoiseModel, fit_noise
@@ -34,6 +34,8 @@ class Assessment:
         Given and likeliest class of labelled examples; -1 elsewhere.
     held_out : ndarray of shape (n, c)
         Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
+    own : ndarray of shape (n, c)
+        The same with their own labels, as far as these can be trusted.
     """
 
     noise: NoiseModel
@@ -43,24 +45,21 @@ class Assessment:
     codes: Ints
     suggested: Ints
     held_out: Floats
+    own: Floats
 
 
-def assess_labels(
-    rows: Ints, scores: Floats, pairs: Supervision, vertex: Ints, labels: GivenLabels, final: Floats
-) -> Assessment:
+def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints, final: Floats) -> Assessment:
     """Estimate the noise (C5), judge every given label (C6), and calibrate the answers.
 
     Parameters
     ----------
-    rows : ndarray of shape (h,)
-        Vertices whose labels were held out.
+    which : ndarray of shape (h,)
+        Labelled examples whose labels were held out, by their place among the labelled ones.
     scores : ndarray of shape (h, c)
-        Class scores there.
-    pairs : Supervision
-        The distinct (vertex, label) pairs that were given.
+        Class scores of these.
+    labels : GivenLabels
     vertex : ndarray of shape (n,)
         Of each example.
-    labels : GivenLabels
     final : ndarray of shape (n_vertices, c)
         Class scores of the answers.
 
@@ -68,40 +67,41 @@ def assess_labels(
     -------
     Assessment
     """
-    n_vertices = len(final)
-    held = np.full(n_vertices, -1)
-    held[rows] = np.arange(rows.size)
-    # contradicting labels of equal examples all count
-    judged_pairs = pairs.picked(np.flatnonzero(held[pairs.rows] >= 0))
-    codes, weights, at_pairs = judged_pairs.codes, judged_pairs.weights, scores[held[judged_pairs.rows]]
-    agreement = label_agreement(at_pairs, codes, weights)
-    sure = np.zeros(held.size, dtype=bool)
-    sure[vertex[labels.certain]] = True
-    doubtful = np.flatnonzero(~sure[judged_pairs.rows])  # certain labels say nothing of how often others are wrong
-    codes = codes[doubtful]
-    noise = fit_noise(at_pairs[doubtful], codes, weights[doubtful])
-    if not codes.size:  # nothing was held out: nothing is known of the noise
+    n, c = labels.used.size, final.shape[1]
+    used = np.flatnonzero(labels.used)
+    judged = used[which]
+    codes, weights = labels.codes[judged], labels.counts[which]
+    agreement = label_agreement(scores, codes, weights)
+    doubtful = np.flatnonzero(~labels.certain[judged])  # certain labels say nothing of how often others are wrong
+    noise = fit_noise(scores[doubtful], codes[doubtful], weights[doubtful])
+    if not doubtful.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=1.0, matrix=unknown)
-    n, c = labels.used.size, pairs.n_classes
-    quality, all_codes, suggested = np.full(n, np.nan), np.full(n, -1), np.full(n, -1)
-    used = np.flatnonzero(labels.used)
-    all_codes[used] = np.argmax(labels.Y, axis=1)
-    suggested[used] = all_codes[used]
-    held_out = np.full((n, c), np.nan)
+    quality, suggested = np.full(n, np.nan), labels.codes.copy()
+    held_out, own = np.full((n, c), np.nan), np.full((n, c), np.nan)
+    answers = noise.probabilities(final)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
-    judged = used[held[vertex[used]] >= 0]
-    if judged.size:
-        own = scores[held[vertex[judged]]]
-        posterior = noise.posterior(own, all_codes[judged])
-        quality[judged] = noise.quality(own, all_codes[judged])
+    if doubtful.size:
+        posterior = noise.posterior(scores, labels.Y[which])
+        own[judged] = posterior
+        _answer_labelled(answers, vertex[judged], posterior, weights)
+        quality[judged] = noise.quality(scores, codes)
         doubted = np.flatnonzero(quality[judged] < 0.5)
-        posterior[doubted, all_codes[judged[doubted]]] = -1.0  # what is likely wrong is no suggestion
+        posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
-        held_out[judged] = noise.probabilities(own)
+    if judged.size:
+        held_out[judged] = noise.probabilities(scores)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
-    quality[labels.certain], suggested[labels.certain] = CERTAIN, all_codes[labels.certain]
-    return Assessment(noise, agreement, noise.probabilities(final), quality, all_codes, suggested, held_out)
+    quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
+    return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own)
+
+
+def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: Floats) -> None:
+    """Make the posterior of its label the answer at a vertex; of several equal examples, the mean of theirs."""
+    at, place = np.unique(vertex, return_inverse=True)
+    total = np.zeros((at.size, answers.shape[1]))
+    np.add.at(total, place, weights[:, None] * posterior)
+    answers[at] = total / total.sum(axis=1, keepdims=True)
 
 
 def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None:

@@ -59,9 +59,9 @@ class NoiseModel:
         right, wrong = (1 - rate) * p / share, rate * (1 - p) / (1 - share)  # (C6)
         return np.asarray(right / (right + wrong))
 
-    def posterior(self, readings: Floats, codes: Ints) -> Floats:
-        """Probabilities of the true class where the label ``codes`` was given too, shape (n, c)."""
-        joint = self.probabilities(readings) * self.matrix[codes]
+    def posterior(self, readings: Floats, Y: Floats) -> Floats:
+        """Probabilities of the true class where the labels Y, shape (n, c), were given too, shape (n, c)."""
+        joint = self.probabilities(readings) * (Y @ self.matrix)
         total = joint.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(joint, total, out=np.full(joint.shape, 1 / joint.shape[1]), where=total > 0))
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
+from siis.labels import LabelCoding
+from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
@@ -34,7 +36,7 @@ def collect(
     rows: TableRows | None = None,
     thumbnails: Callable[[int], str | None] | None = None,
     checked: Iterable[int] | None = None,
-    given: Sequence[Any] | None = None,
+    given: Sequence[Any] | LabelCoding | None = None,
     warnings: Sequence[str] = (),
     n_queries: int = N_QUERIES,
 ) -> ReportData:
@@ -62,9 +64,10 @@ def collect(
         suspects, the queries, their neighbours, and up to 3,000 points of the map.
     checked : iterable of int, optional
         Indices of the examples whose labels a reviewer has confirmed: never suspects.
-    given : sequence of n, optional
-        Given class of each example; None, NaN or -1 where unlabelled. Needed for a model that did not judge its
-        labels (``selection=None``, or one class only); other models know their given labels.
+    given : sequence of n or LabelCoding, optional
+        Given class of each example; None, NaN or -1 where unlabelled. Or these numbered already, by ``given_codes``.
+        Needed for a model that did not judge its labels (``selection=None``, or one class only); other models know
+        their given labels.
     warnings : sequence of str
         What was warned about on the way.
     n_queries : int
@@ -82,14 +85,14 @@ def collect(
     if rows is not None and not rows.names:
         rows = None
     classes = [str(name) for name in model.classes_]
-    codes = _codes(model, given, classes)
+    codes = given.codes if isinstance(given, LabelCoding) else given_codes(model, given)
     confirmed = _confirmed(checked, n)
     is_judged = hasattr(model, "label_quality_")
     issues = found_issues(model, confirmed) if is_judged else doubted(model, codes, confirmed)
     trust = _trust(model, warnings)
     counts = Counts(
         examples=n,
-        labelled=int(np.count_nonzero(codes >= 0)),
+        labelled=int(np.count_nonzero(coded_rows(codes))),
         features=None if model.metric == "precomputed" else int(model.n_features_in_),
         classes=len(classes),
         suspects=len(issues),
@@ -149,8 +152,21 @@ def _check_ids(ids: Sequence[str]) -> None:
         seen[name] = i
 
 
-def _codes(model: SIISClassifier, given: Sequence[Any] | None, classes: list[str]) -> Ints:
-    """Number of the given class of each example; -1 where unlabelled."""
+def given_codes(model: SIISClassifier, given: Sequence[Any] | None) -> Ints:
+    """Number the given labels as the model does its classes.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+        Fitted.
+    given : sequence of n, optional
+        As in ``collect``.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        -1 where unlabelled.
+    """
     if given is None:
         if not hasattr(model, "_given_codes"):
             raise ValueError(
@@ -158,11 +174,11 @@ def _codes(model: SIISClassifier, given: Sequence[Any] | None, classes: list[str
                 "found None. Pass given=y"
             )
         return np.asarray(model._given_codes)
-    number = {name: k for k, name in enumerate(classes)}
-    codes = np.full(len(given), -1)
+    number = {str(name): k for k, name in enumerate(model.classes_)}
+    codes = np.full(len(given), UNLABELLED)
+    minus_one_is_class = any(map(is_minus_one, number))
     for i, label in enumerate(given):
-        is_nan = isinstance(label, float | np.floating) and math.isnan(label)
-        if label is None or is_nan or (str(label) == "-1" and "-1" not in number):
+        if is_unlabelled(label, minus_one_is_class):
             continue
         if str(label) not in number:
             raise ValueError(f"given must hold classes of the model; entry {i} is {label!r}")

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from siis._types import Floats, Ints
+from siis.engine.signs import fix_signs
 from siis.engine.threads import n_threads, one_blas_thread
 from siis.evidence.kernel import squared_distances
 
@@ -95,9 +96,7 @@ def _embedded(E: Floats) -> Floats:
     start = np.zeros((n, 2), dtype=np.float32)
     kept = min(2, S.size)
     start[:, :kept] = W[:, :kept] * S[:kept]
-    # eigenvectors come with either sign: the farthest point is put on the positive side
-    ends = start[np.argmax(np.abs(start), axis=0), [0, 1]]
-    start *= np.where(ends < 0, -1, 1)
+    start = fix_signs(start)  # the farthest point is on the positive side
     spread = float(start.std())
     if spread < 1e-6:  # one point as far as the basis can tell
         return np.zeros_like(start)

@@ -6,6 +6,7 @@ import numpy as np
 
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
+from siis.labels.unlabelled import coded_rows
 from siis.report.data import ExampleMap
 from siis.report.layout import lay_out
 from siis.report.shown import Material, shortened
@@ -42,7 +43,7 @@ def map_of(model: SIISClassifier, material: Material, codes: Ints, suspects: lis
     if not placed.size:
         return None
     urgency = np.full(n, 2)
-    urgency[codes >= 0] = 1
+    urgency[coded_rows(codes)] = 1
     urgency[suspects] = 0
     mixed = np.random.default_rng(0).permutation(placed)
     first_drawn = mixed[np.argsort(urgency[mixed], kind="stable")[:MOST_POINTS]]

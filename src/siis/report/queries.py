@@ -9,6 +9,7 @@ import numpy as np
 
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
+from siis.labels.unlabelled import coded_rows
 from siis.quality.issues import dissenting_neighbors, representatives
 from siis.report.data import Query
 from siis.report.shown import Material
@@ -59,7 +60,7 @@ def wanted(model: SIISClassifier, left_out: Collection[int], n: int) -> list[Wan
         if row["gain"] > 0 and int(row["index"]) not in left_out
     ]
     n_vertices = model.graph_.n_vertices
-    example = representatives(model.vertex_, model._given_codes >= 0, n_vertices)
+    example = representatives(model.vertex_, coded_rows(model._given_codes), n_vertices)
     everybody = np.zeros(n_vertices, dtype=np.int64)
     return [
         Wanted(

@@ -8,10 +8,12 @@ import numpy as np
 
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
-from siis.quality.issues import dissenting_neighbors
+from siis.labels.unlabelled import coded_rows
+from siis.quality.issues import BELOW_CERTAIN, CERTAIN, dissenting_neighbors, ranking_table
 from siis.report.data import Suspect
 from siis.report.shown import Material
 from siis.report.words import reason
+from siis.result_table import Table
 
 MOST_PICTURED = 2_000  # suspects with thumbnails: more would make a page of hundreds of megabytes
 
@@ -76,27 +78,45 @@ def doubted(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> li
     list of Issue
         Worst first.
     """
-    answers, vertex = model.label_distributions_, model.vertex_
-    winners = np.argmax(answers, axis=1)
-    index = np.flatnonzero((codes >= 0) & (codes != winners))
-    quality = answers[index, codes[index]]
+    vertex, winners = model.vertex_, np.argmax(model.label_distributions_, axis=1)
     at_vertex = np.zeros(model.graph_.n_vertices, dtype=np.int64)
     example = np.zeros(model.graph_.n_vertices, dtype=np.int64)
     present = np.flatnonzero(vertex >= 0)[::-1]  # the first example at a vertex is written last
     at_vertex[vertex[present]], example[vertex[present]] = winners[present], present
     issues = []
-    for k in np.lexsort((index, quality)):
-        i = int(index[k])
-        if i in confirmed:
+    for row in unjudged_ranking(model, codes, confirmed).rows():
+        i = int(row["index"])
+        if i in confirmed or codes[i] == winners[i]:
             continue
         near = (
             []
             if vertex[i] < 0
             else dissenting_neighbors(model.graph_, int(vertex[i]), at_vertex, int(codes[i]), example)
         )
-        names = (str(model.classes_[codes[i]]), str(model.classes_[winners[i]]))
-        issues.append(Issue(i, *names, float(quality[k]), near))
+        issues.append(Issue(i, str(row["given"]), str(row["suggested"]), float(row["quality"]), near))
     return issues
+
+
+def unjudged_ranking(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> Table:
+    """Rank given labels where nothing was held out: by the answer's own probability of the given class.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+        Fitted without selection.
+    codes : ndarray of shape (n,)
+        Number of the given class; -1 where unlabelled.
+    confirmed : frozenset of int
+
+    Returns
+    -------
+    Table
+        As that of ``label_ranking``: all given labels, worst first, confirmed ones last.
+    """
+    index = np.flatnonzero(coded_rows(codes))
+    quality = np.minimum(model.label_distributions_[index, codes[index]], BELOW_CERTAIN)
+    quality[np.isin(index, list(confirmed))] = CERTAIN
+    return ranking_table(index, model.classes_[codes[index]], model.transduction_[index], quality)
 
 
 def most_doubtful(model: SIISClassifier, confirmed: frozenset[int], n: int) -> list[Issue]:

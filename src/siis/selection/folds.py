@@ -40,8 +40,12 @@ def deal_folds(Y: Floats, seed: int) -> Ints:
 
 
 def splits(given: Supervision, folds: Ints) -> Iterator[tuple[Supervision, Ints]]:
-    """Hold out one fold after the other: the labels that stay, and the indices of those that do not."""
+    """Hold out one fold after the other: the labels that stay, merged at their vertices, and the indices of the others.
+
+    Equal examples have labels of their own: one of them is held out while the others stay, as it would be for an
+    unlabelled example that is equal to labelled ones.
+    """
     for fold in range(N_FOLDS):
         held = np.flatnonzero(folds == fold)
         if held.size:
-            yield given.picked(folds != fold), held
+            yield given.picked(folds != fold).merged(), held

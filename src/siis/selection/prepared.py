@@ -72,7 +72,7 @@ def unit_distance(points: Floats) -> float:
 def prepare_space(space: Space, X: Features, given: Supervision) -> PreparedSpace:
     """Map examples to a space, measure its unit and choose a kernel in it."""
     points = space(X)
-    return PreparedSpace(space, points, unit_distance(points), choose_kernel(points, given))
+    return PreparedSpace(space, points, unit_distance(points), choose_kernel(points, given.merged()))
 
 
 def fold_graphs(prepared: PreparedSpace, chosen: Candidate, constraints: Constraints) -> GraphOf:

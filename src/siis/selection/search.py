@@ -49,7 +49,7 @@ def choose_on_points(
     X : array or csr_array of shape (n, d)
         Distinct examples.
     given : Supervision
-        One label for each vertex, of at least two classes.
+        One label for each labelled example, of at least two classes.
     constraints : Constraints
     seed : int
     progress : Progress
@@ -63,13 +63,13 @@ def choose_on_points(
     n = X.shape[0]
     found, graphs = spaces(X, constraints.family, seed), constraints.graphs(n)
     folds = deal_folds(given.Y, seed)
-    kept, X, given, folds = _subset(X, given, folds, seed)
+    labels, X, given, folds, is_part = _subset(X, given, folds, seed)
     if held_out(folds).size < LEAST_HELD_OUT or n < 3:
         prepared = prepare_space(found[0], X, given)
-        return _fixed(prepared, graphs, given, constraints, TOO_FEW), prepared.points if kept.size == n else None
+        return _fixed(prepared, graphs, given, constraints, TOO_FEW), None if is_part else prepared.points
     with progress.stage(f"selection: {len(found)} spaces"):
         rows, prepared = _choose_space(found, X, given, folds, constraints)
-    points = prepared.points if kept.size == n else None
+    points = None if is_part else prepared.points
     with progress.stage(f"selection: {len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)} graphs and smoothings"):
         more, winner = race(prepared, graphs, given, folds, constraints, progress)
         rows += more
@@ -84,10 +84,9 @@ def choose_on_points(
     held = Held(fresh, weights, evidence, readings)
     more, chosen, answer, readings = _choose_program(chosen, given, held, constraints, seed, progress)
     rows += more
-    table, labelled = Table.from_rows(rows, COLUMNS), kept[given.rows[held_out(fresh)]]
-    reason = _reason(rows, answer)
+    table, reason, judged = Table.from_rows(rows, COLUMNS), _reason(rows, answer), labels[held_out(fresh)]
     return Selection(
-        chosen, prepared.space, prepared.unit, prepared.kernel, table, reason, labelled, readings, answer
+        chosen, prepared.space, prepared.unit, prepared.kernel, table, reason, judged, readings, answer
     ), points
 
 
@@ -122,7 +121,7 @@ def choose_on_graph(
     ----------
     W : csr_array of shape (n, n)
     given : Supervision
-        One label for each vertex, of at least two classes.
+        One label for each labelled example, of at least two classes.
     constraints : Constraints
     seed : int
     progress : Progress
@@ -155,7 +154,7 @@ def choose_on_graph(
     more, chosen, answer, readings = _choose_program(chosen, given, held, constraints, seed, progress)
     rows += more
     table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer)
-    return Selection(chosen, None, 1.0, None, table, reason, given.rows[held_out(fresh)], readings, answer), None
+    return Selection(chosen, None, 1.0, None, table, reason, held_out(fresh), readings, answer), None
 
 
 def cross_readings(
@@ -167,15 +166,16 @@ def cross_readings(
     ----------
     W : csr_array of shape (n, n)
     given : Supervision
-        One label for each vertex.
+        One label for each labelled example.
     chosen : Candidate
     scores : ndarray of shape (n, c), or None
     seed : int
 
     Returns
     -------
-    rows : ndarray of shape (l,)
-    readings : ndarray of shape (l, c)
+    which : ndarray of shape (h,)
+        Indices of the labels that were held out.
+    readings : ndarray of shape (h, c)
     """
     folds = deal_folds(given.Y, seed)
     readings = np.zeros((given.rows.size, given.n_classes))
@@ -183,7 +183,7 @@ def cross_readings(
         F = smoothed(W, train, chosen.fidelity, chosen.pull, scores)
         readings[held] = read(F, chosen.reading)[given.rows[held]]
     out = held_out(folds)
-    return given.rows[out], readings[out]
+    return out, readings[out]
 
 
 def _fixed(
@@ -203,18 +203,21 @@ def _fixed(
     return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty)
 
 
-def _subset(X: Features, given: Supervision, folds: Ints, seed: int) -> tuple[Ints, Features, Supervision, Ints]:
-    """At most MOST_VERTICES of the vertices, labelled ones first; which they are, and the labels among them."""
+def _subset(
+    X: Features, given: Supervision, folds: Ints, seed: int
+) -> tuple[Ints, Features, Supervision, Ints, bool]:
+    """At most MOST_VERTICES of the vertices, labelled ones first: which labels are left, with theirs; is it a part?"""
     n = X.shape[0]
     if n <= MOST_VERTICES:
-        return np.arange(n), X, given, folds
+        return np.arange(given.rows.size), X, given, folds, False
     rng = np.random.default_rng(seed)
     labels = np.sort(rng.permutation(given.rows.size)[:MOST_LABELS])
-    others = rng.permutation(np.setdiff1d(np.arange(n), given.rows))[: MOST_VERTICES - labels.size]
-    kept = np.sort(np.concatenate([given.rows[labels], others]))
+    at = np.unique(given.rows[labels])
+    others = rng.permutation(np.setdiff1d(np.arange(n), given.rows))[: MOST_VERTICES - at.size]
+    kept = np.sort(np.concatenate([at, others]))
     place = np.full(n, -1)
     place[kept] = np.arange(kept.size)
-    return kept, X[kept], given.picked(labels).moved(place), folds[labels]
+    return labels, X[kept], given.picked(labels).moved(place), folds[labels], True
 
 
 def _choose_reading(
@@ -271,6 +274,5 @@ def _reason(rows: list[dict[str, Any]], answer: str) -> str:
     return (
         f"it meets {last['accuracy']:.1%} of {last['n_held_out']} held-out given labels; {level} of {len(race)} "
         "candidates that reached the end could not be told from the best (half a standard error), and of those it is "
-        f"the simplest and smoothest (behind the best by {won['behind']:.2%})"
-        + SPEAKS[answer]
+        f"the simplest and smoothest (behind the best by {won['behind']:.2%})" + SPEAKS[answer]
     )

@@ -57,7 +57,7 @@ class Selection:
     reason : str
         Why the chosen one was chosen, in a sentence.
     rows : ndarray of shape (l,)
-        The labelled vertices that were held out.
+        The labelled examples whose labels were held out, by their place among the labelled ones.
     readings : ndarray of shape (l, c)
         What the chosen candidate says of them without their own labels.
     answer : {"program", "both", "evidence"}

@@ -1,4 +1,7 @@
-"""ADMM with a penalty for every row, stopped by the duality gap; several programs on one graph in one batch."""
+"""ADMM with a penalty for every row, stopped by the duality gap; several programs on one graph in one batch.
+
+minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a 
 ROUNDINGS = 3e4  # of the precision: a row is no shorter, since multipliers carry the rounding of F over its length
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 CHECK_EVERY = 5
+PATIENCE = 30  # iterations in single precision without a gap a tenth smaller, after which double precision takes over
 
 
 def solve_certified(
@@ -46,6 +50,9 @@ def solve_certified(
     norms themselves. The iteration is over-relaxed. And since a shrunk row is a multiple of the row before,
     Q = f N, one array N with a factor f for each row holds Q and its multiplier p (1 - f) N: one pass over the edges
     updates them, and gathers the right-hand side of the next linear system.
+
+    Where the basis is in single precision, so is the work on edges and vertices, until rounding holds the gap up; the
+    iteration then goes on in double precision from where it is.
 
     Parameters
     ----------
@@ -115,6 +122,7 @@ def _solve(
     recorders = [Recorder() for _ in programs]
     best: list[tuple[Floats, float]] = [(state.A[:, group], np.inf) for group in state.groups]
     next_adaptation = FIRST_ADAPTATION
+    smallest, progressed = np.inf, 0  # the gap that counts as progress, and when it was last reached
     for iteration in range(1, max_iter + 1):
         before = state.A
         state.step()
@@ -139,7 +147,13 @@ def _solve(
             if worst <= tol:
                 break
             report(float(np.log(min(worst, 1.0)) / np.log(min(tol, 0.5))))
-        if adapts:
+            if worst < 0.9 * smallest:
+                smallest, progressed = worst, iteration
+        if state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter:
+            state.to_double()  # rounding holds the gap up
+            best = [(A, np.inf) for A, _ in best]  # their values carry rounding, too
+            next_adaptation = iteration + FIRST_ADAPTATION
+        elif adapts:
             next_adaptation = iteration + max(FIRST_ADAPTATION, iteration // 2)
             state.adapt(edge_norms, label_norms)
     duals = state.duals(bounds)
@@ -207,6 +221,21 @@ class _State:
         if self.edges is not None:
             V1 = engine.xp.concat([engine.asarray(solution.dual.edges, np.float64) for solution in start], axis=1)
             self.edges.set_rows(program.P @ self.F + V1 / self._column(self.p1))
+
+    def to_double(self) -> None:
+        """Go on in double precision from where single precision has come to."""
+        one, (_, k, c) = self.programs[0], self.shape
+        self.basis = one.basis.in_double()
+        self.programs = [replace(program, basis=self.basis) for program in self.programs]
+        one, self.dtype = self.programs[0], self.basis.dtype
+        self.JT = None if one.labels_every_vertex else one.J.T
+        self.Y, self.N2 = (self.engine.asarray(rows, self.dtype) for rows in (self.Y, self.N2))
+        self.F = self.basis.synthesize(self.A)
+        if self.edges is not None:
+            rows = self.edges.N
+            self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype)
+            self.edges.set_rows(rows)
+        self._set_penalties()
 
     def _column(self, host: Floats) -> Array:
         """Numbers of the host, one for each row, as a column on the engine, in double precision."""

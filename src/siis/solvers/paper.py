@@ -1,4 +1,7 @@
-"""The paper's Algorithm 1, step for step: growing penalty, and a stop when A no longer moves."""
+"""The paper's Algorithm 1, step for step: growing penalty, and a stop when A no longer moves.
+
+minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
+"""
 
 from collections.abc import Callable
 

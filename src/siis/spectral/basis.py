@@ -75,6 +75,10 @@ class SmoothBasis:
         vectors = self.engine.xp.asarray(self.vectors[:, :k], copy=True)
         return replace(self, vectors=vectors, values=self.values[:k], residuals=self.residuals[:k])
 
+    def in_double(self) -> SmoothBasis:
+        """The same vectors, in double precision."""
+        return replace(self, vectors=self.engine.asarray(self.vectors, np.float64), dtype=np.float64)
+
     def synthesize(self, A: Floats) -> Array:
         """F = U A, shape (n, c), in the precision of U."""
         return self.engine.times(self.vectors, A)
@@ -127,6 +131,10 @@ class IdentityBasis:
     def dtype(self) -> Precision:
         """Precision of the coefficients."""
         return np.float64
+
+    def in_double(self) -> IdentityBasis:
+        """Itself."""
+        return self
 
     @property
     def n_null(self) -> int:

@@ -101,19 +101,20 @@ def smooth_basis(
     tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
     constants = null[:, :n_null].toarray()
     values, residuals = np.zeros(n_null), np.linalg.norm(S @ constants, axis=0)
-    V = engine.asarray(constants, dtype)
+    mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
+    V = engine.asarray(constants * (scale * mean)[:, None], dtype)  # scaled in double: constants in any precision
     check, used = "components", "components"
     if n_rest:
         warm = None if start is None or not start.shape[1] else _unscaled(start, scale, engine)
         problem = _Problem(S, null, graph, scale, n_rest, high, tol, dtype, engine, report)
         found, check, used = _find(problem, method, warm, random_state)
         found = found.first(n_rest)
-        V = engine.xp.concat([V, engine.asarray(_fix_signs(found.vectors, engine), dtype)], axis=1)
+        rest = engine.asarray(_fix_signs(found.vectors, engine), dtype)
+        rest *= engine.asarray(scale * mean, dtype)[:, None]
+        V = engine.xp.concat([V, rest], axis=1)
         # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
         values = np.concatenate([values, np.maximum(found.values, FLOOR * high)])
         residuals = np.concatenate([residuals, found.residuals])
-    mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
-    V *= engine.asarray(scale * mean, dtype)[:, None]
     return SmoothBasis(V, values, laplacian, n_null, residuals, used, check, dtype, engine)
 
 
@@ -280,7 +281,10 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
 
 
 def _fix_signs(V: Array, engine: Engine) -> Array:
-    """Make the entry of largest magnitude of each column positive."""
+    """Make the entry of largest magnitude of each column positive.
+
+    Not ``engine.signs``: only reductions that all engines have, and a column whose extremes are equal stays as it is.
+    """
     xp = engine.xp
     is_negative = -xp.min(V, axis=0) > xp.max(V, axis=0)
     return V * (1 - 2 * xp.astype(is_negative, V.dtype))

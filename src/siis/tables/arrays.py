@@ -11,12 +11,13 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.tables.encoders import Plain, finite_numbers, frozen, median_of, only_keys
+from siis.tables.encoders import Plain, finite_numbers, fits_single, frozen, median_of, only_keys
 from siis.tables.messages import listed, readable
 from siis.tables.sheet import Sheet
 from siis.texts import plural, quoted
 
 MOST_FEATURES = 100_000_000
+SINGLE_BYTES = 4  # of a number
 NPZ = "Write it with numpy.savez(file, X=..., y=...), without Python objects."
 
 
@@ -80,7 +81,8 @@ class Values:
             return X, []
         n_columns = plural(int(np.count_nonzero(gaps.any(axis=0))), "feature")
         values = plural(int(np.count_nonzero(gaps)), "missing or infinite value")
-        return np.where(gaps, self.medians, X), [f"{values} in {n_columns}: filled with the medians"]
+        medians = self.medians.astype(X.dtype) if fits_single(self.medians) else self.medians
+        return np.where(gaps, medians, X), [f"{values} in {n_columns}: filled with the medians"]
 
     def to_plain(self) -> Plain:
         """Give the encoder as plain data.
@@ -150,8 +152,8 @@ def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Fl
 
     Returns
     -------
-    ndarray of float64, shape (n, d)
-        Images and other blocks are one row each.
+    ndarray of shape (n, d)
+        Of float32 where the file holds that (or less), else of float64. Images and other blocks are one row each.
     """
     if name is None:
         name = next(iter(arrays)) if len(arrays) == 1 else "X"
@@ -163,7 +165,8 @@ def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Fl
             f"{path}: array {quoted(name)} must hold numbers, one row for each example; found shape {X.shape} of "
             f"{X.dtype}. Write it again."
         )
-    return np.array(X.reshape(X.shape[0], -1), dtype=np.float64, order="C")
+    is_single = X.dtype.kind == "f" and X.dtype.itemsize <= SINGLE_BYTES
+    return np.ascontiguousarray(X.reshape(X.shape[0], -1), dtype=np.float32 if is_single else np.float64)
 
 
 def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sheet:
@@ -209,7 +212,8 @@ def load_embeddings(path: Path, n: int, data: Path) -> Floats:
 
     Returns
     -------
-    ndarray of float64, shape (n, d)
+    ndarray of shape (n, d)
+        As in ``matrix_of``.
     """
     X = matrix_of(path, load_arrays(path))
     if X.shape[0] != n:

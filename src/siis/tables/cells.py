@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
 from siis.labels.traps import NO_ANSWER
+from siis.labels.unlabelled import MISSING
 
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # in any case
 LARGEST_WHOLE = 2.0**63
 
 
@@ -83,12 +83,14 @@ def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
 
     Returns
     -------
-    ndarray of float64, shape (n,), or None
-        NaN where a cell is missing; infinities stay. None where a cell is no number.
+    ndarray of shape (n,), or None
+        Of float32 where the column is, else of float64. NaN where a cell is missing; infinities stay. None where a
+        cell is no number.
     """
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return _array(column.cast(pa.float64(), safe=False))  # whole numbers beyond 2^53 are rounded
+        wanted = kind if pa.types.is_float32(kind) else pa.float64()
+        return _array(column.cast(wanted, safe=False))  # whole numbers beyond 2^53 are rounded
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if not is_text(column):
@@ -116,7 +118,7 @@ def _truth_values(said: Any) -> Floats | None:
 
 
 def _array(column: Any) -> Floats:
-    return np.array(column.to_numpy(), dtype=np.float64)  # a copy: Arrow's memory is read-only
+    return np.array(column.to_numpy(), dtype=column.type.to_pandas_dtype())  # a copy: Arrow's memory is read-only
 
 
 def marked(texts: Any) -> Any:

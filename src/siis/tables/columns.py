@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 from siis.tables.amounts import SHARES
 from siis.tables.cells import as_texts, bools, is_text, marked
-from siis.tables.encoders import Plain, distinct_texts, finite_numbers, only_keys, refused
+from siis.tables.encoders import Plain, distinct_texts, finite_numbers, fits_single, only_keys, refused
 from siis.tables.messages import itemised
 from siis.tables.parts import MOST_CATEGORIES, Choice, Measure, Part
 from siis.tables.readings import Cells, Reading
@@ -22,6 +22,7 @@ from siis.tables.times import ORDERS
 from siis.texts import plural, quoted
 
 MOST_COLUMNS = 1_000_000
+LARGEST_WHOLE = 2**24  # up to which single precision holds whole numbers
 SHOWN_MARKS = 3  # of a column
 WANTED = {"number": "numbers", "truth": "yes or no", "date": "dates", "clock": "times of day"}
 
@@ -66,10 +67,11 @@ class Columns:
         Returns
         -------
         X : ndarray of shape (n, d)
+            Of float32 where a column is, and none holds numbers that this could not hold; else of float64.
         notes : list of str
             What was missing, infinite or unseen.
         """
-        X = np.empty((sheet.n, self.n_features))
+        X = np.empty((sheet.n, self.n_features), dtype=_precision(sheet, self.parts))
         report = _Report()
         parsed = parsed or {}
         at = 0
@@ -194,6 +196,28 @@ def _counted(column: Any, at: Bools) -> str:
     pairs.sort(key=lambda pair: (-pair[1], pair[0]))
     said = [f"{quoted(text)} {count:,} x" for text, count in pairs[:SHOWN_MARKS]]
     return ", ".join(said + ([f"{len(pairs) - SHOWN_MARKS:,} others"] if len(pairs) > SHOWN_MARKS else []))
+
+
+def _precision(sheet: Sheet, parts: Iterable[Part]) -> type[np.floating[Any]]:
+    """Single where a column is, and no other needs double; categories and small whole numbers go with either."""
+    measured = [part for part in parts if isinstance(part, Measure)]
+    needed = {_needed(sheet.column(part.name, "a feature"), part) for part in measured}
+    return np.float32 if np.float32 in needed and np.float64 not in needed else np.float64
+
+
+def _needed(column: Any, part: Measure) -> type[np.floating[Any]] | None:
+    """The precision of a column of numbers; None where either will do."""
+    kind = column.type
+    if not fits_single([part.median, part.gap]):
+        return np.float64
+    if pa.types.is_float32(kind):
+        return np.float32
+    if pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return None
+    if pa.types.is_integer(kind):
+        ends = [end for end in pc.min_max(column).as_py().values() if end is not None]
+        return None if all(abs(end) <= LARGEST_WHOLE for end in ends) else np.float64
+    return np.float64
 
 
 def _cells(sheet: Sheet, part: Measure, column: Any) -> Cells:

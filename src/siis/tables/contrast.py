@@ -101,10 +101,11 @@ def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
     found = learn_reading(column, decimal)
     if found is not None:
         reading, cells = found
-        known = np.isfinite(cells.numbers)
+        numbers = cells.numbers.astype(np.float64, copy=False)
+        known = np.isfinite(numbers)
         if known.any():
-            largest = float(np.abs(cells.numbers[known]).max()) or 1.0  # numbers however large
-            scaled = cells.numbers / largest
+            largest = float(np.abs(numbers[known]).max()) or 1.0  # numbers however large
+            scaled = numbers / largest
             values = {i: float(scaled[i]) if known[i] else None for i in examples}
             return Contrast(values, float(np.std(scaled[known])), reading.form == "truth", 1.0, True)
     said = pc.if_else(missing(column), pa.scalar(None, column.type), column)

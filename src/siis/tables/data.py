@@ -81,7 +81,7 @@ class Data:
     ids : tuple of str, length n
     labels : ndarray of str or None, shape (n,); None where there are annotators
     annotations : ndarray of str or None, shape (n, a); None without annotators
-    X : ndarray of float64 or csr_array, shape (n, d); a graph: csr_array of shape (n, n)
+    X : ndarray of float32 or float64, or csr_array, shape (n, d); a graph: csr_array of shape (n, n)
     metric : {"auto", "precomputed"}
     texts : tuple of str, length n, or None
     images : tuple of Path, length n, or None
@@ -120,7 +120,7 @@ class NewData:
     Attributes
     ----------
     ids : tuple of str, length n
-    X : ndarray of float64 or csr_array, shape (n, d)
+    X : ndarray of float32 or float64, or csr_array, shape (n, d)
     texts : tuple of str, length n, or None
     images : tuple of Path, length n, or None
     notes : tuple of str

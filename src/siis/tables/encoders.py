@@ -185,5 +185,19 @@ def median_of(values: Floats) -> float:
     float
     """
     middle = [(values.size - 1) // 2, values.size // 2]
-    low, high = np.partition(values, middle)[middle]
-    return float(low) if low == high else float(low / 2 + high / 2)
+    low, high = map(float, np.partition(values, middle)[middle])
+    return low if low == high else low / 2 + high / 2
+
+
+def fits_single(values: Any) -> bool:
+    """Tell whether numbers lie within the range of single precision.
+
+    Parameters
+    ----------
+    values : array-like of finite numbers
+
+    Returns
+    -------
+    bool
+    """
+    return bool((np.abs(values) <= np.finfo(np.float32).max).all())

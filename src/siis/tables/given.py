@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from siis.labels.traps import folded, grouped, no_answers, slips, spellings
+from siis.labels.unlabelled import are_signs, is_minus_one, named
 from siis.tables.cells import as_texts, missing
 from siis.tables.data import Answers, Roles
 from siis.tables.messages import itemised, listed
@@ -172,8 +173,8 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
     """Unlabel and merge what the user asked for, in place; name what else may be meant so."""
     notes = []
     words = {folded(word) for word in roles.unlabelled}
-    taken = np.array([answer is not None and folded(answer) in words for answer in answers.ravel()], dtype=bool)
-    taken = taken.reshape(answers.shape)
+    taken = named(answers)
+    taken[taken] = [folded(answer) in words for answer in answers[taken]]
     unused = [word for word in roles.unlabelled if folded(word) not in {folded(answer) for answer in answers[taken]}]
     if taken.any():
         cells = plural(int(np.count_nonzero(taken)), "cell")
@@ -182,7 +183,7 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
         notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
     answers[taken] = None
     notes += _unlabel_minus_one(answers, where)
-    counts = Counter(str(answer) for answer in answers.ravel() if answer is not None)
+    counts = Counter(answers[named(answers)].tolist())
     doubtful = no_answers(counts)
     if doubtful:
         option = " ".join(shlex.quote(label) for label in doubtful)
@@ -207,7 +208,7 @@ def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
 
 def _rare(answers: Answers, where: str) -> list[str]:
     """Name the classes of which so little is known that something may be wrong with them."""
-    counts = Counter(str(answer) for answer in answers.ravel() if answer is not None)
+    counts = Counter(answers[named(answers)].tolist())
     notes, rare = [], slips(counts)
     if len(counts) == 1:
         notes.append(
@@ -233,16 +234,17 @@ def _rare(answers: Answers, where: str) -> list[str]:
 
 def _unlabel_minus_one(answers: Answers, where: str) -> list[str]:
     """-1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
-    is_minus_one = np.array([answer is not None and folded(answer) == "-1" for answer in answers.ravel()], dtype=bool)
-    is_minus_one = is_minus_one.reshape(answers.shape)
-    if not is_minus_one.any():
+    said = named(answers)
+    minus_one = said.copy()
+    minus_one[said] = [is_minus_one(answer) for answer in answers[said]]
+    if not minus_one.any():
         return []
-    if {folded(answer) for answer in answers.ravel() if answer is not None} == {"-1", "1"}:
+    if are_signs(set(answers[said])):
         hold = "holds" if answers.ndim == 1 else "hold"
         return [f"{where} {hold} -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1"]
-    words = ", ".join(sorted(set(answers[is_minus_one])))
-    answers[is_minus_one] = None
-    return [f"{plural(int(np.count_nonzero(is_minus_one)), 'cell')} of {where} ({words}) taken for unlabelled"]
+    words = ", ".join(sorted(set(answers[minus_one])))
+    answers[minus_one] = None
+    return [f"{plural(int(np.count_nonzero(minus_one)), 'cell')} of {where} ({words}) taken for unlabelled"]
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:
@@ -261,7 +263,7 @@ def label_summary(labels: Answers | None, annotations: Answers | None, where: st
     """
     answers = labels if labels is not None else annotations
     assert answers is not None
-    said = answers != np.array(None)
+    said = named(answers)
     classes = plural(len(set(answers[said])), "class", "classes")
     if not said.any():
         raise ValueError(

@@ -47,9 +47,9 @@ class Pixels:
 
         Returns
         -------
-        ndarray of shape (n, size * size)
+        ndarray of float32, shape (n, size * size)
         """
-        X = np.empty((len(paths), self.size * self.size))
+        X = np.empty((len(paths), self.size * self.size), dtype=np.float32)
         for i, path in enumerate(paths):
             with (
                 warnings.catch_warnings(),
@@ -100,7 +100,7 @@ def _grey(path: Path, size: int) -> Floats:
             paper = Image.new("RGBA", image.size, "white")  # what is behind a transparent pixel is chance
             image = Image.alpha_composite(paper, image)
         image = image.convert("L").resize((size, size), Image.Resampling.BOX)
-        return np.asarray(image, dtype=np.float64).ravel() / 255
+        return np.asarray(image, dtype=np.float32).ravel() / 255
 
 
 def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:

@@ -57,6 +57,7 @@ class Joined:
         Joined
         """
         is_number = [not isinstance(part, Choice) for part in columns.parts for _ in part.feature_names]
+        C = C.astype(np.float64, copy=False)  # as the words are
         largest = np.abs(C).max(axis=0)
         relative = C / np.where(largest > 0, largest, 1.0)  # numbers however large
         with np.errstate(divide="ignore", over="ignore"):

@@ -62,7 +62,7 @@ class Measure:
         -------
         Measure
         """
-        known = numbers[np.isfinite(numbers)]
+        known = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
         is_date = reading.form == "date"
         start = float(known.min()) if is_date else 0.0
         cycles = cycles_of(known) if is_date else ("day",) if reading.form == "clock" else ()
@@ -88,6 +88,7 @@ class Measure:
         -------
         ndarray of shape (n, len(feature_names))
         """
+        numbers = numbers.astype(np.float64, copy=False)  # of one column
         gaps = ~np.isfinite(numbers)
         features = [np.where(gaps, self.median, numbers - self.start)]
         for cycle in self.cycles:

@@ -164,7 +164,7 @@ def as_plain(path: Path, name: str, column: Any) -> Any:
         elif pa.types.is_string_view(kind):
             column = column.cast(pa.large_string())
         elif pa.types.is_decimal(kind) or pa.types.is_float16(kind):
-            column = column.cast(pa.float64())
+            column = column.cast(pa.float64() if pa.types.is_decimal(kind) else pa.float32())
     return column if column.type.equals(kind) else as_plain(path, name, column)
 
 

@@ -25,11 +25,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     Parameters
     ----------
-    features : sequence of str, optional
+    features : sequence of str or None, default=None
         The columns to use besides the texts. If left out: all that can be used.
-    text : str or sequence of str, optional
+    text : str, sequence of str or None, default=None
         Columns to compare by their words.
-    text_only : bool
+    text_only : bool, default=False
         Use no other columns.
 
     Attributes
@@ -43,6 +43,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where the columns of X have names.
+
+    See Also
+    --------
+    siis.SIISClassifier : Classifies the rows, from few and partly wrong labels.
+    siis.tables.read : The same for files.
 
     Examples
     --------
@@ -66,6 +71,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         tags.input_tags.dict = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -1,7 +1,9 @@
 """The main job, from examples with doubtful labels to files with answers: what the command line calls."""
 
 from siis.workflow.explain import Explanation, explain
+from siis.workflow.fit_options import FitOptions
 from siis.workflow.given import Given, given_of, new_classes
+from siis.workflow.job import JobData, run_job
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import checked_labels, output_files
@@ -9,7 +11,9 @@ from siis.workflow.predict import predict_file
 
 __all__ = [
     "Explanation",
+    "FitOptions",
     "Given",
+    "JobData",
     "Outcome",
     "checked_labels",
     "explain",
@@ -18,5 +22,6 @@ __all__ = [
     "new_classes",
     "output_files",
     "predict_file",
+    "run_job",
     "said_in_options",
 ]

@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 from siis.datasets import contaminate, draw_labelled
+from siis.labels.unlabelled import coded_rows, named
 from siis.tables import Data
 from siis.workflow.outcome import Outcome
 from siis.workflow.thumbnails import data_uri
@@ -38,8 +39,9 @@ def demo_data(seed: int) -> tuple[Data, Any, Callable[[int], str]]:
     rows = draw_labelled(truth, per_class=LABELS_PER_CLASS, random_state=seed)
     y[rows] = truth[rows]
     y = contaminate(y, NOISE, seed)
-    labels = np.array([str(k) if k >= 0 else None for k in y], dtype=object)
-    wrong = np.count_nonzero((y >= 0) & (y != truth))
+    labels = y.astype(str).astype(object)
+    labels[~coded_rows(y)] = None
+    wrong = np.count_nonzero(coded_rows(y) & (y != truth))
     note = (
         f"{truth.size:,} images of 8 x 8 pixels, {rows.size} labelled, {wrong} of these labels made wrong, 10 classes"
     )
@@ -76,7 +78,7 @@ def demo_summary(outcome: Outcome, truth: Any) -> str:
     str
     """
     X, labels, model = outcome.data.X, outcome.given.labels, outcome.model
-    given = np.array([label is not None for label in labels])
+    given = named(labels)
     nearest = KNeighborsClassifier(1).fit(X[given], labels[given].astype(str)).predict(X)
     answer = np.asarray(model.transduction_, dtype=str)
     suspects = np.zeros(truth.size, dtype=bool)

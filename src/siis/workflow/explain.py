@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.labels.unlabelled import named
 from siis.quality.issues import representatives
 from siis.saved import Saved
 from siis.texts import did_you_mean, quoted
@@ -145,7 +146,7 @@ def _nearest(saved: Saved, i: int) -> tuple[Ints, Floats]:
     W = model.graph_.weights
     part = slice(W.indptr[v], W.indptr[v + 1])
     order = np.argsort(-W.data[part], kind="stable")[:N_NEIGHBORS]
-    has_label = np.array([label is not None for label in saved.extra["given"]])
+    has_label = named(saved.extra["given"])
     example = representatives(model.vertex_, has_label, model.graph_.n_vertices)
     return example[W.indices[part][order]], W.data[part][order] / W.data[part].sum()
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from siis._types import Bools, Floats
 from siis.labels import from_annotators
+from siis.labels.unlabelled import named, soft_rows
 from siis.tables import Data
 from siis.texts import did_you_mean, is_number
 
@@ -86,7 +87,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
             )
         Y[i], weights[i] = np.arange(len(names)) == names.index(label), 1.0
     labels = np.full(len(data.ids), None, dtype=object)
-    for i in np.flatnonzero(Y.any(axis=1)).tolist():
+    for i in np.flatnonzero(soft_rows(Y)).tolist():
         labels[i] = names[int(np.argmax(Y[i]))]
     return Given(Distributions(Y, names), labels, weights, certain)
 
@@ -105,7 +106,7 @@ def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
     """
     answers = data.labels if data.labels is not None else data.annotations
     assert answers is not None
-    known = {str(label) for label in answers.ravel() if label is not None}
+    known = {str(label) for label in answers[named(answers)]}
     return sorted({unguarded(label) for label in checked.values()} - known)
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from siis._types import Ints
 from siis.errors import UnreachedWarning
 from siis.estimators.classifier import SIISClassifier
-from siis.labels import LabelWarning
+from siis.labels import LabelCoding, LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
-from siis.report.collect import N_QUERIES
+from siis.report.collect import N_QUERIES, given_codes
 from siis.tables import Data
 from siis.workflow.given import Given
 from siis.workflow.options import in_options, said_in_options
@@ -33,6 +34,8 @@ class Outcome:
     warnings : tuple of str
         What was warned about on the way, in the words of the command line.
     report : ReportData
+    codes : ndarray of shape (n,)
+        Number of the given class; -1 where unlabelled.
     """
 
     data: Data
@@ -40,6 +43,7 @@ class Outcome:
     model: SIISClassifier
     warnings: tuple[str, ...]
     report: ReportData
+    codes: Ints
 
 
 def fit_data(
@@ -84,6 +88,7 @@ def fit_data(
         model.fit(data.X, given.y, sample_weight=given.sample_weight, certain=given.certain)
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
+        coding = LabelCoding(model.classes_, given_codes(model, given.labels))
         report = collect(
             model,
             ids=data.ids,
@@ -94,8 +99,8 @@ def fit_data(
             rows=data.rows,
             thumbnails=thumbnails or thumbnails_of(data.images),
             checked=np.flatnonzero(given.certain).tolist(),
-            given=given.labels,
+            given=coding,
             warnings=said,
             n_queries=n_queries,
         )
-    return Outcome(data, given, model, said, report)
+    return Outcome(data, given, model, said, report, coding.codes)

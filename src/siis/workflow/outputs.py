@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from siis import __version__
-from siis.quality import ranking_table
-from siis.quality.issues import BELOW_CERTAIN, CERTAIN
 from siis.report import render
-from siis.result_table import Table
+from siis.report.suspects import unjudged_ranking
 from siis.results import ISSUES, MODEL, NEXT, PREDICTIONS, QUALITY, REPORT, SUMMARY
 from siis.saved import saved_bytes
 from siis.tables import Data
@@ -162,7 +160,10 @@ def _issues(outcome: Outcome) -> bytes:
 def _qualities(outcome: Outcome) -> bytes:
     """All given labels, worst first; a quality that is not known is empty."""
     model, ids = outcome.model, outcome.data.ids
-    ranking = model.label_ranking() if hasattr(model, "label_quality_") else _unjudged(outcome)
+    if hasattr(model, "label_quality_"):
+        ranking = model.label_ranking()
+    else:
+        ranking = unjudged_ranking(model, outcome.codes, frozenset(np.flatnonzero(outcome.given.certain).tolist()))
     rows = (
         (
             ids[row["index"]],
@@ -174,17 +175,6 @@ def _qualities(outcome: Outcome) -> bytes:
         for rank, row in enumerate(ranking.rows(), 1)
     )
     return csv_bytes(("id", "given", "suggested", "quality", "rank"), rows)
-
-
-def _unjudged(outcome: Outcome) -> Table:
-    """The ranking where nothing was held out: by the answer's probability of the given class, as in the report."""
-    model, given = outcome.model, outcome.given
-    number = {str(name): k for k, name in enumerate(model.classes_)}
-    index = np.flatnonzero([label is not None for label in given.labels])
-    codes = np.array([number[label] for label in given.labels[index]])
-    quality = np.minimum(model.label_distributions_[index, codes], BELOW_CERTAIN)
-    quality[given.certain[index]] = CERTAIN
-    return ranking_table(index, given.labels[index], model.transduction_[index], quality)
 
 
 def _next(outcome: Outcome) -> bytes:

@@ -1,0 +1,84 @@
+"""What a fit is asked to do, in plain values that a summary can keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siis.results import QUERIES
+from siis.tables import Roles
+
+PATHS = ("embeddings", "graph", "labels_file")
+LISTS = ("features", "text", "annotators", "unlabelled")
+FLAGS = ("text_only", "merge_classes")
+ROLES = {"label", "id", "encoding", *LISTS, *FLAGS, *PATHS}
+LATER: dict[str, Any] = {"text_only": False, "unlabelled": [], "merge_classes": False}  # roles that 0.1 did not have
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What a fit was asked to do.
+
+    Attributes
+    ----------
+    data : str
+        Path of the file or folder.
+    roles : dict
+        Fields of siis.tables.Roles, paths as text. Those left out have their defaults; ``siis corrections`` reads
+        only results whose options name all.
+    corrections : tuple of str
+        Paths.
+    title : str
+    parameters : dict
+        Of SIISClassifier.
+    queries : int
+        How many examples to name that should be labelled next.
+    """
+
+    data: str
+    roles: dict[str, Any] = field(default_factory=dict)
+    corrections: tuple[str, ...] = ()
+    title: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    queries: int = QUERIES
+
+    @classmethod
+    def from_plain(cls, found: Any) -> FitOptions:
+        """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
+        kinds = {"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int}
+        if isinstance(found, dict):
+            found = {"queries": QUERIES, **found}  # version 0.1.0 had no such option
+        if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
+            raise ValueError("these are no options of siis fit")
+        roles = {**LATER, **found["roles"]}
+        if isinstance(roles.get("text"), str):
+            roles["text"] = [roles["text"]]  # 0.1 knew one
+        lists = [found["corrections"], *(roles.get(name) or [] for name in LISTS)]
+        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS)]
+        if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
+            raise ValueError("these are no roles of siis fit")
+        if not all(isinstance(roles[name], bool) for name in FLAGS):
+            raise ValueError("these are no wishes of siis fit")
+        if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
+            raise ValueError("these are no lists of names")
+        if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):
+            raise ValueError("these are no parameters of siis fit")
+        return cls(**{**found, "roles": roles, "corrections": tuple(found["corrections"])})
+
+    def to_roles(self) -> Roles:
+        """The roles, with paths as paths and lists as tuples.
+
+        Returns
+        -------
+        Roles
+        """
+        roles = self.roles
+        return Roles(
+            **{
+                **roles,
+                **{name: Path(path) for name in PATHS if (path := roles.get(name)) is not None},
+                **{name: tuple(roles.get(name) or ()) for name in LISTS},
+                "features": tuple(roles["features"]) if roles.get("features") else None,
+            }
+        )
