@@ -102,7 +102,7 @@ def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tupl
 
 
 def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:
-    """Mean votes of the trees that were grown without an example, shape (l, c); the frequencies where there is none."""
+    """Mean votes of the trees that were grown without an example, shape (l, c); frequencies where there is none."""
     total, n_voters = np.zeros((given.rows.size, given.n_classes)), np.zeros(given.rows.size)
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
     for tree, drawn in zip(model.estimators_, model.estimators_samples_, strict=True):
@@ -120,14 +120,14 @@ def _as_arrays(model: RandomForestClassifier, c: int) -> Forest:
     values = np.concatenate([tree.value[:, 0, :] for tree in trees])
     votes[:, model.classes_] = values / values.sum(axis=1, keepdims=True)
     feature = np.concatenate([tree.feature for tree in trees])
+    left = np.concatenate([tree.children_left + root for tree, root in zip(trees, roots, strict=True)])
+    right = np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)])
     return Forest(
         roots.astype(np.int32),
         np.where(feature < 0, -1, feature).astype(np.int32),
         np.concatenate([tree.threshold for tree in trees]),
-        np.concatenate([tree.children_left + root for tree, root in zip(trees, roots, strict=True)]).astype(np.int32),
-        np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)]).astype(
-            np.int32
-        ),
+        left.astype(np.int32),
+        right.astype(np.int32),
         votes,
     )
 

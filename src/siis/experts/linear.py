@@ -1,4 +1,4 @@
-"""Ridge regression of the label rows on the features, with leave-one-out answers in closed form at any number of labels."""
+"""Ridge regression of the label rows on the features, with leave-one-out answers in closed form."""
 
 from __future__ import annotations
 
@@ -103,8 +103,7 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
 
 def _left_vectors(A: Features) -> tuple[Floats, Floats]:
     """Left singular vectors and squared singular values of A, shapes (l, r) and (r,)."""
-    l, d = A.shape
-    if l <= d:
+    if A.shape[0] <= A.shape[1]:
         gram = A @ A.T
         values, U = sl.eigh(gram.toarray() if sp.issparse(gram) else gram, check_finite=False)
         kept = values > 1e-10 * max(float(values[-1]), 1e-300)

@@ -52,8 +52,8 @@ def fit_pool(
 ) -> Pool:
     """Weigh experts by maximum likelihood of the held-out labels, some of which are wrong.
 
-    A label j is given with probability (1 - r) p_j + r (1 - p_j) / (c - 1), where p is the softmax of the pooled scores
-    and r the share of wrong labels, whichever is likeliest. Scores are in units of their deviation over all
+    A label j is given with probability (1 - r) p_j + r (1 - p_j) / (c - 1), where p is the softmax of the pooled
+    scores and r the share of wrong labels, whichever is likeliest. Scores are in units of their deviation over all
     examples; the logarithms of the weights there are normal about log(2 / e), so that few labels leave the experts
     equal and none can be left out by chance.
 

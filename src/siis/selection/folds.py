@@ -40,7 +40,7 @@ def deal_folds(Y: Floats, seed: int) -> Ints:
 
 
 def splits(given: Supervision, folds: Ints) -> Iterator[tuple[Supervision, Ints]]:
-    """Hold out one fold after the other: the labels that stay, merged at their vertices, and the indices of the others.
+    """Hold out fold after fold: the labels that stay, merged at their vertices, and the indices of the others.
 
     Equal examples have labels of their own: one of them is held out while the others stay, as it would be for an
     unlabelled example that is equal to labelled ones.

@@ -81,8 +81,8 @@ def choose_on_points(
         graph_of = fold_graphs(prepared, winner, constraints)
         more, chosen, readings, evidence, weights = _choose_reading(winner, given, fresh, PULLS, graph_of)
         rows += more
-    held = Held(fresh, weights, evidence, readings)
-    more, chosen, answer, readings = _choose_program(chosen, given, held, constraints, seed, progress)
+    known = Held(fresh, weights, evidence, readings)
+    more, chosen, answer, readings = _choose_program(chosen, given, known, constraints, seed, progress)
     rows += more
     table, reason, judged = Table.from_rows(rows, COLUMNS), _reason(rows, answer), labels[held_out(fresh)]
     return Selection(
@@ -150,8 +150,8 @@ def choose_on_graph(
             candidates[best], given, fresh, PULLS[:1], lambda train: (W, None)
         )
     rows += more
-    held = Held(fresh, weights, evidence, readings)
-    more, chosen, answer, readings = _choose_program(chosen, given, held, constraints, seed, progress)
+    known = Held(fresh, weights, evidence, readings)
+    more, chosen, answer, readings = _choose_program(chosen, given, known, constraints, seed, progress)
     rows += more
     table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer)
     return Selection(chosen, None, 1.0, None, table, reason, held_out(fresh), readings, answer), None
@@ -206,7 +206,7 @@ def _fixed(
 def _subset(
     X: Features, given: Supervision, folds: Ints, seed: int
 ) -> tuple[Ints, Features, Supervision, Ints, bool]:
-    """At most MOST_VERTICES of the vertices, labelled ones first: which labels are left, with theirs; is it a part?"""
+    """At most MOST_VERTICES of the vertices, labelled ones first; which labels are left, and is it a part?"""
     n = X.shape[0]
     if n <= MOST_VERTICES:
         return np.arange(given.rows.size), X, given, folds, False

@@ -1,4 +1,4 @@
-"""Held-out labels weighed as the classes are in the population, whether labels were drawn at random or so many of each."""
+"""Held-out labels weighed as the classes are in the population, however the labelled examples were drawn."""
 
 import numpy as np
 
