@@ -15,6 +15,7 @@ from siis.graph import prepare
 
 MOST_DIMENSIONS = 100
 TEXT_DIMENSIONS = (15, 50, 100)  # of latent semantics
+EVEN = 0.2  # of the columns must have a part in the total variance, for their units to mean something
 EXACT_DIMENSIONS = 1000  # columns up to which principal components come from the covariance
 
 
@@ -68,7 +69,7 @@ class Space:
 
 
 def spaces(X: Features, metric: str, seed: int) -> list[Space]:
-    """List the spaces worth trying, the plainest first.
+    """List the spaces worth trying, the plainest first: the features as they are, unless few of them drown the others.
 
     Dense: the features as they are; with unit variance; with unit variance but for columns of 0 and 1, as categories
     are encoded; with rows of unit length; each reduced to at most 100 principal components. Sparse:
@@ -107,9 +108,17 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
         if (live & is_category).any() and (live & ~is_category).any():
             kept = np.where(live & is_category, 1.0, scale)
             found.append(_principal("numbers of unit variance", dense, False, center, kept, seed))
+        if live.any() and not _is_even(deviation[live]):  # the unit of some columns would drown the others
+            found = [*found[:0:-1], found[0]]
     if metric == "cosine" or (metric == "auto" and can_be_unit and d > 2):
         found.append(_principal("unit length", prepare(dense, "cosine"), True, None, None, seed))
     return found
+
+
+def _is_even(deviations: Floats) -> bool:
+    """Whether many columns have a part in the distances: the effective number of variances is a share of theirs."""
+    shares = (deviations / deviations.max()) ** 2
+    return bool(shares.sum() ** 2 >= EVEN * deviations.size * (shares @ shares))
 
 
 def _two_values(X: Floats) -> Bools:

@@ -53,8 +53,9 @@ class Candidate:
 
     @property
     def complexity(self) -> tuple[float, ...]:
-        """Simpler and smoother candidates come first."""
-        return (self.score_weight, self.pull, self.fidelity, self.n_neighbors)
+        """Simpler and smoother candidates come first; the smoothest last where it would let large classes flood."""
+        roughness = self.fidelity if self.reading == "standardized" else abs(np.log10(self.fidelity) + 1)
+        return (self.score_weight, self.pull, float(roughness), self.n_neighbors)
 
     @property
     def program_complexity(self) -> tuple[float, ...]:

@@ -59,7 +59,7 @@ def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints:
 
 
 def path_hits(
-    W: Sparse, train: Supervision, rows: Ints, Y: Floats, fidelities: tuple[float, ...]
+    W: Sparse, train: Supervision, rows: Ints, Y: Floats, fidelities: tuple[float, ...], reading: str = READINGS[0]
 ) -> tuple[list[Floats], float]:
     """Hits of labels smoothed over a graph, for each fidelity; vertices that no label reaches count as guesses.
 
@@ -72,6 +72,7 @@ def path_hits(
     Y : ndarray of shape (l, c)
         These labels.
     fidelities : tuple of float
+    reading : str
 
     Returns
     -------
@@ -84,7 +85,7 @@ def path_hits(
     unreached = float(np.mean(~reached))
     paths = smoothing_path(W, train, fidelities)
     return [
-        expected_hits(hits(read(F, READINGS[0])[rows], Y), Y, train.prior, reached[rows], unreached) for F in paths
+        expected_hits(hits(read(F, reading)[rows], Y), Y, train.prior, reached[rows], unreached) for F in paths
     ], unreached
 
 
@@ -94,6 +95,7 @@ def race(
     given: Supervision,
     folds: Ints,
     constraints: Constraints,
+    reading: str,
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], Candidate | None]:
     """Try all score weights, graphs and fidelities, fold after fold; drop those that fail or fall far behind.
@@ -103,7 +105,7 @@ def race(
     name = prepared.space.name
     combined = list(product(SCORE_WEIGHTS, graphs))
     candidates = [
-        Candidate(name, weight, K, kind, fidelity, PULLS[0], READINGS[0])
+        Candidate(name, weight, K, kind, fidelity, PULLS[0], reading)
         for weight, (K, kind) in combined
         for fidelity in FIDELITIES
     ]
@@ -127,7 +129,7 @@ def race(
                 last = int(np.flatnonzero(alive[_block(g)])[-1]) + 1
                 try:
                     W = graph_weights(near, K, kind, bandwidth)
-                    return path_hits(W, train, given.rows[held], given.Y[held], FIDELITIES[:last])
+                    return path_hits(W, train, given.rows[held], given.Y[held], FIDELITIES[:last], reading)
                 except FAILURES as failure:
                     return str(failure)
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.errors import FAILURES, NumericalError
-from siis.evidence import READINGS, Space, read, spaces
+from siis.evidence import READINGS, Space, read, smooth_labels, spaces
+from siis.graph.rough import graph_weights
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.result_table import Table
@@ -21,11 +22,12 @@ from siis.selection.prepared import GraphOf, PreparedSpace, fold_graphs, prepare
 from siis.selection.programs import Held, choose_program, program_candidates
 from siis.selection.race import FIDELITIES, PULLS, SCORE_WEIGHTS, probe, race, smoothing_path
 from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
-from siis.selection.shares import answered_shares, population_weights
+from siis.selection.shares import answered_shares, population_weights, usual_reading
 
 USUAL = (10, "mutual", 0.1)  # graph and smoothing where nothing can be chosen
 MOST_VERTICES = 10_000  # in the search; the answer is computed on all
 MOST_LABELS = 5_000
+STEADY = 1.5  # standard errors that it takes to leave even features as they are
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 TOO_FEW = (
     f"nothing could be chosen: fewer than {LEAST_HELD_OUT} labels can be held out (a class needs two of them); "
@@ -71,7 +73,8 @@ def choose_on_points(
         rows, prepared = _choose_space(found, X, given, folds, constraints)
     points = None if is_part else prepared.points
     with progress.stage(f"selection: {len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)} graphs and smoothings"):
-        more, winner = race(prepared, graphs, given, folds, constraints, progress)
+        reading = _usual_reading(prepared, given, constraints)
+        more, winner = race(prepared, graphs, given, folds, constraints, reading, progress)
         rows += more
     if winner is None:
         stated = _fixed(prepared, graphs, given, constraints, ALL_FAILED)
@@ -93,7 +96,7 @@ def choose_on_points(
 def _choose_space(
     found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints
 ) -> tuple[list[dict[str, Any]], PreparedSpace]:
-    """Compare spaces by a probe; the best wins, of equal ones the plainest."""
+    """Compare spaces by a probe; to leave features as they are, where these are even, takes a clear lead."""
     kept: list[tuple[Candidate, PreparedSpace, Floats]] = []
     failures: dict[Candidate, str] = {}
     for space in found:
@@ -108,8 +111,16 @@ def _choose_space(
     candidates, spaces_kept, met = zip(*kept, strict=True)
     order: list[tuple[float, ...]] = [(float(i),) for i in range(len(kept))]
     weights = given.votes[held_out(folds)]
-    rows, best = rank_candidates("space", list(candidates), np.array(met), weights, order, 0.0)
+    margin = STEADY if candidates[0].space == "as given" else TELL_APART
+    rows, best = rank_candidates("space", list(candidates), np.array(met), weights, order, margin)
     return rows + failed_rows("space", failures), spaces_kept[best]
+
+
+def _usual_reading(prepared: PreparedSpace, given: Supervision, constraints: Constraints) -> str:
+    """How evidence is read in the race: by what a usual graph says of the classes' sizes."""
+    K, kind, fidelity = USUAL
+    W = graph_weights(prepared.points, min(K, len(prepared.points) - 1), kind, constraints.bandwidth)
+    return usual_reading(smooth_labels(W, given.merged(), fidelity, PULLS[0]), given)
 
 
 def choose_on_graph(
@@ -133,15 +144,16 @@ def choose_on_graph(
         There are none.
     """
     folds = deal_folds(given.Y, seed)
-    plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], READINGS[0])
     if held_out(folds).size < LEAST_HELD_OUT:
         return _fixed(None, [(0, "ready-made")], given, constraints, TOO_FEW), None
-    candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
     with progress.stage("selection: smoothing"):
+        reading = usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given)
+        plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], reading)
+        candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
         met = np.zeros((len(candidates), given.rows.size))
         for train, held in splits(given, folds):
             for k, F in enumerate(smoothing_path(W, train, FIDELITIES)):
-                met[k, held] = hits(read(F, READINGS[0])[given.rows[held]], given.Y[held])
+                met[k, held] = hits(read(F, reading)[given.rows[held]], given.Y[held])
         out = held_out(folds)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
         rows, best = rank_candidates("smoothing", candidates, met[:, out], given.votes[out], order)
@@ -239,7 +251,7 @@ def _choose_reading(
             readings[k, held] = read(F, reading)[given.rows[held]]
     out = held_out(folds)
     met = np.array([hits(r[out], given.Y[out]) for r in readings])
-    order: list[tuple[float, ...]] = [(float(c.reading != READINGS[0]), c.pull) for c in candidates]
+    order: list[tuple[float, ...]] = [(float(c.reading != chosen.reading), c.pull) for c in candidates]
     weights = population_weights(given, answered_shares([evidence[0] for _, evidence in kept], given))
     rows, best = rank_candidates("reading", candidates, met, weights[out], order)
     winner = candidates[best]

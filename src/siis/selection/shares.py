@@ -7,6 +7,7 @@ from siis.evidence import READINGS, read
 from siis.labels import Supervision
 
 MOST = 10.0  # times that a held-out label may count more, or less, than one of its class would at random
+EVEN = 0.9  # of the classes: the effective number of classes above which they are of like size
 PSEUDO_COUNT = 10.0  # vertices of each class's given frequency: few vertices leave the shares as the labels have them
 
 
@@ -28,6 +29,23 @@ def answered_shares(evidence: list[Floats], given: Supervision) -> Floats:
     for F in evidence:
         counts = counts + np.bincount(np.argmax(read(F, READINGS[0]), axis=1), minlength=given.n_classes)
     return np.asarray(counts / counts.sum())
+
+
+def usual_reading(evidence: Floats, given: Supervision) -> str:
+    """How evidence is read before anything is known: standardised where the classes are of like size, (C4).
+
+    Parameters
+    ----------
+    evidence : ndarray of shape (n, c)
+    given : Supervision
+
+    Returns
+    -------
+    {"standardized", "balanced"}
+    """
+    shares = answered_shares([evidence], given)
+    n_effective = float(np.exp(-np.sum(shares * np.log(np.maximum(shares, 1e-300)))))
+    return "standardized" if n_effective >= EVEN * given.n_classes else READINGS[0]
 
 
 def population_weights(given: Supervision, shares: Floats) -> Floats:
