@@ -60,7 +60,7 @@ JUDGED = (
     "graph_score_",
     "experts_",
     "_evidence",
-    "_pooled",
+    "_voices",
     "_sharpness",
     "_given_codes",
     "_suggested",
@@ -441,7 +441,7 @@ class SIISClassifier(TransductiveClassifier):
             "graph_score_": assessment.agreement.score,
             "experts_": pooled.table,
             "_evidence": evidence,
-            "_pooled": pooled,
+            "_voices": pooled.voices,
             "_sharpness": assessment.noise.sharpness,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
@@ -464,10 +464,10 @@ class SIISClassifier(TransductiveClassifier):
     def _new_answers(self, X: Features, weights: Sparse, is_known: Bools) -> Floats:
         """What the graph says, through the neighbours, and the models of the features say together."""
         answers = super()._new_answers(X, weights, is_known)
-        if hasattr(self, "_pooled") and self._pooled.models and not is_known.all():
+        if hasattr(self, "_voices") and self._voices.models and not is_known.all():
             new = np.flatnonzero(~is_known)
-            graph, _ = self._mean_over(weights[new], self._pooled.graph, np.zeros(self.classes_.size))
-            answers[new] = softmax(self._pooled.score(self._as_fitted(X[new]), graph), self._sharpness)
+            graph, _ = self._mean_over(weights[new], self._voices.graph, np.zeros(self.classes_.size))
+            answers[new] = softmax(self._voices.score(self._as_fitted(X[new]), graph), self._sharpness)
         return answers
 
     def _as_fitted(self, X: Features) -> Features:

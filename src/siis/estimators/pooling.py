@@ -15,13 +15,13 @@ from siis.labels import Supervision
 from siis.progress import Progress
 from siis.result_table import Table
 
-GRAPH = "graph"
+GRAPH, TOGETHER = "graph", "together"
 LEAST_LABELS = 10  # below, a model of the features alone says nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """Class scores of all vertices and of held-out labels, and what is needed to score new examples.
+class Voices:
+    """Who is asked about an example, new or not.
 
     Attributes
     ----------
@@ -29,21 +29,12 @@ class Pooled:
         The graph first, then the models.
     models : tuple of Forest and LinearScores
     graph : ndarray of shape (n_vertices, c)
-        What the graph says.
-    final : ndarray of shape (n_vertices, c)
-        What all say together.
-    held_out : ndarray of shape (h, c)
-        The same of held-out labels.
-    table : Table
-        Experts, their weight and how many of the held-out labels each meets.
+        What the graph says of the vertices.
     """
 
     pool: Pool
     models: tuple[Forest | LinearScores, ...]
     graph: Floats
-    final: Floats
-    held_out: Floats
-    table: Table
 
     def score(self, X: Features, graph: Floats) -> Floats:
         """Score new examples.
@@ -59,6 +50,25 @@ class Pooled:
         ndarray of shape (n, c)
         """
         return self.pool([graph, *(model(X) for model in self.models)])
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Class scores of all vertices and of held-out labels, by all voices together.
+
+    Attributes
+    ----------
+    voices : Voices
+    final : ndarray of shape (n_vertices, c)
+    held_out : ndarray of shape (h, c)
+    table : Table
+        Experts, their weights, and the share of the held-out labels that each meets; last, of all together.
+    """
+
+    voices: Voices
+    final: Floats
+    held_out: Floats
+    table: Table
 
 
 def pool_experts(
@@ -93,14 +103,16 @@ def pool_experts(
                 models.append(model)
     given = labels.picked(evidence.rows)
     pool = fit_pool(tuple(names), held_out, scores, given, given.votes)
+    final, together = pool(scores), pool(held_out)
+    weights = [*(float(weight) for weight in pool.weights), float("nan")]
     table = Table.from_rows(
         [
-            {"expert": name, "weight": float(weight), "accuracy": _met(held, given.Y, given.votes)}
-            for name, weight, held in zip(names, pool.weights, held_out, strict=True)
+            {"expert": name, "weight": weight, "accuracy": _met(held, given.Y, given.votes)}
+            for name, weight, held in zip([*names, TOGETHER], weights, [*held_out, together], strict=True)
         ],
         ("expert", "weight", "accuracy"),
     )
-    return Pooled(pool, tuple(models), graph, pool(scores), pool(held_out), table)
+    return Pooled(Voices(pool, tuple(models), graph), final, together, table)
 
 
 def _ask(

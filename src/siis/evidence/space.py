@@ -69,7 +69,7 @@ class Space:
 
 
 def spaces(X: Features, metric: str, seed: int) -> list[Space]:
-    """List the spaces worth trying, the plainest first: the features as they are, unless few of them drown the others.
+    """List the spaces worth trying, the plainest first: features as they are, unless few of them drown the others.
 
     Dense: the features as they are; with unit variance; with unit variance but for columns of 0 and 1, as categories
     are encoded; with rows of unit length; each reduced to at most 100 principal components. Sparse:

@@ -32,6 +32,7 @@ class Forest:
     threshold : ndarray of shape (k,)
         Examples with no more than this go left.
     left, right : ndarray of shape (k,)
+        Nodes after this one; 0 in a leaf.
     votes : ndarray of shape (k, c)
         Shares of the classes; of leaves.
     """
@@ -126,8 +127,8 @@ def _as_arrays(model: RandomForestClassifier, c: int) -> Forest:
         roots.astype(np.int32),
         np.where(feature < 0, -1, feature).astype(np.int32),
         np.concatenate([tree.threshold for tree in trees]),
-        left.astype(np.int32),
-        right.astype(np.int32),
+        np.where(feature < 0, 0, left).astype(np.int32),
+        np.where(feature < 0, 0, right).astype(np.int32),
         votes,
     )
 

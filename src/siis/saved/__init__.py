@@ -10,9 +10,11 @@ from typing import Any
 
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.evidence import Evidence
+from siis.estimators.pooling import Voices
 from siis.evidence import KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
+from siis.experts import Forest, LinearScores, Pool
 from siis.files import write_file
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
@@ -25,7 +27,22 @@ from siis.solvers.solution import History
 NAMES = ("state", "extra")
 PARTS: dict[str, type] = {
     part.__name__: part
-    for part in (Candidate, Embedded, Evidence, Graph, History, Kernel, KernelScores, Selection, Space, Supervision)
+    for part in (
+        Candidate,
+        Embedded,
+        Evidence,
+        Forest,
+        Graph,
+        History,
+        Kernel,
+        KernelScores,
+        LinearScores,
+        Pool,
+        Selection,
+        Space,
+        Supervision,
+        Voices,
+    )
 }
 LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ tell what they proved
 SHOWN = 200  # characters of what is wrong with a file

@@ -15,9 +15,11 @@ import scipy.sparse as sp
 
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.evidence import Evidence
+from siis.estimators.pooling import Voices
 from siis.evidence import READINGS, KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
+from siis.experts import Forest, LinearScores, Pool
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
 from siis.parameters import check_parameters
@@ -199,7 +201,11 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
     _check_table(state["selection_"])
     _check_candidate(state["chosen_"])
     evidence = _needed(state, "_evidence", Evidence)
-    _check_evidence(evidence, v, c)
+    _check_evidence(evidence, n, v, c)
+    if "_voices" in state:  # 0.1 had none
+        _check_voices(state["_voices"], v, c, d)
+        _number(_needed(state, "_sharpness"), "_sharpness", 0, 1e6)
+        _check_table(_needed(state, "experts_"))
     placed = evidence.placed
     _must(placed.graph.n_vertices == v, "its evidence is on another graph")
     _must(np.array_equal(placed.vertex, state["vertex_"]), "its evidence has other vertices")
@@ -211,7 +217,7 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _check_space(evidence, v, c, d)
 
 
-def _check_evidence(evidence: Evidence, v: int, c: int) -> None:
+def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
     selection, placed = evidence.selection, evidence.placed
     _must(isinstance(selection, Selection) and isinstance(placed, Embedded), "its evidence is none")
     _must(isinstance(placed.graph, Graph), "its evidence has no graph")
@@ -223,7 +229,7 @@ def _check_evidence(evidence: Evidence, v: int, c: int) -> None:
         _floats(pairs.weights, "weights of labels", (size,), 0)
     for rows, readings in ((selection.rows, selection.readings), (evidence.rows, evidence.readings)):
         size = np.size(rows)
-        _ints(rows, "rows of readings", (size,), 0, v - 1)
+        _ints(rows, "rows of readings", (size,), 0, max(n, v) - 1)
         _floats(readings, "readings", (size, c))
     _shares(evidence.distributions, "distributions", (v, c))
     _number(evidence.deviation, "deviation", 1e-150, LARGEST)
@@ -275,11 +281,43 @@ def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
     _must(evidence.marks.dtype == np.int64 and evidence.marks.shape == (v,), "its marks are none")
 
 
+def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
+    """Check the models of the features and the pool: children come after their nodes, so that every walk ends."""
+    _must(isinstance(voices, Voices) and isinstance(voices.pool, Pool), "its voices are none")
+    models = voices.models
+    _must(isinstance(models, tuple) and isinstance(voices.pool.names, tuple), "its voices are none")
+    _must(all(isinstance(name, str) for name in voices.pool.names), "its voices have no names")
+    _must(len(voices.pool.names) == len(models) + 1, "its voices have other names")
+    _floats(voices.pool.weights, "weights of voices", (len(models) + 1,), -1e100, 1e100)
+    _floats(voices.graph, "scores of the graph", (v, c), -1e100, 1e100)
+    for model in models:
+        _must(isinstance(model, Forest | LinearScores), "one of its voices is none")
+        if isinstance(model, Forest):
+            k, t = np.size(model.feature), np.size(model.roots)
+            _must(k > 0 and t > 0, "its forest has no trees")
+            _ints(model.roots, "roots", (t,), 0, k - 1)
+            _ints(model.feature, "feature", (k,), -1, d - 1)
+            _array(model.threshold, "threshold", "f", (k,))
+            inner = model.feature >= 0
+            for name, child in (("left", model.left), ("right", model.right)):
+                _ints(child, name, (k,), 0, k - 1)
+                _must(bool((child[inner] > np.flatnonzero(inner)).all()), f"{name} points back")
+            _shares(model.votes, "votes", (k, c))
+        else:
+            _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
+            _floats(model.mean, "mean", (c,), -1e100, 1e100)
+            _must((model.center is None) == (model.scale is None), "its linear model has half a scale")
+            if model.center is not None:
+                _floats(model.center, "center", (d,))
+                _array(model.scale, "scale", "f", (d,))
+                _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
+
+
 def _check_candidate(chosen: Any) -> None:
     _must(isinstance(chosen, Candidate), "chosen_ is none")
     for text in (chosen.space, chosen.graph, chosen.laplacian):
         _must(isinstance(text, str), "chosen_ has no names")
-    _must(chosen.reading in READINGS, "chosen_ has no reading")
+    _must(chosen.reading in (*READINGS, "plain"), "chosen_ has no reading")  # plain: of 0.1
     for number in (chosen.n_neighbors, chosen.n_components):
         _whole(number, "chosen_", 0)
     for number in (chosen.score_weight, chosen.fidelity, chosen.pull):
