@@ -14,8 +14,10 @@ from siis.experts.forest import LEAVES, MOST_COLUMNS
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.result_table import Table
+from siis.selection.candidate import compare, hits
 
 GRAPH, TOGETHER = "graph", "together"
+CLEARLY = 2.0  # standard errors
 LEAST_LABELS = 10  # below, a model of the features alone says nothing
 
 
@@ -102,17 +104,36 @@ def pool_experts(
                 held_out.append(held[evidence.rows])
                 models.append(model)
     given = labels.picked(evidence.rows)
-    pool = fit_pool(tuple(names), held_out, scores, given, given.votes)
+    heard = _heard(held_out, given)
+    voices = [k for k, is_heard in enumerate(heard) if is_heard]
+    pool = fit_pool(
+        tuple(names[k] for k in voices),
+        [held_out[k] for k in voices],
+        [scores[k] for k in voices],
+        given,
+        given.votes,
+    )
+    pool = pool.among(tuple(names))
     final, together = pool(scores), pool(held_out)
     weights = [*(float(weight) for weight in pool.weights), float("nan")]
     table = Table.from_rows(
         [
-            {"expert": name, "weight": weight, "accuracy": _met(held, given.Y, given.votes)}
+            {"expert": name, "weight": weight, "accuracy": _met(held, given)}
             for name, weight, held in zip([*names, TOGETHER], weights, [*held_out, together], strict=True)
         ],
         ("expert", "weight", "accuracy"),
     )
-    return Pooled(Voices(pool, tuple(models), graph), final, together, table)
+    used = [k for k, weight in enumerate(pool.weights[1:]) if weight > 0]
+    kept = Pool((names[0], *(names[k + 1] for k in used)), pool.weights[[0, *(k + 1 for k in used)]])
+    return Pooled(Voices(kept, tuple(models[k] for k in used), graph), final, together, table)
+
+
+def _heard(held_out: list[Floats], given: Supervision) -> list[bool]:
+    """Which experts are heard: not those that meet clearly fewer of the held-out labels than the best one."""
+    if not given.rows.size:
+        return [True] * len(held_out)
+    met = np.array([hits(scores, given.Y) for scores in held_out])
+    return [bool(level) for level in compare(met, given.votes).level(CLEARLY)]
 
 
 def _ask(
@@ -125,8 +146,6 @@ def _ask(
     yield "linear model", linear_scores(X, labels)
 
 
-def _met(scores: Floats, Y: Floats, votes: Floats) -> float:
+def _met(scores: Floats, given: Supervision) -> float:
     """Share of the held-out labels that is met."""
-    if not len(Y):
-        return float("nan")
-    return float(votes @ Y[np.arange(len(Y)), np.argmax(scores, axis=1)] / votes.sum())
+    return float(given.votes @ hits(scores, given.Y) / given.votes.sum()) if given.rows.size else float("nan")

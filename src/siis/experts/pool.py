@@ -46,6 +46,11 @@ class Pool:
         total = sum(weight * found for weight, found in zip(self.weights, scores, strict=True))
         return np.asarray(total - np.mean(total, axis=1, keepdims=True))
 
+    def among(self, names: tuple[str, ...]) -> Pool:
+        """The same pool among more experts, who have no weight."""
+        weight = dict(zip(self.names, self.weights, strict=True))
+        return Pool(names, np.array([weight.get(name, 0.0) for name in names]))
+
 
 def fit_pool(
     names: tuple[str, ...], held_out: list[Floats], final: list[Floats], given: Supervision, weights: Floats

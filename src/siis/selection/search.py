@@ -27,7 +27,7 @@ from siis.selection.shares import answered_shares, population_weights, usual_rea
 USUAL = (10, "mutual", 0.1)  # graph and smoothing where nothing can be chosen
 MOST_VERTICES = 10_000  # in the search; the answer is computed on all
 MOST_LABELS = 5_000
-STEADY = 1.5  # standard errors that it takes to leave even features as they are
+STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 TOO_FEW = (
     f"nothing could be chosen: fewer than {LEAST_HELD_OUT} labels can be held out (a class needs two of them); "
@@ -253,7 +253,7 @@ def _choose_reading(
     met = np.array([hits(r[out], given.Y[out]) for r in readings])
     order: list[tuple[float, ...]] = [(float(c.reading != chosen.reading), c.pull) for c in candidates]
     weights = population_weights(given, answered_shares([evidence[0] for _, evidence in kept], given))
-    rows, best = rank_candidates("reading", candidates, met, weights[out], order)
+    rows, best = rank_candidates("reading", candidates, met, weights[out], order, STEADY)
     winner = candidates[best]
     evidence = [(W, found[pulls.index(winner.pull)]) for W, found in kept]
     return rows, winner, readings[best, out], evidence, weights
