@@ -24,7 +24,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "graph": 1,
     "labels": 1,
     "spectral": 2,
-    "evidence": 2,
+    "evidence": 2, "experts": 2,
     "selection": 5,
     "quality": 3,
     "program": 3,
