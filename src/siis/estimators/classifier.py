@@ -25,6 +25,7 @@ from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
 from siis.quality.issues import dissenting_neighbors, representatives
 from siis.quality.queries import entropy, ranked_vertices
+from siis.quality.shares import estimate_shares
 from siis.result_table import Table
 from siis.selection import (
     EVIDENCE,
@@ -58,6 +59,7 @@ JUDGED = (
     "noise_matrix_",
     "class_noise_rates_",
     "graph_score_",
+    "class_shares_",
     "experts_",
     "_evidence",
     "_voices",
@@ -175,6 +177,12 @@ class SIISClassifier(TransductiveClassifier):
         With selection: row, given class; column, true class; columns sum to 1.
     class_noise_rates_ : ndarray of shape (c,)
         With selection: the share of wrong ones among the labels of each given class.
+    class_shares_ : Table
+        With selection: the estimated share of each class among all examples, with a 95 % interval (class, share, low,
+        high), whether labels were drawn at random or so many of each class.
+    experts_ : Table
+        With selection: who speaks (the graph; forests and a linear model of the features), with which weight, and the
+        share of the held-out labels that each meets; last, of all together.
     graph_score_ : float
         With selection: how well the graph carries the labels, Cohen's kappa between held-out labels and readings. 0
         is chance; wrong labels lower it too.
@@ -384,7 +392,7 @@ class SIISClassifier(TransductiveClassifier):
         vertex = evidence.placed.vertex
         assessment = assess_labels(evidence.rows, pooled.held_out, labels, vertex, pooled.final)
         self._warn_about(evidence, assessment, labels)
-        return self._answer(evidence, solved, pooled, assessment)
+        return self._answer(evidence, solved, pooled, assessment, labels)
 
     def _graph_scores(self, evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
         """Class scores of all vertices: the program's, or with the evidence's own where held-out labels say so."""
@@ -423,14 +431,32 @@ class SIISClassifier(TransductiveClassifier):
         remedy = " Label two examples or more of each class." if reason == TOO_FEW else ""
         warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
 
-    def _answer(self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment) -> Answer:
+    def _class_shares(self, evidence: Evidence, pooled: Pooled, assessment: Assessment, labels: GivenLabels) -> Table:
+        """Shares of the classes among all examples, with intervals."""
+        judged = np.flatnonzero(labels.used)[evidence.rows]
+        truth = assessment.own[judged]
+        if not len(truth) or np.isnan(truth).any():
+            truth = labels.Y[evidence.rows]
+        at = evidence.placed.vertex
+        winners = np.argmax(assessment.probabilities, axis=1)[at[~labels.used & (at >= 0)]]
+        known = labels.Y.copy()
+        known[evidence.rows] = truth
+        held = np.argmax(pooled.held_out, axis=1)
+        votes, seed = labels.counts[evidence.rows], seed_of(self.random_state)
+        shares, intervals = estimate_shares(winners, known.sum(axis=0), held, truth, votes, seed)
+        return Table({"class": labels.classes, "share": shares, "low": intervals[:, 0], "high": intervals[:, 1]})
+
+    def _answer(
+        self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment, labels: GivenLabels
+    ) -> Answer:
         """Everything that a fit shows."""
         graph, given, selection = evidence.placed.graph, evidence.given, evidence.selection
         attributes = {
             "basis_": solved.program.basis,
             **solution_attributes(solved.solution),
             "selection_": selection.table,
-            "selection_reason_": selection.reason,
+            "selection_reason_": "; ".join(filter(None, (selection.reason, pooled.words))),
+            "class_shares_": self._class_shares(evidence, pooled, assessment, labels),
             "chosen_": selection.chosen,
             "label_quality_": assessment.quality,
             "held_out_distributions_": assessment.held_out,

@@ -72,6 +72,22 @@ class Pooled:
     held_out: Floats
     table: Table
 
+    @property
+    def words(self) -> str:
+        """Who was heard, and how many of the held-out labels each meets, in a sentence."""
+        rows = self.table.rows()
+        if len(rows) == 2 or np.isnan(float(rows[-1]["accuracy"])):  # the graph alone
+            return ""
+        met = [f"{row['expert']} {float(row['accuracy']):.1%}" for row in rows[:-1] if float(row["weight"]) > 0]
+        silent = [f"{row['expert']} {float(row['accuracy']):.1%}" for row in rows[:-1] if float(row["weight"]) == 0]
+        said = f"heard, with the held-out labels that each meets: {', '.join(met)}; together "
+        said += f"{float(rows[-1]['accuracy']):.1%}"
+        if silent:
+            said += f"; clearly behind and not heard: {', '.join(silent)}"
+        if float(rows[0]["weight"]) == 0:
+            said += ". No graph: models of the features alone are better here"
+        return said
+
 
 def pool_experts(
     evidence: Evidence, labels: Supervision, graph: Floats, X: Features | None, seed: int, progress: Progress

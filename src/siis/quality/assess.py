@@ -83,8 +83,8 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
         posterior = noise.posterior(scores, labels.Y[which])
-        own[judged] = posterior
-        _answer_labelled(answers, vertex[judged], posterior, weights)
+        own[judged] = noise.cautious.posterior(scores, labels.Y[which])
+        _answer_labelled(answers, vertex[judged], own[judged], weights)
         quality[judged] = noise.quality(scores, codes)
         doubted = np.flatnonzero(quality[judged] < 0.5)
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,14 @@ class NoiseModel:
         p, rate = P[np.arange(codes.size), codes], max(self.rate, LEAST_RATE)
         right, wrong = (1 - rate) * p / share, rate * (1 - p) / (1 - share)  # (C6)
         return np.asarray(right / (right + wrong))
+
+    @property
+    def cautious(self) -> NoiseModel:
+        """The same with as few wrong labels as the interval allows: a label is given up only for a reason."""
+        share = np.clip(self.interval[0] / self.rate, 0.0, 1.0) if self.rate > 0 else 0.0
+        matrix = share * self.matrix
+        np.fill_diagonal(matrix, 1 - share * (1 - np.diagonal(self.matrix)))
+        return replace(self, rate=self.rate * share, matrix=matrix)
 
     def posterior(self, readings: Floats, Y: Floats) -> Floats:
         """Probabilities of the true class where the labels Y, shape (n, c), were given too, shape (n, c)."""

@@ -206,6 +206,7 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _check_voices(state["_voices"], v, c, d)
         _number(_needed(state, "_sharpness"), "_sharpness", 0, 1e6)
         _check_table(_needed(state, "experts_"))
+        _check_table(_needed(state, "class_shares_"))
     placed = evidence.placed
     _must(placed.graph.n_vertices == v, "its evidence is on another graph")
     _must(np.array_equal(placed.vertex, state["vertex_"]), "its evidence has other vertices")
