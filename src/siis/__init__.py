@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
     from siis.saved import load, save
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = ["SIISClassifier", "__version__", "load", "save"]
 
