@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from siis._types import Bools, Features, Floats, Sparse
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
-from siis.estimators.pooling import Pooled, pool_experts
+from siis.estimators.pooling import Pooled, graph_scores, pool_experts
+from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import merge_examples
-from siis.evidence.reading import SHARPNESS, softmax
+from siis.evidence import softmax
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
@@ -25,11 +26,8 @@ from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
 from siis.quality.issues import dissenting_neighbors, representatives
 from siis.quality.queries import entropy, ranked_vertices
-from siis.quality.shares import estimate_shares
 from siis.result_table import Table
 from siis.selection import (
-    EVIDENCE,
-    PROGRAM,
     TOO_FEW,
     Candidate,
     Constraints,
@@ -37,7 +35,6 @@ from siis.selection import (
     choose_on_graph,
     choose_on_points,
     final_basis,
-    final_readings,
     program_candidates,
     solve_final,
 )
@@ -45,7 +42,6 @@ from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
 
-TINY = 1e-300  # a probability that was rounded to 0
 UNREACHED = "the distribution rests on the kernel model alone"
 JUDGED = (
     "_unreached",
@@ -384,26 +380,15 @@ class SIISClassifier(TransductiveClassifier):
         solved = self._solve_final(evidence, constraints, _precision(X), progress)
         if solved.failures:
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
-        graph_scores = self._graph_scores(evidence, solved, labels.classes.size)
+        spoken = graph_scores(evidence, solved, labels.classes.size)
         features = None if self.metric == "precomputed" else vertices.X
         if features is not None and evidence.placed.order is not None:
             features = features[evidence.placed.order]
-        pooled = pool_experts(evidence, located.labels, graph_scores, features, seed, progress)
+        pooled = pool_experts(evidence, located.labels, spoken, features, seed, progress)
         vertex = evidence.placed.vertex
         assessment = assess_labels(evidence.rows, pooled.held_out, labels, vertex, pooled.final)
         self._warn_about(evidence, assessment, labels)
         return self._answer(evidence, solved, pooled, assessment, labels)
-
-    def _graph_scores(self, evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
-        """Class scores of all vertices: the program's, or with the evidence's own where held-out labels say so."""
-        answer, spoken = evidence.selection.answer, []
-        if answer != EVIDENCE:
-            spoken.append(
-                final_readings(solved.program, solved.solution.coefficients, n_classes, solved.chosen.reading)
-            )
-        if answer != PROGRAM:
-            spoken.append(np.log(np.maximum(evidence.distributions, TINY)) / SHARPNESS)
-        return np.asarray(np.mean(spoken, axis=0))
 
     def _solve_final(
         self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress
@@ -431,21 +416,6 @@ class SIISClassifier(TransductiveClassifier):
         remedy = " Label two examples or more of each class." if reason == TOO_FEW else ""
         warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
 
-    def _class_shares(self, evidence: Evidence, pooled: Pooled, assessment: Assessment, labels: GivenLabels) -> Table:
-        """Shares of the classes among all examples, with intervals."""
-        judged = np.flatnonzero(labels.used)[evidence.rows]
-        truth = assessment.own[judged]
-        if not len(truth) or np.isnan(truth).any():
-            truth = labels.Y[evidence.rows]
-        at = evidence.placed.vertex
-        winners = np.argmax(assessment.probabilities, axis=1)[at[~labels.used & (at >= 0)]]
-        known = labels.Y.copy()
-        known[evidence.rows] = truth
-        held = np.argmax(pooled.held_out, axis=1)
-        votes, seed = labels.counts[evidence.rows], seed_of(self.random_state)
-        shares, intervals = estimate_shares(winners, known.sum(axis=0), held, truth, votes, seed)
-        return Table({"class": labels.classes, "share": shares, "low": intervals[:, 0], "high": intervals[:, 1]})
-
     def _answer(
         self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment, labels: GivenLabels
     ) -> Answer:
@@ -456,7 +426,7 @@ class SIISClassifier(TransductiveClassifier):
             **solution_attributes(solved.solution),
             "selection_": selection.table,
             "selection_reason_": "; ".join(filter(None, (selection.reason, pooled.words))),
-            "class_shares_": self._class_shares(evidence, pooled, assessment, labels),
+            "class_shares_": class_shares(evidence, pooled, assessment, labels, seed_of(self.random_state)),
             "chosen_": selection.chosen,
             "label_quality_": assessment.quality,
             "held_out_distributions_": assessment.held_out,

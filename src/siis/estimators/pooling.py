@@ -9,13 +9,16 @@ import numpy as np
 
 from siis._types import Features, Floats
 from siis.estimators.evidence import Evidence
+from siis.evidence.reading import SHARPNESS
 from siis.experts import Forest, LinearScores, Pool, fit_pool, forest_scores, linear_scores
 from siis.experts.forest import LEAVES, MOST_COLUMNS
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.result_table import Table
+from siis.selection import EVIDENCE, PROGRAM, Solved, final_readings
 from siis.selection.candidate import compare, hits
 
+TINY = 1e-300  # a probability that was rounded to 0
 GRAPH, TOGETHER = "graph", "together"
 CLEARLY = 2.0  # standard errors
 LEAST_LABELS = 10  # below, a model of the features alone says nothing
@@ -87,6 +90,28 @@ class Pooled:
         if float(rows[0]["weight"]) == 0:
             said += ". No graph: models of the features alone are better here"
         return said
+
+
+def graph_scores(evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
+    """Class scores of all vertices: the program's, the evidence's or the mean of both, as held-out labels have chosen.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    solved : Solved
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_vertices, c)
+    """
+    answer, spoken = evidence.selection.answer, []
+    if answer != EVIDENCE:
+        A = solved.solution.coefficients
+        spoken.append(final_readings(solved.program, A, n_classes, solved.chosen.reading))
+    if answer != PROGRAM:
+        spoken.append(np.log(np.maximum(evidence.distributions, TINY)) / SHARPNESS)
+    return np.asarray(np.mean(spoken, axis=0))
 
 
 def pool_experts(
