@@ -93,7 +93,7 @@ class Pooled:
 
 
 def graph_scores(evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
-    """Class scores of all vertices: the program's, the evidence's or the mean of both, as held-out labels have chosen.
+    """Class scores of all vertices: the program's, the evidence's or their mean, as held-out labels have chosen.
 
     Parameters
     ----------
