@@ -161,6 +161,9 @@ def choose_program(
     rows += failed_rows("program", failures)
     chosen, readings = candidates[kept[best]], answers[kept[best], out]
     spoken = {PROGRAM: readings, BOTH: (readings + held.readings) / 2, EVIDENCE: held.readings}
-    accuracy = compare(np.array([hits(said, Y) for said in spoken.values()]), weights).accuracy
-    answer = list(spoken)[int(np.argmax(accuracy >= accuracy.max() - 1e-12))]
+    judged = compare(np.array([hits(said, Y) for said in spoken.values()]), weights)
+    with_program = judged.accuracy[:2]
+    answer = list(spoken)[int(np.argmax(with_program >= with_program.max() - 1e-12))]
+    if not judged.level()[:2].any():
+        answer = EVIDENCE
     return rows, chosen, answer, spoken[answer]
