@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siis.labels import gather, read_labels
+from siis.labels import read_labels
 from siis.quality import LabelAgreement, NoiseModel, assess_labels, label_agreement
 
 
@@ -11,8 +11,7 @@ def judged(readings, given, certain=None):
     """Labels of examples that are vertices of their own, each held out with its reading."""
     labels = read_labels(given, None, certain)
     at = np.arange(len(given))
-    pairs = gather(at, labels.Y, labels.weights)
-    return assess_labels(at, readings, pairs, at, labels, readings)
+    return assess_labels(at, readings, labels, at, readings)
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def test_a_doubted_label_is_not_its_own_suggestion(lopsided):
     readings, given = lopsided
     found = judged(readings, given)
     doubted = found.quality < 0.5
-    by_odds = np.argmax(found.noise.posterior(readings, given), axis=1)
+    by_odds = np.argmax(found.noise.posterior(readings, np.eye(2)[given]), axis=1)
     assert np.count_nonzero(doubted & (by_odds == given)) > 5, "the case is there: doubted, and still the likeliest"
     assert (found.suggested[doubted] != given[doubted]).all()
     np.testing.assert_array_equal(found.suggested[~doubted], by_odds[~doubted])
@@ -43,6 +42,14 @@ def test_a_certain_label_is_its_own_suggestion_whatever_is_read(lopsided):
     assert (found.quality[certain] == 1.0).all()
     np.testing.assert_array_equal(found.suggested[certain], given[certain])
     assert (found.suggested != given).any()
+
+
+def test_scores_as_clear_as_can_be_make_no_label_certain():
+    codes = np.repeat([0, 1], 20)
+    certain = np.arange(40) % 20 == 0
+    found = judged(100.0 * np.eye(2)[codes], codes, certain)
+    assert found.quality.min() > 1 - 1e-15, "else the case is not there"
+    np.testing.assert_array_equal(found.quality == 1.0, certain)
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-6])

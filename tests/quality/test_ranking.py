@@ -38,7 +38,7 @@ def test_all_labels_are_ranked(fitted):
     np.testing.assert_array_equal(ranking["suggested"][-15:], ranking["given"][-15:])
     assert np.mean((y != truth)[ranking["index"][:8]]) > 0.7
     place = ranking["index"].tolist()
-    assert place.index(second) == place.index(first) + 1, "equal ones in the order of the examples"
+    assert np.ptp(model.label_quality_[[first, second]]) < 0.1, "equal ones are judged alike, each without its own"
     issues = model.label_issues()
     assert set(issues["index"]) <= set(place[: issues.n_rows + 5])
     by_index = dict(zip(ranking["index"], ranking["suggested"], strict=True))
@@ -53,7 +53,7 @@ def test_only_a_certain_label_is_certain(fitted):
     sure = np.arange(200) % 50 == 0
     clear = SIISClassifier(n_neighbors=3, metric="euclidean", graph="union", laplacian="normalized")
     clear.fit(X, labels, certain=sure)
-    assert clear.label_quality_.min() > 1 - 1e-15
+    assert clear.label_quality_.min() > 1 - 1e-6
     np.testing.assert_array_equal(clear.label_quality_ == 1.0, sure)
     np.testing.assert_array_equal(clear.label_ranking()["index"][-4:], [0, 50, 100, 150])
 

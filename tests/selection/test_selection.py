@@ -1,11 +1,12 @@
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
 from siis import SIISClassifier
-from siis.errors import NumericalError
+from siis.errors import NumericalError, UnreachedWarning
 from siis.graph import distinct_rows, embed
 from siis.labels import Supervision, gather, one_hot
 from siis.selection import Candidate, Constraints, deal_folds, final_program
@@ -173,7 +174,7 @@ def test_the_program_is_chosen_and_what_the_user_sets_is_kept():
     assert set(program.alpha) == {7.0}
     assert program.beta == 2.0
     assert program.value(fixed.solution_.coefficients) == pytest.approx(fixed.objective_)
-    assert "program" not in set(fixed.selection_["stage"]), "nothing was left to choose"
+    assert list(fixed.selection_["stage"]).count("program") == 1, "nothing was left to choose but who answers"
 
 
 def test_names_of_classes_do_not_matter():
@@ -273,7 +274,9 @@ def test_a_graph_that_leaves_most_rows_without_evidence_is_not_chosen():
     y = np.full(900, -1)
     rows = np.concatenate([np.arange(6 * k, 6 * k + 5) for k in range(0, 150, 10)])
     y[rows] = truth[rows]
-    model = SIISClassifier().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreachedWarning)  # a kind or two may stay alone
+        model = SIISClassifier().fit(X, y)
     assert np.mean(model.is_reached_) > 0.9
     assert np.mean(model.transduction_ == truth) > 0.8
     shares = {row["n_neighbors"]: row["unreached"] for row in model.selection_.rows() if row["stage"] == "graph"}

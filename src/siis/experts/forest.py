@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,7 +97,9 @@ def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tupl
     n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
     model = RandomForestClassifier(n_trees, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads())
     labelled = _as_indexed(X[given.rows])
-    model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
+        model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
     votes = np.zeros((X.shape[0], c))
     votes[:, model.classes_] = model.predict_proba(_as_indexed(X))
     return _logarithms(votes), _logarithms(_unseen_votes(model, labelled, given)), _as_arrays(model, c)

@@ -52,9 +52,9 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
     """Score all vertices; and each labelled example by the others' labels alone.
 
     Minimises sum_i w_i ||y_i - q - B' (z_i - m)||^2 + ridge ||B||^2, where z are the features of unit variance (of
-    sparse X: rows of unit length), m their weighted mean over the labels (sparse: 0) and q the labels' frequencies.
-    With H the hat matrix, the answer without label i is y_i - (y_i - f_i) / (1 - H_ii); the ridge is the one whose
-    answers have the least squared error.
+    sparse X: rows of unit length), m their weighted mean over the labels and q the labels' frequencies, so that q is
+    the best intercept. With H the hat matrix, the answer without label i is y_i - (y_i - f_i) / (1 - H_ii); the ridge
+    is the one whose answers have the least squared error.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
     center, scale = (None, None) if sp.issparse(X) else _moments(X)
     A = _scaled(X[given.rows], center, scale)
     share = given.weights / given.weights.sum()
-    shift = np.zeros(X.shape[1]) if sp.issparse(X) else share @ A
+    shift = np.asarray(A.T @ share)
     root = np.sqrt(given.weights / given.weights.mean())[:, None]
     A = A.multiply(root).tocsr() if sp.issparse(A) else root * (A - shift)
     q = given.prior
     R = root * (given.Y - q)
-    U, values = _left_vectors(A)
+    U, values = _left_vectors(A, root, shift if sp.issparse(A) else np.zeros_like(shift))
     rotated, squares = U.T @ R, U**2
     unit = float(values.mean()) if values.size else 1.0
     best, error, held = 1.0, np.inf, given.Y
@@ -91,27 +91,31 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
         if (total := float(np.sum(misses**2))) < error * (1 - 1e-9):
             best, error, held = ridge, total, given.Y - misses / root
     dual = (R - U @ ((values / (values + best))[:, None] * rotated)) / best
-    B = np.asarray(A.T @ dual)  # A'(AA' + ridge)^-1 R
-    if center is not None and scale is not None:
-        center = center + shift * np.where(np.isfinite(scale), scale, 0.0)
-    model = LinearScores(center, scale, B, q)
+    B = np.asarray(A.T @ dual)  # A'(AA' + ridge)^-1 R; what is taken off sparse A adds nothing, as root'R is 0
+    model = LinearScores(center, scale, B, q - shift @ B)
     scores = model(X)
     held_out = scores[everything.rows]
     held_out[which] = held
     return scores, held_out, model
 
 
-def _left_vectors(A: Features) -> tuple[Floats, Floats]:
-    """Left singular vectors and squared singular values of A, shapes (l, r) and (r,)."""
-    if A.shape[0] <= A.shape[1]:
-        gram = A @ A.T
-        values, U = sl.eigh(gram.toarray() if sp.issparse(gram) else gram, check_finite=False)
-        kept = values > 1e-10 * max(float(values[-1]), 1e-300)
-        return U[:, kept], values[kept]
-    gram = A.T @ A
-    values, V = sl.eigh(gram.toarray() if sp.issparse(gram) else gram, check_finite=False)
+def _left_vectors(A: Features, root: Floats, shift: Floats) -> tuple[Floats, Floats]:
+    """Left singular vectors and squared singular values of A - root shift', shapes (l, r) and (r,).
+
+    Where the shift is not 0, it is the mean of A over the squares of the root: A' root = (root' root) shift.
+    """
+    is_dual = A.shape[0] <= A.shape[1]
+    gram = A @ A.T if is_dual else A.T @ A
+    gram = gram.toarray() if sp.issparse(gram) else gram
+    if is_dual:
+        at = np.asarray(A @ shift)[:, None]
+        gram = gram - at @ root.T - root @ at.T + (shift @ shift) * (root @ root.T)
+    else:
+        gram = gram - float(np.sum(root**2)) * np.outer(shift, shift)
+    values, V = sl.eigh(gram, check_finite=False)
     kept = values > 1e-10 * max(float(values[-1]), 1e-300)
-    return np.asarray(A @ V[:, kept]) / np.sqrt(values[kept]), values[kept]
+    V, values = V[:, kept], values[kept]
+    return V if is_dual else np.asarray(A @ V - root * (shift @ V)) / np.sqrt(values), values
 
 
 def _moments(X: Floats) -> tuple[Floats, Floats]:
