@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Floats, Ints
+from siis._types import Bools, Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
@@ -35,7 +35,7 @@ class Assessment:
     held_out : ndarray of shape (n, c)
         Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
     own : ndarray of shape (n, c)
-        The same with their own labels, as far as these can be trusted.
+        The same with their own labels, as far as these can be trusted, where several share a vertex; NaN elsewhere.
     """
 
     noise: NoiseModel
@@ -83,8 +83,9 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
         posterior = noise.posterior(scores, labels.Y[which])
-        own[judged] = noise.cautious.posterior(scores, labels.Y[which])
-        _answer_labelled(answers, vertex[judged], own[judged], weights)
+        cautious = noise.cautious.posterior(scores, labels.Y[which])
+        has_company = _answer_labelled(answers, vertex[judged], cautious, weights)
+        own[judged] = np.where(has_company[:, None], cautious, answers[vertex[judged]])
         quality[judged] = noise.quality(scores, codes)
         doubted = np.flatnonzero(quality[judged] < 0.5)
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
@@ -96,12 +97,16 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own)
 
 
-def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: Floats) -> None:
-    """Make the posterior of its label the answer at a vertex; of several equal examples, the mean of theirs."""
-    at, place = np.unique(vertex, return_inverse=True)
+def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: Floats) -> Bools:
+    """Make the posterior of its label the answer at a vertex; of several equal examples, the mean of theirs.
+
+    And say which share a vertex.
+    """
+    at, place, counts = np.unique(vertex, return_inverse=True, return_counts=True)
     total = np.zeros((at.size, answers.shape[1]))
     np.add.at(total, place, weights[:, None] * posterior)
     answers[at] = total / total.sum(axis=1, keepdims=True)
+    return np.asarray(counts[place] > 1)
 
 
 def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None:

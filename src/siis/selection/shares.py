@@ -25,7 +25,7 @@ def answered_shares(evidence: list[Floats], given: Supervision) -> Floats:
     ndarray of shape (c,)
         They sum to 1.
     """
-    counts = PSEUDO_COUNT * given.n_classes * given.prior
+    counts = PSEUDO_COUNT * given.n_classes * _frequencies(given)
     for F in evidence:
         counts = counts + np.bincount(np.argmax(read(F, READINGS[0]), axis=1), minlength=given.n_classes)
     return np.asarray(counts / counts.sum())
@@ -60,5 +60,11 @@ def population_weights(given: Supervision, shares: Floats) -> Floats:
     -------
     ndarray of shape (l,)
     """
-    ratio = np.divide(shares, given.prior, out=np.ones_like(shares), where=given.prior > 0)
+    frequencies = _frequencies(given)
+    ratio = np.divide(shares, frequencies, out=np.ones_like(shares), where=frequencies > 0)
     return np.asarray(given.votes * (given.Y @ np.clip(ratio, 1 / MOST, MOST)))
+
+
+def _frequencies(given: Supervision) -> Floats:
+    """Frequencies of the classes among the labels as they count in comparisons, shape (c,)."""
+    return np.asarray(given.votes @ given.Y / given.votes.sum())

@@ -1,0 +1,72 @@
+"""Each labelled example has a label of its own: equal examples, checked labels, and the answers where labels are."""
+
+from functools import partial
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from siis import SIISClassifier
+from siis.labels import Supervision, read_labels
+from siis.selection.candidate import rank_candidates
+from siis.selection.shares import population_weights
+
+Settled = partial(
+    SIISClassifier, n_neighbors=10, metric="euclidean", n_components=20, alpha=1.0, beta=1.0, laplacian="normalized"
+)
+
+
+def test_equal_examples_with_contradicting_labels_are_answered_by_the_majority():
+    """14 distinct rows and 400 labels: what most labels of a row say is the best that can be known."""
+    rng = np.random.default_rng(0)
+    kinds = rng.permutation(np.unravel_index(np.arange(16), (2, 2, 4)), axis=1).T[:14].astype(float)
+    truth_of = rng.integers(0, 3, 14)
+    which = np.concatenate([np.arange(14), rng.integers(0, 14, 586)])
+    truth = truth_of[which]
+    y = np.where(rng.uniform(size=600) < 0.35, rng.integers(0, 3, 600), truth)
+    y[400:] = -1
+    majority = np.array([np.bincount(y[:400][which[:400] == k], minlength=3).argmax() for k in range(14)])
+    model = SIISClassifier().fit(kinds[which], y)
+    assert np.mean(model.transduction_[400:] == truth[400:]) >= np.mean(majority[which[400:]] == truth[400:])
+    assert np.mean(model.transduction_ == truth) >= np.mean(majority[which] == truth) - 0.02
+    assert not np.isnan(model.label_quality_[:400]).any()
+    assert abs(model.noise_rate_ - np.mean(y[:400] != truth[:400])) < 0.1
+
+
+def test_equal_examples_with_different_labels_are_judged_apart():
+    X, truth = make_blobs(120, 3, centers=2, cluster_std=0.3, random_state=0)
+    y = np.where(np.arange(120) < 40, truth, -1)
+    X[1], y[1] = X[0], 1 - truth[0]
+    model = Settled().fit(X, y)
+    assert model.label_quality_[0] > 0.5 > model.label_quality_[1]
+    assert model.label_distributions_[0, truth[0]] > model.label_distributions_[1, truth[0]]
+
+
+def test_certain_labels_weigh_ten_in_answers_and_count_as_one_in_comparisons():
+    given = np.repeat([0, 1], 10)
+    labels = read_labels(given, None, np.arange(20) < 2)
+    each = Supervision(np.arange(20), labels.Y, labels.weights, labels.counts)
+    np.testing.assert_array_equal(each.weights, np.where(np.arange(20) < 2, 10.0, 1.0))
+    np.testing.assert_array_equal(each.votes, 1.0)
+    np.testing.assert_array_equal(each.picked(np.array([0, 5])).votes, 1.0)
+    np.testing.assert_array_equal(each.moved(np.arange(20)[::-1]).votes, 1.0)
+    np.testing.assert_array_equal(Supervision(each.rows, each.Y, each.weights).votes, each.weights)
+    weights = population_weights(each, np.array([0.3, 0.7]))
+    np.testing.assert_allclose([weights[:10].sum(), weights[10:].sum()] / weights.sum(), [0.3, 0.7])
+    np.testing.assert_allclose(weights[:10], weights[0])
+
+
+def test_comparisons_in_a_fit_count_certain_labels_once(monkeypatch):
+    counted = {}
+
+    def recorded(stage, candidates, met, weights, *rest, **more):
+        counted[stage] = np.asarray(weights)
+        return rank_candidates(stage, candidates, met, weights, *rest, **more)
+
+    for module in ("search", "race", "programs"):
+        monkeypatch.setattr(f"siis.selection.{module}.rank_candidates", recorded)
+    X, truth = make_blobs(150, 4, centers=3, cluster_std=1.0, random_state=0)
+    y = np.where(np.arange(150) < 60, truth, -1)
+    Settled().fit(X, y, certain=np.arange(150) < 20)
+    assert set(counted) == {"space", "graph", "reading", "program"}
+    assert all(weights.max() <= 1.5 for weights in counted.values())
+    np.testing.assert_array_equal(counted["space"], 1.0)
