@@ -395,7 +395,7 @@ class SIISClassifier(TransductiveClassifier):
             )
         if answer != PROGRAM:
             spoken.append(np.log(np.maximum(evidence.distributions, TINY)) / SHARPNESS)
-        return np.asarray(np.mean(spoken, axis=0))
+        return np.asarray(np.mean(spoken, axis=0, dtype=np.float64))
 
     def _solve_final(
         self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress

@@ -101,6 +101,7 @@ def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tupl
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
         model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
     votes = np.zeros((X.shape[0], c))
+    model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
     votes[:, model.classes_] = model.predict_proba(_as_indexed(X))
     return _logarithms(votes), _logarithms(_unseen_votes(model, labelled, given)), _as_arrays(model, c)
 

@@ -361,7 +361,7 @@ def _floats(
     nan: bool = False,
 ) -> None:
     _array(value, name, "f", shape)
-    inside = (value >= low) & (value <= high)
+    inside = (value >= np.float64(low)) & (value <= np.float64(high))  # single precision cannot hold the bounds
     _must(bool((inside | np.isnan(value) if nan else inside).all()), f"{name} has numbers beyond {low:g}..{high:g}")
 
 
