@@ -35,6 +35,7 @@ INSIDE = [
     "estimators",
     "evidence",
     "experiments",
+    "experts",
     "saved",
     "selection",
     "workflow",

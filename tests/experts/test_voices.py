@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.datasets import make_blobs
 
 import siis
@@ -47,8 +48,13 @@ def test_models_are_heard_where_they_know_more(fitted):
 def test_new_examples_are_answered_by_all_voices(fitted):
     X, truth, model = fitted
     new = np.random.default_rng(1).standard_normal((300, 30))
-    here = np.mean(model.transduction_[150:] == truth[150:])
-    assert np.mean(model.predict(new) == (new[:, 0] + 0.6 * new[:, 1] > 0)) > here - 0.05
+    new_truth = new[:, 0] + 0.6 * new[:, 1] > 0
+    here, there = np.mean(model.transduction_[150:] == truth[150:]), np.mean(model.predict(new) == new_truth)
+    assert there > here - 0.05
+    voices, (weights, _) = model._voices, model._new_weights(new)
+    said = [weights @ voices.graph / weights.sum(axis=1)[:, None], *(voice(new) for voice in voices.models)]
+    total = sum(weight * scores for weight, scores in zip(voices.pool.weights, said, strict=True))
+    np.testing.assert_allclose(model.predict_proba(new), softmax(model._sharpness * total, axis=1), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X[200:]), model.transduction_[200:])
 
 

@@ -42,7 +42,7 @@ from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
 
-UNREACHED = "the distribution rests on the kernel model alone"
+UNREACHED = "the distribution rests on models of the features alone"
 JUDGED = (
     "_unreached",
     "selection_",
@@ -385,10 +385,11 @@ class SIISClassifier(TransductiveClassifier):
         if features is not None and evidence.placed.order is not None:
             features = features[evidence.placed.order]
         pooled = pool_experts(evidence, located.labels, spoken, features, seed, progress)
-        vertex = evidence.placed.vertex
-        assessment = assess_labels(evidence.rows, pooled.held_out, labels, vertex, pooled.final)
+        which = vertices.order[evidence.rows]
+        assessment = assess_labels(which, pooled.held_out, labels, evidence.placed.vertex, pooled.final)
         self._warn_about(evidence, assessment, labels)
-        return self._answer(evidence, solved, pooled, assessment, labels)
+        shares = class_shares(which, evidence.placed.vertex, pooled.held_out, assessment, labels, seed)
+        return self._answer(evidence, solved, pooled, assessment, shares)
 
     def _solve_final(
         self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress
@@ -417,7 +418,7 @@ class SIISClassifier(TransductiveClassifier):
         warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
 
     def _answer(
-        self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment, labels: GivenLabels
+        self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment, shares: Table
     ) -> Answer:
         """Everything that a fit shows."""
         graph, given, selection = evidence.placed.graph, evidence.given, evidence.selection
@@ -426,7 +427,7 @@ class SIISClassifier(TransductiveClassifier):
             **solution_attributes(solved.solution),
             "selection_": selection.table,
             "selection_reason_": "; ".join(filter(None, (selection.reason, pooled.words))),
-            "class_shares_": class_shares(evidence, pooled, assessment, labels, seed_of(self.random_state)),
+            "class_shares_": shares,
             "chosen_": selection.chosen,
             "label_quality_": assessment.quality,
             "held_out_distributions_": assessment.held_out,

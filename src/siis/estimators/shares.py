@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from siis.estimators.evidence import Evidence
-from siis.estimators.pooling import Pooled
+from siis._types import Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality import Assessment
 from siis.quality.shares import estimate_shares
 from siis.result_table import Table
 
 
-def class_shares(evidence: Evidence, pooled: Pooled, assessment: Assessment, labels: GivenLabels, seed: int) -> Table:
+def class_shares(
+    which: Ints, vertex: Ints, scores: Floats, assessment: Assessment, labels: GivenLabels, seed: int
+) -> Table:
     """Estimate the shares of the classes among all examples, (C12).
 
     Parameters
     ----------
-    evidence : Evidence
-    pooled : Pooled
+    which : ndarray of shape (h,)
+        Labelled examples whose labels were held out, by their place among the labelled ones.
+    vertex : ndarray of shape (n,)
+        Of each example.
+    scores : ndarray of shape (h, c)
+        Class scores of held-out labels.
     assessment : Assessment
     labels : GivenLabels
     seed : int
@@ -28,13 +33,12 @@ def class_shares(evidence: Evidence, pooled: Pooled, assessment: Assessment, lab
     Table
         Class, share, and the ends of a 95 % interval.
     """
-    known, judged = labels.Y.copy(), np.flatnonzero(labels.used)[evidence.rows]
-    truth = assessment.own[judged]
+    truth = assessment.own[np.flatnonzero(labels.used)[which]]
     if np.isnan(truth).any():  # all are certain: nothing was to be judged
-        truth = labels.Y[evidence.rows]
-    known[evidence.rows] = truth
-    at = evidence.placed.vertex
-    winners = np.argmax(assessment.probabilities, axis=1)[at[~labels.used & (at >= 0)]]
-    held, votes = np.argmax(pooled.held_out, axis=1), labels.counts[evidence.rows]
+        truth = labels.Y[which]
+    known = labels.Y.copy()
+    known[which] = truth
+    winners = np.argmax(assessment.probabilities, axis=1)[vertex[~labels.used & (vertex >= 0)]]
+    held, votes = np.argmax(scores, axis=1), labels.counts[which]
     shares, intervals = estimate_shares(winners, known.sum(axis=0), held, truth, votes, seed)
     return Table({"class": labels.classes, "share": shares, "low": intervals[:, 0], "high": intervals[:, 1]})

@@ -25,7 +25,10 @@ class Vertices:
     given : Supervision
         One label for each labelled vertex: the mean of its pairs.
     labels : Supervision
-        One label for each labelled example, in their order: what can be held out.
+        One label for each labelled example, by vertex and label, so that the order of the examples does not matter:
+        what can be held out.
+    order : ndarray of shape (l,)
+        The place among the labelled examples of each of these labels.
     graph : Graph, optional
         The ready-made one, checked.
     """
@@ -35,6 +38,7 @@ class Vertices:
     pairs: Supervision
     given: Supervision
     labels: Supervision
+    order: Ints
     graph: Graph | None = None
 
 
@@ -65,5 +69,6 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
         vertex[present], X = distinct.vertex, distinct.X
     at = vertex[labels.used]
     pairs = gather(at, labels.Y, labels.weights, labels.kinds)
-    each = Supervision(at, labels.Y, labels.weights, labels.counts)
-    return Vertices(X, vertex, pairs, pairs.merged(), each, graph)
+    order = np.lexsort((labels.weights, labels.kinds, at))
+    each = Supervision(at, labels.Y, labels.weights, labels.counts).picked(order)
+    return Vertices(X, vertex, pairs, pairs.merged(), each, order, graph)

@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from siis._types import Features, Floats, Ints
 from siis.engine.threads import n_threads
+from siis.experts.linear import moments
 from siis.labels import Supervision
 
 LEAVES = (1, 5)  # least labels in a leaf: clean labels want 1, noisy ones more
@@ -36,6 +37,8 @@ class Forest:
         Nodes after this one; 0 in a leaf.
     votes : ndarray of shape (k, c)
         Shares of the classes; of leaves.
+    center, scale : ndarray of shape (d,), or None
+        Columns are centred and scaled first, so that single precision tells their values apart; None for sparse ones.
     """
 
     roots: Ints
@@ -44,6 +47,8 @@ class Forest:
     left: Ints
     right: Ints
     votes: Floats
+    center: Floats | None
+    scale: Floats | None
 
     def __call__(self, X: Features) -> Floats:
         """Score examples: the logarithms of the mean votes.
@@ -60,7 +65,7 @@ class Forest:
         step = max(1, BLOCK // self.roots.size)
         for a in range(0, len(votes), step):
             part = X[a : a + step]
-            rows = np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float32)
+            rows = _single(part, self.center, self.scale)
             votes[a : a + step] = self.votes[self._leaves(rows)].mean(axis=1)
         return _logarithms(votes)
 
@@ -96,13 +101,16 @@ def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tupl
     codes, c = given.codes, given.n_classes
     n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
     model = RandomForestClassifier(n_trees, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads())
-    labelled = _as_indexed(X[given.rows])
+    center, scale = (None, None) if sp.issparse(X) else moments(X)
+    points = _as_indexed(X) if sp.issparse(X) else _single(X, center, scale)
+    labelled = points[given.rows]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
         model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
     votes = np.zeros((X.shape[0], c))
-    votes[:, model.classes_] = model.predict_proba(_as_indexed(X))
-    return _logarithms(votes), _logarithms(_unseen_votes(model, labelled, given)), _as_arrays(model, c)
+    model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
+    votes[:, model.classes_] = model.predict_proba(points)
+    return _logarithms(votes), _logarithms(_unseen_votes(model, labelled, given)), _as_arrays(model, c, center, scale)
 
 
 def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:
@@ -117,7 +125,7 @@ def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision
     return np.where(n_voters[:, None] > 0, total / np.maximum(n_voters, 1)[:, None], given.prior)
 
 
-def _as_arrays(model: RandomForestClassifier, c: int) -> Forest:
+def _as_arrays(model: RandomForestClassifier, c: int, center: Floats | None, scale: Floats | None) -> Forest:
     trees = [tree.tree_ for tree in model.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
     votes = np.zeros((sum(tree.node_count for tree in trees), c), dtype=np.float32)
@@ -133,7 +141,16 @@ def _as_arrays(model: RandomForestClassifier, c: int) -> Forest:
         np.where(feature < 0, 0, left).astype(np.int32),
         np.where(feature < 0, 0, right).astype(np.int32),
         votes,
+        center,
+        scale,
     )
+
+
+def _single(X: Features, center: Floats | None, scale: Floats | None) -> Floats:
+    """Dense examples in single precision, centred and scaled."""
+    if sp.issparse(X):
+        X = X.toarray()
+    return np.asarray(X if center is None or scale is None else (X - center) / scale, dtype=np.float32)
 
 
 def _as_indexed(X: Features) -> Features:

@@ -72,7 +72,7 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
     if given.rows.size > MOST_IN_DUAL and X.shape[1] > MOST_PRIMAL:
         which = np.linspace(0, given.rows.size - 1, MOST_IN_DUAL).astype(np.int64)
         given = given.picked(which)
-    center, scale = (None, None) if sp.issparse(X) else _moments(X)
+    center, scale = (None, None) if sp.issparse(X) else moments(X)
     A = _scaled(X[given.rows], center, scale)
     share = given.weights / given.weights.sum()
     shift = np.asarray(A.T @ share)
@@ -118,7 +118,7 @@ def _left_vectors(A: Features, root: Floats, shift: Floats) -> tuple[Floats, Flo
     return V if is_dual else np.asarray(A @ V - root * (shift @ V)) / np.sqrt(values), values
 
 
-def _moments(X: Floats) -> tuple[Floats, Floats]:
+def moments(X: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the columns; a constant one is divided by infinity."""
     center, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))

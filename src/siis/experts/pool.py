@@ -25,7 +25,7 @@ class Pool:
     names : tuple of str
         Of the experts.
     weights : ndarray of shape (e,)
-        On their scores as they come.
+        On their scores as they come; what is pooled has a deviation of 1.
     """
 
     names: tuple[str, ...]
@@ -94,7 +94,8 @@ def fit_pool(
 
     found = [minimize(loss, np.append(np.full(n_experts, usual), start), method="L-BFGS-B") for start in STARTS]
     best = min(found, key=lambda result: float(result.fun))
-    return Pool(names, np.exp(best.x[:-1]) / units)
+    pool = Pool(names, np.exp(best.x[:-1]) / units)
+    return Pool(names, pool.weights / _deviation(pool(final)))
 
 
 def _centered(scores: Floats) -> Floats:

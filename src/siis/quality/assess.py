@@ -35,7 +35,7 @@ class Assessment:
     held_out : ndarray of shape (n, c)
         Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
     own : ndarray of shape (n, c)
-        The same with their own labels, as far as these can be trusted, where several share a vertex; NaN elsewhere.
+        The same with their own labels, as far as these can be trusted.
     """
 
     noise: NoiseModel

@@ -9,9 +9,9 @@ import numpy as np
 from siis._types import Floats, Ints
 from siis.evidence import softmax
 
-SHARPNESSES = np.geomspace(0.2, 5.0, 15)
+SHARPNESSES = np.geomspace(0.25, 20.0, 16)
 STARTS = (0.03, 0.3, 0.6)  # shares of wrong labels from which the matrix is sought
-USUAL_SHARPNESS, SPREAD = 1.0, 0.7  # prior of log sharpness: few labels do not make it extreme
+USUAL_SHARPNESS, SPREAD = 5.0, 1.5  # prior of log sharpness: few labels do not make it extreme
 LEVEL_95 = 1.92  # half the 95 % quantile of chi-square with one degree of freedom
 ROUNDS = 25
 PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the starting share

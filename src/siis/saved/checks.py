@@ -307,11 +307,11 @@ def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
         else:
             _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
             _floats(model.mean, "mean", (c,), -1e100, 1e100)
-            _must((model.center is None) == (model.scale is None), "its linear model has half a scale")
-            if model.center is not None:
-                _floats(model.center, "center", (d,))
-                _array(model.scale, "scale", "f", (d,))
-                _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
+        _must((model.center is None) == (model.scale is None), "one of its models has half a scale")
+        if model.center is not None:
+            _floats(model.center, "center", (d,))
+            _array(model.scale, "scale", "f", (d,))
+            _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
 
 
 def _check_candidate(chosen: Any) -> None:
@@ -362,7 +362,7 @@ def _floats(
     nan: bool = False,
 ) -> None:
     _array(value, name, "f", shape)
-    inside = (value >= low) & (value <= high)
+    inside = (value >= np.float64(low)) & (value <= np.float64(high))  # single precision cannot hold the bounds
     _must(bool((inside | np.isnan(value) if nan else inside).all()), f"{name} has numbers beyond {low:g}..{high:g}")
 
 
