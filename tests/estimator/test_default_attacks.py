@@ -80,7 +80,7 @@ def test_rounded_training_examples_get_their_own_answer():
 
 def test_unreached_examples_are_described_truly():
     X, y, _ = blobs(n_labels=20)
-    with pytest.warns(UserWarning, match="connected to no label.*rests on the kernel model alone"):
+    with pytest.warns(UserWarning, match="connected to no label.*rests on models of the features alone"):
         SIISClassifier(n_neighbors=1).fit(X, y)
     W = np.zeros((303, 303))
     W[:300, :300] = kneighbors_graph(X, 8).maximum(kneighbors_graph(X, 8).T).toarray()

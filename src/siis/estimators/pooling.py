@@ -21,7 +21,7 @@ from siis.selection.candidate import compare, hits
 TINY = 1e-300  # a probability that was rounded to 0
 GRAPH, TOGETHER = "graph", "together"
 CLEARLY = 1.5  # standard errors
-LEAST_LABELS = 10  # below, a model of the features alone says nothing
+LEAST_LABELS = 30  # below, a model of the features alone says nothing
 
 
 @dataclass(frozen=True, eq=False)

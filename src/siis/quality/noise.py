@@ -11,11 +11,11 @@ from siis.evidence import softmax
 
 SHARPNESSES = np.geomspace(0.25, 20.0, 16)
 STARTS = (0.03, 0.3, 0.6)  # shares of wrong labels from which the matrix is sought
-USUAL_SHARPNESS, SPREAD = 5.0, 1.5  # prior of log sharpness: few labels do not make it extreme
+USUAL_SHARPNESS, SPREAD = 5.0, 1.0  # prior of log sharpness: few labels do not make it extreme
 LEVEL_95 = 1.92  # half the 95 % quantile of chi-square with one degree of freedom
 ROUNDS = 25
 PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the starting share
-LEAST_RATE = 0.01  # in the quality of labels: a rate of 0 would vouch for every label
+LEAST_RATE = 0.01  # in quality and answers of labelled examples: a rate of 0 would vouch for every label
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,8 @@ class NoiseModel:
     @property
     def cautious(self) -> NoiseModel:
         """The same with as few wrong labels as the interval allows: a label is given up only for a reason."""
-        share = np.clip(self.interval[0] / self.rate, 0.0, 1.0) if self.rate > 0 else 0.0
+        least = max(self.interval[0], LEAST_RATE)
+        share = min(least / self.rate, 1.0) if self.rate > 0 else 1.0
         matrix = share * self.matrix
         np.fill_diagonal(matrix, 1 - share * (1 - np.diagonal(self.matrix)))
         return replace(self, rate=self.rate * share, matrix=matrix)
