@@ -19,6 +19,8 @@ ESTIMATORS = [
     SIISClassifier(selection=None, graph="mutual", laplacian="normalized"),
     SIISClassifier(selection=None, schedule="paper"),
 ]
+WHY = "in the search equal examples are held out one by one, and one of weight k is one label (decision 0019)"
+HELD_OUT_ALONE = {f"check_sample_weight_equivalence_on_{kind}_data": WHY for kind in ("dense", "sparse")}
 
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning", "ignore:every example:UserWarning")
@@ -28,7 +30,13 @@ ESTIMATORS = [
 @pytest.mark.filterwarnings("ignore:nothing could be chosen:UserWarning")
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    [pair for estimator in ESTIMATORS for pair in estimator_checks_generator(estimator)],
+    [
+        pair
+        for estimator in ESTIMATORS
+        for pair in estimator_checks_generator(
+            estimator, expected_failed_checks=HELD_OUT_ALONE if estimator.selection else None, mark="xfail"
+        )
+    ],
     ids=lambda value: getattr(getattr(value, "func", value), "__name__", None),
 )
 def test_check_estimator(estimator, check):

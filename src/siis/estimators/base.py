@@ -127,8 +127,9 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Given labels. Unlabelled: -1 among integers; None, NaN, NA or an empty text among strings. Two dimensions:
             soft labels, rows that sum to 1, or to 0 where unlabelled; columns are the classes.
         sample_weight : array-like of shape (n,), optional
-            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
-            weight 0 as absent (on a ready-made graph: as unlabelled). Weights of unlabelled examples have no effect.
+            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones (in the search by
+            held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of
+            unlabelled examples have no effect.
         certain : array-like of bool, shape (n,), optional
             Labels that somebody has checked: each counts as ten, and is the answer for its example.
 
