@@ -6,6 +6,8 @@ from sklearn.datasets import load_digits
 
 from siis import SIISClassifier
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.4])
 def test_answers_at_labels_are_not_worse_than_the_labels(rate):

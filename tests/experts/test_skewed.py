@@ -9,6 +9,8 @@ from siis import SIISClassifier
 from siis.labels import Supervision
 from siis.selection.shares import MOST, answered_shares, population_weights, usual_reading
 
+pytestmark = pytest.mark.slow
+
 Settled = partial(
     SIISClassifier,
     n_neighbors=10,

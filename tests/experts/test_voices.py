@@ -12,6 +12,8 @@ from siis import SIISClassifier
 from siis.experts import Forest, LinearScores
 from siis.saved import load_all, saved_bytes
 
+pytestmark = pytest.mark.slow
+
 SETTLED = {
     "n_neighbors": 10,
     "metric": "euclidean",
