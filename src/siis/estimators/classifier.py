@@ -381,10 +381,7 @@ class SIISClassifier(TransductiveClassifier):
         if solved.failures:
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
         spoken = graph_scores(evidence, solved, labels.classes.size)
-        features = None if self.metric == "precomputed" else vertices.X
-        if features is not None and evidence.placed.order is not None:
-            features = features[evidence.placed.order]
-        pooled = pool_experts(evidence, located.labels, spoken, features, seed, progress)
+        pooled = pool_experts(evidence, located.labels, spoken, located.X, seed, progress)
         which = vertices.order[evidence.rows]
         assessment = assess_labels(which, pooled.held_out, labels, evidence.placed.vertex, pooled.final)
         self._warn_about(evidence, assessment, labels)

@@ -51,6 +51,8 @@ class Located:
     model : KernelScores or None
     marks : ndarray of shape (n_vertices,)
         Fingerprint of the example at each vertex; empty on a ready-made graph.
+    X : array or csr_array of shape (n_vertices, d), or None
+        The example at each vertex; None on a ready-made graph.
     """
 
     placed: Embedded
@@ -60,6 +62,7 @@ class Located:
     scores: Floats | None
     model: KernelScores | None
     marks: Ints
+    X: Features | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +160,15 @@ def build_graph(
     """
     pairs, given, labels, chosen = vertices.pairs, vertices.given, vertices.labels, selection.chosen
     if vertices.graph is not None:
-        return Located(ready_made(vertices.graph), pairs, given, labels, None, None, np.zeros(0, dtype=np.int64))
+        return Located(
+            ready_made(vertices.graph), pairs, given, labels, None, None, np.zeros(0, dtype=np.int64), None
+        )
     assert selection.space is not None
     assert selection.kernel is not None
     with progress.stage("graph") as report:
         Z = selection.space(vertices.X) if points is None else points
         scores, model = kernel_scores(Z, given, selection.kernel)
-        marks = fingerprints(vertices.X)
+        X, marks = vertices.X, fingerprints(vertices.X)
         joined = join_scores(Z, scores, chosen.score_weight * selection.unit)
         if len(joined) == 1:
             return Located(
@@ -174,6 +179,7 @@ def build_graph(
                 scores,
                 model,
                 marks,
+                vertices.X,
             )
         near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report)
         width = median_bandwidth(near) if constraints.bandwidth == "median" else float(constraints.bandwidth)
@@ -181,9 +187,9 @@ def build_graph(
     if graph.order is not None:  # vertices have new numbers
         number = np.argsort(graph.order)
         pairs, labels = pairs.moved(number), labels.moved(number)
-        scores, marks = scores[graph.order], marks[graph.order]
+        scores, marks, X = scores[graph.order], marks[graph.order], X[graph.order]
         given = pairs.merged()
-    return Located(graph, pairs, given, labels, scores, model, marks)
+    return Located(graph, pairs, given, labels, scores, model, marks, X)
 
 
 def gather_evidence(

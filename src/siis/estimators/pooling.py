@@ -146,35 +146,28 @@ def pool_experts(
                 models.append(model)
     given = labels.picked(evidence.rows)
     heard = _heard(held_out, given)
-    voices = [k for k, is_heard in enumerate(heard) if is_heard]
-    pool = fit_pool(
-        tuple(names[k] for k in voices),
-        [held_out[k] for k in voices],
-        [scores[k] for k in voices],
-        given,
-        given.votes,
-    )
-    pool = pool.among(tuple(names))
-    final, together = pool(scores), pool(held_out)
-    weights = [*(float(weight) for weight in pool.weights), float("nan")]
+    told, of_all = [held_out[k] for k in heard], [scores[k] for k in heard]
+    pool = fit_pool(tuple(names[k] for k in heard), told, of_all, given, given.votes)
+    together, weight = pool(told), dict(zip(pool.names, pool.weights, strict=True))
+    rows = [(name, float(weight.get(name, 0.0)), held) for name, held in zip(names, held_out, strict=True)]
     table = Table.from_rows(
         [
-            {"expert": name, "weight": weight, "accuracy": _met(held, given)}
-            for name, weight, held in zip([*names, TOGETHER], weights, [*held_out, together], strict=True)
+            {"expert": name, "weight": share, "accuracy": _met(held, given)}
+            for name, share, held in [*rows, (TOGETHER, float("nan"), together)]
         ],
         ("expert", "weight", "accuracy"),
     )
-    used = [k for k, weight in enumerate(pool.weights[1:]) if weight > 0]
-    kept = Pool((names[0], *(names[k + 1] for k in used)), pool.weights[[0, *(k + 1 for k in used)]])
-    return Pooled(Voices(kept, tuple(models[k] for k in used), graph), final, together, table)
+    asked = [k for k in heard if k > 0]  # the graph has its place among the voices, heard or not
+    kept = pool.among((GRAPH, *(names[k] for k in asked)))
+    return Pooled(Voices(kept, tuple(models[k - 1] for k in asked), graph), pool(of_all), together, table)
 
 
-def _heard(held_out: list[Floats], given: Supervision) -> list[bool]:
+def _heard(held_out: list[Floats], given: Supervision) -> list[int]:
     """Which experts are heard: not those that meet clearly fewer of the held-out labels than the best one."""
     if not given.rows.size:
-        return [True] * len(held_out)
+        return list(range(len(held_out)))
     met = np.array([hits(scores, given.Y) for scores in held_out])
-    return [bool(level) for level in compare(met, given.votes).level(CLEARLY)]
+    return [int(k) for k in np.flatnonzero(compare(met, given.votes).level(CLEARLY))]
 
 
 def _ask(
