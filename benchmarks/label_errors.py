@@ -62,7 +62,7 @@ def labelme(runs):
     train = np.flatnonzero(stored["split"] == 0)
     given = np.full(truth.size, -1)
     given[train] = stored["mv_label"]
-    yield Task("labelme-vote", float(np.mean(given[train] != truth[train])), 0, X, truth, given)
+    yield Task("labelme-vote", "people", float(np.mean(given[train] != truth[train])), 0, 0, X, truth, given)
     for run in range(runs):
         rng = np.random.default_rng(run)
         single = np.full(truth.size, -1)
@@ -70,7 +70,7 @@ def labelme(runs):
             if (row >= 0).any():
                 single[i] = rng.choice(row[row >= 0])
         wrong = float(np.mean(single[single >= 0] != truth[single >= 0]))
-        yield Task("labelme-single", wrong, run, X, truth, single)
+        yield Task("labelme-single", "people", wrong, 0, run, X, truth, single)
 
 
 def table(rows):
