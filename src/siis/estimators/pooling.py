@@ -146,8 +146,11 @@ def pool_experts(
                 models.append(model)
     given = labels.picked(evidence.rows)
     heard = _heard(held_out, given)
+    pool = _pool(heard, names, held_out, scores, given)
+    if (best := _better_alone(heard, pool, held_out, given)) is not None:
+        heard = [best]
+        pool = _pool(heard, names, held_out, scores, given)
     told, of_all = [held_out[k] for k in heard], [scores[k] for k in heard]
-    pool = fit_pool(tuple(names[k] for k in heard), told, of_all, given, given.votes)
     together, weight = pool(told), dict(zip(pool.names, pool.weights, strict=True))
     rows = [(name, float(weight.get(name, 0.0)), held) for name, held in zip(names, held_out, strict=True)]
     table = Table.from_rows(
@@ -168,6 +171,23 @@ def _heard(held_out: list[Floats], given: Supervision) -> list[int]:
         return list(range(len(held_out)))
     met = np.array([hits(scores, given.Y) for scores in held_out])
     return [int(k) for k in np.flatnonzero(compare(met, given.votes).level(CLEARLY))]
+
+
+def _pool(
+    heard: list[int], names: list[str], held_out: list[Floats], scores: list[Floats], given: Supervision
+) -> Pool:
+    of_all = [scores[k] for k in heard]
+    return fit_pool(tuple(names[k] for k in heard), [held_out[k] for k in heard], of_all, given, given.votes)
+
+
+def _better_alone(heard: list[int], pool: Pool, held_out: list[Floats], given: Supervision) -> int | None:
+    """The expert that meets more of the held-out labels than all of them together; None where there is none."""
+    if not given.rows.size or len(heard) == 1:
+        return None
+    told = [held_out[k] for k in heard]
+    alone = [_met(scores, given) for scores in told]
+    best = int(np.argmax(alone))
+    return heard[best] if alone[best] > _met(pool(told), given) + 1e-12 else None
 
 
 def _ask(

@@ -2,7 +2,7 @@
 
 from siis.evidence.kernel import KernelScores, choose_kernel, kernel_scores
 from siis.evidence.reading import READINGS, as_distributions, read, softmax
-from siis.evidence.smoother import smooth_labels
+from siis.evidence.smoother import smooth_folds, smooth_labels
 from siis.evidence.space import Space, spaces
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "choose_kernel",
     "kernel_scores",
     "read",
+    "smooth_folds",
     "smooth_labels",
     "softmax",
     "spaces",

@@ -7,6 +7,7 @@ from typing import Any
 
 GRAPHS = ((5, "mutual"), (10, "mutual"), (20, "mutual"), (50, "mutual"), (10, "union"), (20, "union"))
 UNION_ONLY = (5, 10, 20, 50)
+USUAL_GRAPH = (10, "mutual")
 
 
 @dataclass(frozen=True)
@@ -51,3 +52,8 @@ class Constraints:
         else:
             wanted = [(int(self.n_neighbors), kind) for kind in kinds]
         return list(dict.fromkeys((min(K, n_vertices - 1), kind) for K, kind in wanted))
+
+
+def usual_graph(graphs: list[tuple[int, str]]) -> tuple[int, str]:
+    """The one of these graphs that is nearest to ten mutual neighbours."""
+    return min(graphs, key=lambda graph: (abs(graph[0] - USUAL_GRAPH[0]), graph[1] != USUAL_GRAPH[1]))

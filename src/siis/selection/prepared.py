@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from siis._types import Features, Floats, Sparse
-from siis.evidence import Space, choose_kernel, kernel_scores, smooth_labels
+from siis.evidence import Space, choose_kernel, kernel_scores, smooth_folds
 from siis.evidence.kernel import Kernel
+from siis.graph import Neighbors
 from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.selection.candidate import Candidate
@@ -18,15 +19,27 @@ from siis.selection.constraints import Constraints
 
 GraphOf: TypeAlias = Callable[[Supervision], tuple[Sparse, Floats | None]]
 
-UNIT_NEIGHBOR = 10  # points are scaled by the median distance to this neighbour
+UNIT_NEIGHBOR = 10
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedSpace:
-    """Points in a space, with what all folds share."""
+    """Points in a space, with what all folds share.
+
+    Attributes
+    ----------
+    space : Space
+    points : ndarray of shape (n, k)
+    near : Neighbors
+        As many of each point as the largest graph takes.
+    unit : float
+        The median distance to the tenth neighbour, in which scores are weighed against points.
+    kernel : Kernel
+    """
 
     space: Space
     points: Floats
+    near: Neighbors
     unit: float
     kernel: Kernel
 
@@ -61,18 +74,32 @@ def total_deviation(scores: Floats) -> float:
     return float(np.sqrt(scores.var(axis=0).sum())) or 1.0
 
 
-def unit_distance(points: Floats) -> float:
-    """The median distance to the tenth neighbour, the unit in which scores are weighed against points."""
-    if len(points) == 1:
+def unit_distance(near: Neighbors) -> float:
+    """The median distance to the tenth neighbour; 1 where there is none."""
+    if not near.distances.shape[1]:
         return 1.0
-    found = nearest(points, min(UNIT_NEIGHBOR, len(points) - 1)).distances[:, -1]
+    found = near.distances[:, min(UNIT_NEIGHBOR, near.distances.shape[1]) - 1]
     return float(np.median(found[found > 0])) if (found > 0).any() else 1.0
 
 
-def prepare_space(space: Space, X: Features, given: Supervision) -> PreparedSpace:
-    """Map examples to a space, measure its unit and choose a kernel in it."""
+def prepare_space(space: Space, X: Features, given: Supervision, n_neighbors: int) -> PreparedSpace:
+    """Map examples to a space, find neighbours there, measure its unit and choose a kernel in it.
+
+    Parameters
+    ----------
+    space : Space
+    X : array or csr_array of shape (n, d)
+    given : Supervision
+    n_neighbors : int
+        Of the largest graph.
+
+    Returns
+    -------
+    PreparedSpace
+    """
     points = space(X)
-    return PreparedSpace(space, points, unit_distance(points), choose_kernel(points, given.merged()))
+    near = nearest(points, min(max(n_neighbors, UNIT_NEIGHBOR), len(points) - 1))
+    return PreparedSpace(space, points, near, unit_distance(near), choose_kernel(points, given.merged()))
 
 
 def fold_graphs(prepared: PreparedSpace, chosen: Candidate, constraints: Constraints) -> GraphOf:
@@ -82,7 +109,7 @@ def fold_graphs(prepared: PreparedSpace, chosen: Candidate, constraints: Constra
     """
     shared = None
     if chosen.score_weight == 0:
-        shared = graph_weights(prepared.points, chosen.n_neighbors, chosen.graph, constraints.bandwidth)
+        shared = graph_weights(prepared.near, chosen.n_neighbors, chosen.graph, constraints.bandwidth)
 
     def build(train: Supervision) -> tuple[Sparse, Floats]:
         scores, _ = kernel_scores(prepared.points, train, prepared.kernel)
@@ -111,5 +138,31 @@ def smoothed(
     -------
     ndarray of shape (n, c)
     """
-    excess = None if scores is None else scores - given.prior
-    return smooth_labels(W, given, fidelity, pull, excess, tol)
+    return smooth_all(W, [given], fidelity, (pull,), [scores], tol)[0]
+
+
+def smooth_all(
+    W: Sparse,
+    given: Sequence[Supervision],
+    fidelity: float,
+    pulls: Sequence[float],
+    scores: Sequence[Floats | None],
+    tol: float = 1e-3,
+) -> list[Floats]:
+    """Evidence of several sets of labels on one graph, each as ``smoothed`` would give it.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+    given : sequence of k Supervision
+    fidelity : float
+    pulls : sequence of k floats
+    scores : sequence of k ndarrays of shape (n, c), or of None
+    tol : float
+
+    Returns
+    -------
+    list of k ndarrays of shape (n, c)
+    """
+    excess = [s - labels.prior for s, labels in zip(scores, given, strict=True) if s is not None]
+    return smooth_folds(W, given, fidelity, pulls, excess or None, tol)

@@ -161,9 +161,6 @@ def choose_program(
     rows += failed_rows("program", failures)
     chosen, readings = candidates[kept[best]], answers[kept[best], out]
     spoken = {PROGRAM: readings, BOTH: (readings + held.readings) / 2, EVIDENCE: held.readings}
-    judged = compare(np.array([hits(said, Y) for said in spoken.values()]), weights)
-    with_program = judged.accuracy[:2]
-    answer = list(spoken)[int(np.argmax(with_program >= with_program.max() - 1e-12))]
-    if not judged.level()[:2].any():
-        answer = EVIDENCE
+    is_level = compare(np.array([hits(said, Y) for said in spoken.values()]), weights).level()
+    answer = list(spoken)[int(np.argmax(is_level))]  # the first that cannot be told from the best
     return rows, chosen, answer, spoken[answer]

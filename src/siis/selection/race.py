@@ -1,8 +1,9 @@
-"""Spaces compared by a probe; then a race of graphs and smoothings, fold after fold."""
+"""Spaces compared by a probe; then a race of graphs and smoothings by what they say of held-out labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -12,13 +13,13 @@ from scipy.sparse.csgraph import connected_components
 from siis._types import Floats, Ints, Sparse
 from siis.engine.threads import in_threads
 from siis.errors import FAILURES
-from siis.evidence import READINGS, kernel_scores, read, smooth_labels
+from siis.evidence import READINGS, kernel_scores, read, smooth_folds
 from siis.graph import Neighbors
 from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.selection.candidate import Candidate, compare, expected_hits, failed_rows, held_out, hits, rank_candidates
-from siis.selection.constraints import Constraints
+from siis.selection.constraints import Constraints, usual_graph
 from siis.selection.folds import splits
 from siis.selection.prepared import PreparedSpace
 
@@ -30,13 +31,47 @@ ROUGH = 3e-2  # tolerance of smoothing in the search
 WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
 
+Split = tuple[Supervision, Ints]  # labels that stay, and indices of those held out
 
-def smoothing_path(W: Sparse, train: Supervision, fidelities: tuple[float, ...]) -> Iterator[Floats]:
-    """Smooth from rough to fine, each from the one before."""
+
+def smoothing_path(W: Sparse, trains: Sequence[Supervision], fidelities: tuple[float, ...]) -> Iterator[list[Floats]]:
+    """Smooth sets of labels from rough to fine, each from the one before."""
     F = None
     for fidelity in fidelities:
-        F = smooth_labels(W, train, fidelity, PULLS[0], tol=ROUGH, start=F)
+        F = smooth_folds(W, trains, fidelity, [PULLS[0]] * len(trains), tol=ROUGH, start=F)
         yield F
+
+
+def path_hits(
+    W: Sparse, given: Supervision, parts: Sequence[Split], fidelities: tuple[float, ...], reading: str = READINGS[0]
+) -> tuple[Floats, float]:
+    """Hits of labels smoothed over a graph, for each fidelity; vertices that no label reaches count as guesses.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+    given : Supervision
+    parts : sequence of (Supervision, ndarray)
+        Labels that stay, and indices of those held out.
+    fidelities : tuple of float
+    reading : str
+
+    Returns
+    -------
+    hits : ndarray of shape (number of fidelities, l)
+        0 where a label is held out in none of the parts.
+    unreached : float
+        Share of the vertices that no label reaches, in the mean of the parts.
+    """
+    component = connected_components(W, directed=False)[1]
+    reached = [np.isin(component, component[train.rows]) for train, _ in parts]
+    met = np.zeros((len(fidelities), given.rows.size))
+    for k, path in enumerate(smoothing_path(W, [train for train, _ in parts], fidelities)):
+        for F, (train, held), is_reached in zip(path, parts, reached, strict=True):
+            rows, Y = given.rows[held], given.Y[held]
+            said = hits(read(F, reading)[rows], Y)
+            met[k, held] = expected_hits(said, Y, train.prior, is_reached[rows], float(np.mean(~is_reached)))
+    return met, float(np.mean([np.mean(~is_reached) for is_reached in reached]))
 
 
 def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints: Constraints) -> Floats:
@@ -45,48 +80,72 @@ def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints:
     graphs = (
         constraints.graphs(n) if constraints.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
     )
-    near = nearest(prepared.joined(None, 0.0), max(K for K, _ in graphs))
-    built = [graph_weights(near, K, kind, constraints.bandwidth) for K, kind in graphs]
-    found = np.zeros(given.rows.size)
-    for train, held in splits(given, folds):
-        Y, rows = given.Y[held], given.rows[held]
+    parts = list(splits(given, folds))
+    by_kernel = np.zeros(given.rows.size)
+    for train, held in parts:
         scores = kernel_scores(prepared.points, train, prepared.kernel)[0]
-        met = [hits(read(scores - train.prior, READINGS[0])[rows], Y)]
-        for W in built:
-            met.extend(path_hits(W, train, rows, Y, FIDELITIES[:2])[0])
-        found[held] = np.mean(met, axis=0)
-    return found[held_out(folds)]
+        by_kernel[held] = hits(read(scores - train.prior, READINGS[0])[given.rows[held]], given.Y[held])
+    met = [by_kernel]
+    for K, kind in graphs:
+        W = graph_weights(prepared.near, K, kind, constraints.bandwidth)
+        met.extend(path_hits(W, given, parts, FIDELITIES[:2])[0])
+    return np.asarray(np.mean(met, axis=0)[held_out(folds)])
 
 
-def path_hits(
-    W: Sparse, train: Supervision, rows: Ints, Y: Floats, fidelities: tuple[float, ...], reading: str = READINGS[0]
-) -> tuple[list[Floats], float]:
-    """Hits of labels smoothed over a graph, for each fidelity; vertices that no label reaches count as guesses.
+@dataclass(eq=False)
+class _Race:
+    """Candidates by score weight and graph, all fidelities together, and their hits so far."""
 
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-    train : Supervision
-    rows : ndarray of shape (l,)
-        Vertices of held-out labels.
-    Y : ndarray of shape (l, c)
-        These labels.
-    fidelities : tuple of float
-    reading : str
+    prepared: PreparedSpace
+    given: Supervision
+    parts: list[Split]
+    constraints: Constraints
+    reading: str
+    met: dict[tuple[float, tuple[int, str]], Floats] = field(default_factory=dict)
+    unreached: dict[tuple[float, tuple[int, str]], float] = field(default_factory=dict)
+    failures: dict[Candidate, str] = field(default_factory=dict)
 
-    Returns
-    -------
-    hits : list of ndarray of shape (l,)
-    unreached : float
-        Share of the vertices that no label of ``train`` reaches.
-    """
-    component = connected_components(W, directed=False)[1]
-    reached = np.isin(component, component[train.rows])
-    unreached = float(np.mean(~reached))
-    paths = smoothing_path(W, train, fidelities)
-    return [
-        expected_hits(hits(read(F, reading)[rows], Y), Y, train.prior, reached[rows], unreached) for F in paths
-    ], unreached
+    def candidates(self, weight: float, graph: tuple[int, str]) -> list[Candidate]:
+        """One for each fidelity."""
+        name = self.prepared.space.name
+        return [Candidate(name, weight, *graph, fidelity, PULLS[0], self.reading) for fidelity in FIDELITIES]
+
+    def run(self, weight: float, graphs: list[tuple[int, str]], near: Neighbors, parts: list[Split]) -> None:
+        """Try graphs of these neighbours on some of the folds; those that fail are out."""
+        failed = {(c.score_weight, (c.n_neighbors, c.graph)) for c in self.failures}
+        graphs = [graph for graph in graphs if (weight, graph) not in failed]
+
+        def attempt(graph: tuple[int, str]) -> tuple[Floats, float] | str:
+            try:
+                W = graph_weights(near, *graph, self.constraints.bandwidth)
+                return path_hits(W, self.given, parts, FIDELITIES, self.reading)
+            except FAILURES as failure:
+                return str(failure)
+
+        worth = len(self.prepared.points) >= WORTH_THREADS
+        for graph, found in zip(graphs, in_threads(attempt, graphs) if worth else map(attempt, graphs), strict=True):
+            if isinstance(found, str):
+                self.failures.update(dict.fromkeys(self.candidates(weight, graph), found))
+                self.met.pop((weight, graph), None)
+            else:
+                self.met[weight, graph] = self.met.get((weight, graph), 0.0) + found[0]
+                self.unreached[weight, graph] = found[1]
+
+    def best(self, labels: Ints) -> tuple[float, tuple[int, str]]:
+        """Score weight and graph of the winner on some of the labels."""
+        keys, found = self._flat(labels)
+        order = [c.complexity for key in self.met for c in self.candidates(*key)]
+        return keys[compare(found, self.given.votes[labels]).winner(order)]
+
+    def level(self, labels: Ints) -> set[tuple[float, tuple[int, str]]]:
+        """Which are not far behind the best on some of the labels."""
+        keys, found = self._flat(labels)
+        is_level = compare(found, self.given.votes[labels]).level(RACE_MARGIN)
+        return {key for key, ahead in zip(keys, is_level, strict=True) if ahead}
+
+    def _flat(self, labels: Ints) -> tuple[list[tuple[float, tuple[int, str]]], Floats]:
+        keys = [key for key in self.met for _ in FIDELITIES]
+        return keys, np.concatenate([met[:, labels] for met in self.met.values()])
 
 
 def race(
@@ -98,67 +157,54 @@ def race(
     reading: str,
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], Candidate | None]:
-    """Try all score weights, graphs and fidelities, fold after fold; drop those that fail or fall far behind.
+    """Try score weights, graphs and fidelities; None where all of them have failed.
 
-    None where all of them have failed.
+    First all graphs without scores, whose folds share them; then each score weight on the winner's graph and on the
+    usual one, fold after fold, until it falls far behind; at last the other graphs with the score weight that won.
     """
-    name = prepared.space.name
-    combined = list(product(SCORE_WEIGHTS, graphs))
-    candidates = [
-        Candidate(name, weight, K, kind, fidelity, PULLS[0], reading)
-        for weight, (K, kind) in combined
-        for fidelity in FIDELITIES
-    ]
-    met, unreached = np.zeros((len(candidates), given.rows.size)), np.zeros(len(candidates))
-    alive, seen = np.ones(len(candidates), dtype=bool), np.zeros(given.rows.size, dtype=bool)
-    failures: dict[Candidate, str] = {}
-    most = max(K for K, _ in graphs)
-    bandwidth = constraints.bandwidth
-    for fold, (train, held) in enumerate(splits(given, folds)):
-        scores, _ = kernel_scores(prepared.points, train, prepared.kernel)
-        for weight in SCORE_WEIGHTS:
-            mine = [g for g, (w, _) in enumerate(combined) if w == weight and alive[_block(g)].any()]
-            if not mine:
-                continue
-            near = nearest(prepared.joined(scores, weight), most)
-
-            def attempt(
-                g: int, near: Neighbors = near, train: Supervision = train, held: Ints = held
-            ) -> tuple[list[Floats], float] | str:
-                K, kind = combined[g][1]
-                last = int(np.flatnonzero(alive[_block(g)])[-1]) + 1
-                try:
-                    W = graph_weights(near, K, kind, bandwidth)
-                    return path_hits(W, train, given.rows[held], given.Y[held], FIDELITIES[:last], reading)
-                except FAILURES as failure:
-                    return str(failure)
-
-            worth = len(prepared.points) >= WORTH_THREADS
-            for g, found in zip(mine, in_threads(attempt, mine) if worth else map(attempt, mine), strict=True):
-                if isinstance(found, str):
-                    failures.update(dict.fromkeys(candidates[_block(g)], found))
-                    alive[_block(g)] = False
-                else:
-                    for k, hit in enumerate(found[0], start=_block(g).start):
-                        met[k, held], unreached[k] = hit, found[1]
-        if not alive.any():
-            return failed_rows("graph", failures), None
-        seen[held] = True
-        so_far = compare(met[np.ix_(alive, seen)], given.votes[seen])
-        alive[alive] = so_far.level(RACE_MARGIN)
-        progress.say(2, f"fold {fold + 1}: {np.count_nonzero(alive)} of {len(candidates)} candidates left")
-    left = np.flatnonzero(alive)
     out = held_out(folds)
+    field = _Race(prepared, given, list(splits(given, folds)), constraints, reading)
+    field.run(SCORE_WEIGHTS[0], graphs, prepared.near, field.parts)
+    first = list(dict.fromkeys([field.best(out)[1], usual_graph(graphs)])) if field.met else graphs
+    near = _joined(field, first, progress)
+    if field.met:
+        weight = field.best(out)[0]
+        if weight > 0:
+            for part, found in zip(field.parts, near[weight], strict=True):
+                field.run(weight, [g for g in graphs if g not in first], found, [part])
+            progress.say(2, f"scores of weight {weight:g} on {len(graphs)} graphs")
+    if not field.met:
+        return failed_rows("graph", field.failures), None
+    keys = list(field.met)
+    candidates = [c for key in keys for c in field.candidates(*key)]
     rows, best = rank_candidates(
         "graph",
-        [candidates[k] for k in left],
-        met[np.ix_(left, out)],
+        candidates,
+        np.concatenate([field.met[key][:, out] for key in keys]),
         given.votes[out],
-        [candidates[k].complexity for k in left],
-        unreached=unreached[left],
+        [c.complexity for c in candidates],
+        unreached=np.repeat([field.unreached[key] for key in keys], len(FIDELITIES)),
     )
-    return rows + failed_rows("graph", failures), candidates[left[best]]
+    return rows + failed_rows("graph", field.failures), candidates[best]
 
 
-def _block(g: int) -> slice:
-    return slice(g * len(FIDELITIES), (g + 1) * len(FIDELITIES))
+def _joined(field: _Race, graphs: list[tuple[int, str]], progress: Progress) -> dict[float, list[Neighbors]]:
+    """Score weights on some graphs, fold after fold; the neighbours of those that have come to the end."""
+    near: dict[float, list[Neighbors]] = {weight: [] for weight in SCORE_WEIGHTS[1:]}
+    seen = np.zeros(0, dtype=np.int64)
+    most = field.prepared.near.indices.shape[1]
+    for part in field.parts:
+        if not near:
+            break
+        scores, _ = kernel_scores(field.prepared.points, part[0], field.prepared.kernel)
+        for weight, found in near.items():
+            found.append(nearest(field.prepared.joined(scores, weight), most))
+            field.run(weight, graphs, found[-1], [part])
+        seen = np.concatenate([seen, part[1]])
+        level = field.level(seen) if field.met else set()
+        for weight, graph in product(list(near), graphs):
+            if (weight, graph) not in level:
+                field.met.pop((weight, graph), None)
+        near = {weight: found for weight, found in near.items() if any((weight, g) in field.met for g in graphs)}
+        progress.say(2, f"score weights left after {seen.size} labels: {', '.join(map(str, near)) or 'none'}")
+    return near

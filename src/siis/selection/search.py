@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -16,15 +16,15 @@ from siis.labels import Supervision
 from siis.progress import Progress
 from siis.result_table import Table
 from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, rank_candidates
-from siis.selection.constraints import Constraints
+from siis.selection.constraints import USUAL_GRAPH, Constraints, usual_graph
 from siis.selection.folds import deal_folds, splits
-from siis.selection.prepared import GraphOf, PreparedSpace, fold_graphs, prepare_space, smoothed
+from siis.selection.prepared import GraphOf, PreparedSpace, fold_graphs, prepare_space, smooth_all, smoothed
 from siis.selection.programs import Held, choose_program, program_candidates
-from siis.selection.race import FIDELITIES, PULLS, SCORE_WEIGHTS, probe, race, smoothing_path
+from siis.selection.race import FIDELITIES, PROBES, PULLS, SCORE_WEIGHTS, path_hits, probe, race
 from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
 from siis.selection.shares import answered_shares, population_weights, usual_reading
 
-USUAL = (10, "mutual", 0.1)  # graph and smoothing where nothing can be chosen
+USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
 MOST_VERTICES = 10_000  # in the search; the answer is computed on all
 MOST_LABELS = 5_000
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
@@ -67,7 +67,7 @@ def choose_on_points(
     folds = deal_folds(given.Y, seed)
     labels, X, given, folds, is_part = _subset(X, given, folds, seed)
     if held_out(folds).size < LEAST_HELD_OUT or n < 3:
-        prepared = prepare_space(found[0], X, given)
+        prepared = prepare_space(found[0], X, given, 0)
         return _fixed(prepared, graphs, given, constraints, TOO_FEW), None if is_part else prepared.points
     with progress.stage(f"selection: {len(found)} spaces"):
         rows, prepared = _choose_space(found, X, given, folds, constraints)
@@ -98,11 +98,12 @@ def _choose_space(
 ) -> tuple[list[dict[str, Any]], PreparedSpace]:
     """Compare spaces by a probe; to leave features as they are, where these are even, takes a clear lead."""
     kept: list[tuple[Candidate, PreparedSpace, Floats]] = []
+    most = max(K for K, _ in (*PROBES, *constraints.graphs(X.shape[0])))
     failures: dict[Candidate, str] = {}
     for space in found:
         candidate = Candidate(space.name, 0.0, *USUAL, PULLS[0], READINGS[0])
         try:
-            prepared = prepare_space(space, X, given)
+            prepared = prepare_space(space, X, given, most)
             kept.append((candidate, prepared, probe(prepared, given, folds, constraints)))
         except FAILURES as failure:
             failures[candidate] = str(failure)
@@ -118,9 +119,8 @@ def _choose_space(
 
 def _usual_reading(prepared: PreparedSpace, given: Supervision, constraints: Constraints) -> str:
     """How evidence is read in the race: by what a usual graph says of the classes' sizes."""
-    K, kind, fidelity = USUAL
-    W = graph_weights(prepared.points, min(K, len(prepared.points) - 1), kind, constraints.bandwidth)
-    return usual_reading(smooth_labels(W, given.merged(), fidelity, PULLS[0]), given)
+    W = graph_weights(prepared.near, *USUAL[:2], constraints.bandwidth)
+    return usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given)
 
 
 def choose_on_graph(
@@ -150,10 +150,7 @@ def choose_on_graph(
         reading = usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given)
         plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], reading)
         candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
-        met = np.zeros((len(candidates), given.rows.size))
-        for train, held in splits(given, folds):
-            for k, F in enumerate(smoothing_path(W, train, FIDELITIES)):
-                met[k, held] = hits(read(F, reading)[given.rows[held]], given.Y[held])
+        met, _ = path_hits(W, given, list(splits(given, folds)), FIDELITIES, reading)
         out = held_out(folds)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
         rows, best = rank_candidates("smoothing", candidates, met[:, out], given.votes[out], order)
@@ -191,7 +188,7 @@ def cross_readings(
     """
     folds = deal_folds(given.Y, seed)
     readings = np.zeros((given.rows.size, given.n_classes))
-    for train, held in splits(given, folds):
+    for train, held in splits(given, folds):  # one by one: the graph may be large
         F = smoothed(W, train, chosen.fidelity, chosen.pull, scores)
         readings[held] = read(F, chosen.reading)[given.rows[held]]
     out = held_out(folds)
@@ -206,9 +203,8 @@ def _fixed(
     reason: str,
 ) -> Selection:
     """The stated defaults, where nothing can be chosen: ten mutual neighbours, moderate smoothing."""
-    K, kind = min(graphs, key=lambda graph: (abs(graph[0] - USUAL[0]), graph[1] != USUAL[1]))
     name = "ready-made" if prepared is None else prepared.space.name
-    plain = Candidate(name, 0.0, K, kind, USUAL[2], PULLS[0], READINGS[0])
+    plain = Candidate(name, 0.0, *usual_graph(graphs), USUAL[2], PULLS[0], READINGS[0])
     chosen = program_candidates(plain, constraints, given.n_classes)[0]
     empty, table = np.zeros((0, given.n_classes)), Table.from_rows([], COLUMNS)
     space, unit, kernel = (None, 1.0, None) if prepared is None else (prepared.space, prepared.unit, prepared.kernel)
@@ -242,11 +238,9 @@ def _choose_reading(
     """Choose pull and reading for the winner; keep what it says of held-out labels, and its evidence in each fold."""
     candidates = [replace(chosen, pull=pull, reading=reading) for pull in pulls for reading in READINGS]
     readings = np.zeros((len(candidates), given.rows.size, given.n_classes))
-    kept = []
-    for train, held in splits(given, folds):
-        W, scores = graph_of(train)
-        found = [smoothed(W, train, chosen.fidelity, pull, scores) for pull in pulls]
-        kept.append((W, found))
+    parts = list(splits(given, folds))
+    kept = _evidence_of_folds(chosen, [train for train, _ in parts], pulls, graph_of)
+    for (_, held), (_, found) in zip(parts, kept, strict=True):
         for k, (F, reading) in enumerate(product(found, READINGS)):
             readings[k, held] = read(F, reading)[given.rows[held]]
     out = held_out(folds)
@@ -257,6 +251,22 @@ def _choose_reading(
     winner = candidates[best]
     evidence = [(W, found[pulls.index(winner.pull)]) for W, found in kept]
     return rows, winner, readings[best, out], evidence, weights
+
+
+def _evidence_of_folds(
+    chosen: Candidate, trains: list[Supervision], pulls: tuple[float, ...], graph_of: GraphOf
+) -> list[tuple[Sparse, list[Floats]]]:
+    """The graph of each fold, and the evidence on it for each pull; folds that share a graph are smoothed at once."""
+    built = [graph_of(train) for train in trains]
+    kept: list[tuple[Sparse, list[Floats]]] = []
+    for _, group in groupby(zip(trains, built, strict=True), key=lambda pair: id(pair[1][0])):
+        labels, graphs = zip(*group, strict=True)
+        W = graphs[0][0]
+        every = [(train, pull, scores) for train, (_, scores) in zip(labels, graphs, strict=True) for pull in pulls]
+        given, weights, scores = zip(*every, strict=True)
+        found = smooth_all(W, given, chosen.fidelity, weights, scores)
+        kept += [(W, found[k : k + len(pulls)]) for k in range(0, len(found), len(pulls))]
+    return kept
 
 
 def _choose_program(
