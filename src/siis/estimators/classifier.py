@@ -84,10 +84,10 @@ class SIISClassifier(TransductiveClassifier):
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Trust in the rows of Y. "auto": 0.3, 1 or 3 times the mean degree of the graph (plain method: 100).
+        Trust in the rows of Y. "auto": the mean degree of the graph (plain method: 100).
     beta : float or "auto", default="auto"
         Weight of the energy: larger is smoother. "auto": 3 or 30 times the mean degree, or with the
-        unnormalised Laplacian 30 or 300 (plain method: 10).
+        unnormalised Laplacian 300 (plain method: 10).
     n_components : int or "auto", default="auto"
         m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
         number of classes, or 0.4 of that (plain method: 30).

@@ -20,7 +20,8 @@ from siis.selection.candidate import compare, hits
 
 TINY = 1e-300  # a probability that was rounded to 0
 GRAPH, TOGETHER = "graph", "together"
-CLEARLY = 1.5  # standard errors
+CLEARLY = 1.5  # standard errors behind the best at which an expert is not heard
+FAR = 3.0  # standard errors behind the graph at which a forest is not worth to be grown whole
 LEAST_LABELS = 30  # below, a model of the features alone says nothing
 
 
@@ -135,22 +136,23 @@ def pool_experts(
     -------
     Pooled
     """
-    names, scores, held_out = [GRAPH], [graph], [evidence.readings]
-    models: list[Forest | LinearScores] = []
+    given = labels.picked(evidence.rows)
+    names, held_out = [GRAPH], [evidence.readings]
+    scores: list[Floats | None] = [graph]
+    models: list[Forest | LinearScores | None] = [None]
     if X is not None and evidence.rows.size >= LEAST_LABELS:
         with progress.stage("experts"):
-            for name, (found, held, model) in _ask(X, labels, seed):
+            for name, (found, held, model) in _ask(X, labels, seed, evidence, given):
                 names.append(name)
-                scores.append(found)
                 held_out.append(held[evidence.rows])
+                scores.append(found)
                 models.append(model)
-    given = labels.picked(evidence.rows)
-    heard = _heard(held_out, given)
+    heard = [k for k in _heard(held_out, given) if scores[k] is not None]
     pool = _pool(heard, names, held_out, scores, given)
     if (best := _better_alone(heard, pool, held_out, given)) is not None:
         heard = [best]
         pool = _pool(heard, names, held_out, scores, given)
-    told, of_all = [held_out[k] for k in heard], [scores[k] for k in heard]
+    told, of_all = [held_out[k] for k in heard], [found for k in heard if (found := scores[k]) is not None]
     together, weight = pool(told), dict(zip(pool.names, pool.weights, strict=True))
     rows = [(name, float(weight.get(name, 0.0)), held) for name, held in zip(names, held_out, strict=True)]
     table = Table.from_rows(
@@ -160,9 +162,9 @@ def pool_experts(
         ],
         ("expert", "weight", "accuracy"),
     )
-    asked = [k for k in heard if k > 0]  # the graph has its place among the voices, heard or not
-    kept = pool.among((GRAPH, *(names[k] for k in asked)))
-    return Pooled(Voices(kept, tuple(models[k - 1] for k in asked), graph), pool(of_all), together, table)
+    asked = [(names[k], model) for k in heard if (model := models[k]) is not None]
+    kept = pool.among((GRAPH, *(name for name, _ in asked)))  # the graph has its place, heard or not
+    return Pooled(Voices(kept, tuple(model for _, model in asked), graph), pool(of_all), together, table)
 
 
 def _heard(held_out: list[Floats], given: Supervision) -> list[int]:
@@ -174,9 +176,9 @@ def _heard(held_out: list[Floats], given: Supervision) -> list[int]:
 
 
 def _pool(
-    heard: list[int], names: list[str], held_out: list[Floats], scores: list[Floats], given: Supervision
+    heard: list[int], names: list[str], held_out: list[Floats], scores: list[Floats | None], given: Supervision
 ) -> Pool:
-    of_all = [scores[k] for k in heard]
+    of_all = [found for k in heard if (found := scores[k]) is not None]
     return fit_pool(tuple(names[k] for k in heard), [held_out[k] for k in heard], of_all, given, given.votes)
 
 
@@ -191,12 +193,18 @@ def _better_alone(heard: list[int], pool: Pool, held_out: list[Floats], given: S
 
 
 def _ask(
-    X: Features, labels: Supervision, seed: int
-) -> Iterator[tuple[str, tuple[Floats, Floats, Forest | LinearScores]]]:
-    """Scores of all vertices and of held-out labels, model after model."""
+    X: Features, labels: Supervision, seed: int, evidence: Evidence, given: Supervision
+) -> Iterator[tuple[str, tuple[Floats | None, Floats, Forest | LinearScores | None]]]:
+    """Scores of all vertices and of held-out labels, by each model; a forest far behind the graph is cut short."""
+    by_graph = hits(evidence.readings, given.Y)
+
+    def is_near(held_out: Floats) -> bool:
+        met = np.array([by_graph, hits(held_out[evidence.rows], given.Y)])
+        return bool(compare(met, given.votes).level(FAR)[1])
+
     if X.shape[1] <= MOST_COLUMNS:
         for leaf in LEAVES:
-            yield f"forest, leaves of {leaf}", forest_scores(X, labels, leaf, seed)
+            yield f"forest, leaves of {leaf}", forest_scores(X, labels, leaf, seed, is_near)
     yield "linear model", linear_scores(X, labels)
 
 

@@ -71,7 +71,8 @@ def smooth_folds(
     """Smooth several sets of labels over one graph at once, (C3): folds cost little more than one.
 
     With D the degrees, d their mean and T_k the weights of labels and prior of set k, F_k = (D/d - W/d + T_k)^-1
-    (...); each is scaled to a unit diagonal, and all are solved in single precision, as columns of one block.
+    (...). All are scaled alike, so that the largest of their diagonals is 1, and solved in single precision as
+    columns of one block.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def smooth_folds(
     degrees = np.asarray(W.sum(axis=1)).ravel()
     unit = float(degrees.mean()) or 1.0
     n, c = degrees.size, given[0].n_classes
-    B, scale = np.zeros((n, len(given), c)), np.empty((n, len(given), 1))
+    B, diagonal = np.zeros((n, len(given), c)), np.empty((n, len(given)))
     for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
         trust = np.full(n, prior_weight)
         if scores is not None:
@@ -100,12 +101,15 @@ def smooth_folds(
         label_trust = fidelity * labels.weights / labels.weights.mean()
         trust[labels.rows] += label_trust
         B[labels.rows, k] += label_trust[:, None] * (labels.Y - labels.prior)
-        scale[:, k, 0] = 1 / np.sqrt(degrees / unit + trust)  # all in units of the mean degree
-    S = engine.operator(sp.csr_array((W.data / unit, W.indices, W.indptr), shape=W.shape), np.float32)
-    spread = engine.asarray(np.repeat(scale, c, axis=1).reshape(n, -1), np.float32)
+        diagonal[:, k] = degrees / unit + trust  # all in units of the mean degree
+    scale = 1 / np.sqrt(diagonal.max(axis=1))
+    entries = W.data / unit * np.repeat(scale, np.diff(W.indptr)) * scale[W.indices]
+    S = engine.operator(sp.csr_array((entries, W.indices, W.indptr), shape=W.shape), np.float32)
+    scaled = engine.asarray(np.repeat(diagonal * scale[:, None] ** 2, c, axis=1), np.float32)
+    scale = scale[:, None, None]
 
     def apply(X: Array) -> Array:
-        return X - spread * (S @ (spread * X))  # the matrix of (C3) with unit diagonal
+        return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
 
     X = None if start is None else engine.asarray((np.stack(start, axis=1) / scale).reshape(n, -1), np.float32)
     right = engine.asarray((scale * B).reshape(n, -1), np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +80,9 @@ class Forest:
         return at
 
 
-def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tuple[Floats, Floats, Forest]:
+def forest_scores(
+    X: Features, given: Supervision, leaf: int, seed: int, is_worth: Callable[[Floats], bool] = lambda held_out: True
+) -> tuple[Floats | None, Floats, Forest | None]:
     """Score all vertices; and each labelled example by the trees that were grown without it.
 
     Parameters
@@ -90,27 +93,40 @@ def forest_scores(X: Features, given: Supervision, leaf: int, seed: int) -> tupl
     leaf : int
         Least labels in a leaf.
     seed : int
+    is_worth : callable
+        Takes what the first few trees say of the labelled examples: whether to grow the others.
 
     Returns
     -------
-    scores : ndarray of shape (n, c)
-        Logarithms of mean votes.
+    scores : ndarray of shape (n, c), or None
+        Logarithms of mean votes; None, as the forest, where it was not worth to grow it.
     held_out : ndarray of shape (l, c)
-    forest : Forest
+    forest : Forest or None
     """
     codes, c = given.codes, given.n_classes
     n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
-    model = RandomForestClassifier(n_trees, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads())
+    few = min(LEAST_TREES, n_trees)
+    model = RandomForestClassifier(
+        few, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads(), warm_start=few < n_trees
+    )
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     points = _as_indexed(X) if sp.issparse(X) else _single(X, center, scale)
     labelled = points[given.rows]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
-        model.fit(labelled, codes, sample_weight=given.weights / given.weights.mean())
+        weights = given.weights / given.weights.mean()
+        model.fit(labelled, codes, sample_weight=weights)
+        held_out = _logarithms(_unseen_votes(model, labelled, given))
+        if not is_worth(held_out):
+            return None, held_out, None
+        if few < n_trees:
+            model.n_estimators = n_trees
+            model.fit(labelled, codes, sample_weight=weights)
+            held_out = _logarithms(_unseen_votes(model, labelled, given))
     votes = np.zeros((X.shape[0], c))
     model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
     votes[:, model.classes_] = model.predict_proba(points)
-    return _logarithms(votes), _logarithms(_unseen_votes(model, labelled, given)), _as_arrays(model, c, center, scale)
+    return _logarithms(votes), held_out, _as_arrays(model, c, center, scale)
 
 
 def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:

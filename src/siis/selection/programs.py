@@ -24,11 +24,11 @@ from siis.spectral import SmoothBasis
 
 LEAST_COMPONENTS, COMPONENTS_PER_CLASS = 150, 3
 SMALLER = 0.4  # of the basis
-WEIGHTS = {  # beta and alpha in units of the graph, the usual ones first; tried with both sizes of the basis
-    "normalized": ((3.0, 1.0), (30.0, 1.0)),
-    "unnormalized": ((30.0, 1.0), (300.0, 1.0)),
+PROGRAMS = {  # size of the basis and beta, in units of the graph; the usual one first. More were tried, for nothing
+    "normalized": ((1.0, 3.0), (SMALLER, 30.0)),
+    "unnormalized": ((SMALLER, 300.0),),
 }
-MORE_WEIGHTS = ((30.0, 0.3), (3.0, 3.0))  # tried with the larger basis of the normalised Laplacian
+ALPHA = 1.0  # in units of the graph
 SINGLE_RANGE = 1e6  # of the heaviest edge, for single precision in the search
 ROUGH, FEW_ITERATIONS = 3e-2, 30  # gap and iterations in the search
 
@@ -47,19 +47,17 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
     list of Candidate
     """
     usual = max(LEAST_COMPONENTS, COMPONENTS_PER_CLASS * n_classes)
-    laplacians = tuple(WEIGHTS) if constraints.laplacian == "auto" else (constraints.laplacian,)
-    sizes = (usual, int(SMALLER * usual)) if constraints.n_components == "auto" else (int(constraints.n_components),)
-    wanted = [(name, m, weights) for name in laplacians for m in sizes for weights in WEIGHTS[name]]
-    wanted += [(name, sizes[0], weights) for name in laplacians[:1] for weights in MORE_WEIGHTS]
+    laplacians = tuple(PROGRAMS) if constraints.laplacian == "auto" else (constraints.laplacian,)
     found = [
         replace(
             chosen,
-            n_components=m,
+            n_components=int(share * usual) if constraints.n_components == "auto" else int(constraints.n_components),
             beta=beta if constraints.beta == "auto" else None,
-            alpha=alpha if constraints.alpha == "auto" else None,
+            alpha=ALPHA if constraints.alpha == "auto" else None,
             laplacian=laplacian,
         )
-        for laplacian, m, (beta, alpha) in wanted
+        for laplacian in laplacians
+        for share, beta in PROGRAMS[laplacian]
     ]
     return list(dict.fromkeys(found))
 
