@@ -99,3 +99,24 @@ def test_a_label_that_nobody_else_has_is_not_vouched_for_by_itself():
     scores, held_out, _ = forest_scores(X, Supervision(np.arange(100), np.eye(2)[codes], np.ones(100)), 1, 0)
     assert np.mean(np.argmax(scores, axis=1) == codes) > 0.98
     assert np.mean(np.argmax(held_out, axis=1) == codes) < 0.65
+
+
+def test_it_grows_on_as_if_at_once_and_only_where_that_is_worth_it(monkeypatch):
+    monkeypatch.setattr(module, "LEAST_TREES", 10)
+    X, given = labelled(3, 60)
+    seen = []
+
+    def is_worth(held_out):
+        seen.append(held_out)
+        return True
+
+    scores, held_out, forest = forest_scores(X, given, 1, 7, is_worth)
+    theirs = grown(X, given, 1, 7)
+    np.testing.assert_allclose(scores, logarithms(theirs.predict_proba(X), theirs.classes_, 3), atol=1e-12)
+    assert forest.roots.size == 30
+    assert len(seen) == 1
+    assert not np.array_equal(seen[0], held_out)
+    nothing, few, none = forest_scores(X, given, 1, 7, lambda held_out: False)
+    assert nothing is None
+    assert none is None
+    np.testing.assert_array_equal(few, seen[0])

@@ -9,7 +9,9 @@ from sklearn.datasets import make_blobs
 
 import siis
 from siis import SIISClassifier
-from siis.experts import Forest, LinearScores
+from siis.estimators.pooling import _better_alone
+from siis.experts import Forest, LinearScores, Pool, forest
+from siis.labels import Supervision
 from siis.saved import load_all, saved_bytes
 
 pytestmark = pytest.mark.slow
@@ -65,6 +67,38 @@ def test_a_graph_that_knows_all_is_left_alone():
     model = SIISClassifier(**SETTLED).fit(X, np.where(np.arange(200) % 5 == 0, truth, -1))
     np.testing.assert_array_equal(model.transduction_, truth)
     assert model.experts_["weight"][0] > 0
+
+
+def test_a_forest_far_behind_the_graph_is_not_grown_whole(monkeypatch):
+    grown = []
+    fit = forest.RandomForestClassifier.fit
+
+    def recorded(model, *arguments, **options):
+        grown.append(model.n_estimators)
+        return fit(model, *arguments, **options)
+
+    monkeypatch.setattr(forest.RandomForestClassifier, "fit", recorded)
+    t, truth = np.random.default_rng(0).uniform(0, 6, 600), np.arange(600) % 2
+    X = np.column_stack([t * np.cos(3 * t + np.pi * truth), t * np.sin(3 * t + np.pi * truth)])  # two spirals
+    y = np.where(np.arange(600) < 120, truth, -1)
+    model = SIISClassifier(**SETTLED | {"n_neighbors": 5, "n_components": 60}).fit(X, y)
+    table = {row["expert"]: row for row in model.experts_.rows()}
+    assert table["graph"]["accuracy"] > table["forest, leaves of 1"]["accuracy"] + 0.2, "else these data show nothing"
+    assert grown == [forest.LEAST_TREES] * 2
+    assert table["forest, leaves of 1"]["weight"] == table["forest, leaves of 5"]["weight"] == 0
+
+
+def test_who_meets_more_labels_than_all_together_speaks_alone():
+    """The second is sure where it is wrong: the likeliest weights leave the pool with fewer hits than the first."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 60)
+    given = Supervision(np.arange(60), np.eye(2)[codes], np.ones(60))
+    good = np.where(np.eye(2)[codes] > 0, 0.1, -0.1) * np.where(np.arange(60) < 48, 1, -1)[:, None]
+    loud = np.where(np.eye(2)[codes] > 0, 5.0, -5.0) * np.where(np.arange(60) % 3 > 0, 1, -1)[:, None]
+    pool = Pool(("graph", "loud"), np.array([0.1, 1.0]))
+    assert _better_alone([0, 1], pool, [good, loud], given) == 0
+    assert _better_alone([0, 1], Pool(("graph", "loud"), np.array([1.0, 0.0])), [good, loud], given) is None
+    assert _better_alone([0], Pool(("graph",), np.ones(1)), [good], given) is None
 
 
 def test_few_labels_ask_the_graph_alone():

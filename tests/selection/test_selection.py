@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs
 
 from siis import SIISClassifier
@@ -15,6 +16,8 @@ from siis.selection.candidate import compare, expected_hits
 pytestmark = pytest.mark.slow
 
 search_module = sys.modules["siis.selection.search"]
+race_module = sys.modules["siis.selection.race"]
+programs_module = sys.modules["siis.selection.programs"]
 
 
 def noisy_digits(n=700, per_class=12, rate=0.4, seed=0):
@@ -74,7 +77,7 @@ def test_a_label_does_not_vouch_for_itself(monkeypatch):
     distinct = distinct_rows(X)
     given = gather(distinct.vertex[rows], one_hot(y[rows], 10), np.ones(rows.size)).merged()
     folds = deal_folds(given.Y, 0)
-    place = search_module.prepare_space(module_spaces(distinct.X)[0], distinct.X, given)
+    place = search_module.prepare_space(module_spaces(distinct.X)[0], distinct.X, given, 10)
     chosen = Candidate("as given", 1.0, 10, "mutual", 0.1, 1e-4, "standardized")
     i = 5
     flipped = Supervision(given.rows, given.Y.copy(), given.weights)
@@ -294,3 +297,45 @@ def test_with_too_few_labels_the_search_is_not_quadratic_in_the_examples(monkeyp
     with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
         SIISClassifier().fit(X, y)
     assert sizes == [300]
+
+
+@pytest.mark.parametrize(
+    ("by_program", "by_evidence", "answer"), [(40, 40, "program"), (39, 40, "program"), (10, 40, "evidence")]
+)
+def test_the_program_speaks_unless_something_is_clearly_better(by_program, by_evidence, answer, monkeypatch):
+    """Of 50 labels each meets so many; within half a standard error the program is heard."""
+    given = Supervision(np.arange(50), np.eye(2)[np.arange(50) % 2], np.ones(50))
+    folds = np.repeat(np.arange(5), 10)
+    W = sp.csr_array(np.ones((50, 50)) - np.eye(50))
+
+    def saying(n_right):
+        return 2.0 * np.where(np.arange(50)[:, None] < n_right, given.Y, 1 - given.Y) - 1
+
+    held = programs_module.Held(folds, np.ones(50), [(W, np.zeros((50, 2)))] * 5, saying(by_evidence))
+    monkeypatch.setattr(programs_module, "final_readings", lambda program, A, c, reading: saying(by_program))
+    candidates = programs_module.program_candidates(
+        Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized"), Constraints(n_components=3), 2
+    )
+    found = programs_module.choose_program(candidates[:1], given, held, Constraints(n_components=3), 0)
+    assert found[2] == answer
+
+
+def test_scores_are_tried_on_the_best_and_the_usual_graph_before_all_others(monkeypatch):
+    X, y, _ = noisy_digits(400)
+    tried = []
+    run = race_module._Race.run
+
+    def recorded(field, weight, graphs, near, parts):
+        tried.append((weight, graphs, len(parts)))
+        run(field, weight, graphs, near, parts)
+
+    monkeypatch.setattr(race_module._Race, "run", recorded)
+    model = SIISClassifier(metric="euclidean", n_components=20).fit(X, y)
+    assert tried[0][0] == 0
+    assert len(tried[0][1]) == 6
+    assert tried[0][2] == 5, "without scores all folds are smoothed at once"
+    with_scores = [graphs for weight, graphs, _ in tried[1:3] if weight > 0]
+    assert with_scores
+    assert all((10, "mutual") in graphs and len(graphs) <= 2 for graphs in with_scores)
+    kept = {row["score_weight"] for row in model.selection_.rows() if row["stage"] == "graph"}
+    assert 0.0 in kept

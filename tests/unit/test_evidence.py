@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
-from siis.evidence import choose_kernel, kernel_scores, read, smooth_labels, softmax, spaces
+from siis.evidence import choose_kernel, kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
 from siis.evidence.kernel import RIDGES, WIDTHS, Kernel, squared_distances
 from siis.labels import Supervision
 
@@ -70,6 +70,22 @@ def test_smoothing_solves_its_normal_equations():
     trust[given.rows] += label
     B[given.rows] += label[:, None] * (given.Y - given.prior)
     np.testing.assert_allclose(F, np.linalg.solve(np.diag(d + trust) - W.toarray(), B), atol=1e-5)
+
+
+@pytest.mark.parametrize("with_scores", [True, False])
+def test_sets_of_labels_are_smoothed_at_once_as_each_alone(with_scores):
+    rng = np.random.default_rng(2)
+    W = sp.csr_array(np.triu(rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.3), 1))
+    W = sp.csr_array(W + W.T)
+    given = Supervision(rng.permutation(40)[:9], np.eye(3)[rng.integers(0, 3, 9)], rng.uniform(1.0, 4.0, 9))
+    sets, pulls = [given.picked(np.arange(9) % 3 != k) for k in range(3)], [0.05, 0.2, 0.01]
+    scores = [rng.standard_normal((40, 3)) for _ in range(3)] if with_scores else None
+    together = smooth_folds(W, sets, 0.3, pulls, scores, tol=1e-6)
+    for k, labels in enumerate(sets):
+        alone = smooth_labels(W, labels, 0.3, pulls[k], None if scores is None else scores[k], tol=1e-6)
+        np.testing.assert_allclose(together[k], alone, atol=1e-5)
+    again = smooth_folds(W, sets, 0.3, pulls, scores, tol=1e-6, start=together)
+    np.testing.assert_allclose(again, together, atol=1e-5)
 
 
 def test_readings():
