@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 from sklearn.datasets import make_blobs
 
 import siis
@@ -58,7 +57,7 @@ def test_new_examples_are_answered_by_all_voices(fitted):
     voices, (weights, _) = model._voices, model._new_weights(new)
     said = [weights @ voices.graph / weights.sum(axis=1)[:, None], *(voice(new) for voice in voices.models)]
     total = sum(weight * scores for weight, scores in zip(voices.pool.weights, said, strict=True))
-    np.testing.assert_allclose(model.predict_proba(new), softmax(model._sharpness * total, axis=1), atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(new), model._calibration(total), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X[200:]), model.transduction_[200:])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from siis.labels import read_labels
-from siis.quality import LabelAgreement, NoiseModel, assess_labels, label_agreement
+from siis.quality import Calibration, LabelAgreement, NoiseModel, assess_labels, label_agreement
 
 
 def judged(readings, given, certain=None):
@@ -14,10 +14,26 @@ def judged(readings, given, certain=None):
     return assess_labels(at, readings, labels, at, readings)
 
 
+def known_noise(rate, least):
+    """One explanation: scores of sharpness 5, and wrong labels of any class."""
+    matrix = np.array([[1 - rate, rate], [rate, 1 - rate]])
+    calibration = Calibration(np.array([5.0]), np.ones(1))
+    return NoiseModel(
+        rate,
+        (least, rate),
+        least,
+        calibration,
+        matrix,
+        np.full(2, rate),
+        np.array([[5.0, 0.0, 0.0, rate]]),
+        np.ones(1),
+    )
+
+
 @pytest.fixture
 def lopsided(monkeypatch):
     """Two classes, one of them common, a quarter of the labels known to be wrong; 30 of the common class doubtful."""
-    noise = NoiseModel(0.25, (0.2, 0.3), 5.0, np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.25, 0.25]))
+    noise = known_noise(0.25, 0.2)
     monkeypatch.setattr("siis.quality.assess.fit_noise", lambda readings, codes, weights: noise)
     margin = np.concatenate([np.full(80, 0.6), np.full(20, -0.6), np.linspace(-0.15, 0.1, 30)])
     return np.column_stack([margin, -margin]), np.concatenate(
@@ -25,14 +41,37 @@ def lopsided(monkeypatch):
     )
 
 
-def test_a_doubted_label_is_not_its_own_suggestion(lopsided):
+def test_a_doubted_label_is_not_its_own_suggestion(monkeypatch):
+    """Of three classes, the given one is the likeliest and still likelier wrong than right."""
+    explanation = np.array([[1.0, 0.0, 0.0, 0.4]])
+    noise = NoiseModel(
+        0.4, (0.4, 0.4), 0.4, Calibration(np.ones(1), np.ones(1)), np.eye(3), np.zeros(3), explanation, np.ones(1)
+    )
+    monkeypatch.setattr("siis.quality.assess.fit_noise", lambda readings, codes, weights: noise)
+    codes = np.tile([0, 1, 2, 0], 20)
+    found = judged(np.tile([*(9 * np.eye(3)), [0.0, 1.0, 1.0]], (20, 1)), codes)
+    assert found.quality[3] == pytest.approx(0.3 / (0.3 + np.e * 0.2))
+    assert 0.3 > np.e * 0.1 > 0.2, "each other class is less likely than the given one, both together are likelier"
+    assert (found.suggested[3::4] > 0).all()
+
+
+def test_suspects_are_those_whose_answer_is_another(lopsided):
     readings, given = lopsided
     found = judged(readings, given)
-    doubted = found.quality < 0.5
-    by_odds = np.argmax(found.noise.posterior(readings, np.eye(2)[given]), axis=1)
-    assert np.count_nonzero(doubted & (by_odds == given)) > 5, "the case is there: doubted, and still the likeliest"
-    assert (found.suggested[doubted] != given[doubted]).all()
-    np.testing.assert_array_equal(found.suggested[~doubted], by_odds[~doubted])
+    posterior = found.noise.cautious.posterior(readings, np.eye(2)[given])
+    np.testing.assert_allclose(found.quality, posterior[np.arange(130), given])
+    assert 0 < np.count_nonzero(found.quality < 0.5) < 30
+    np.testing.assert_array_equal(found.quality < 0.5, np.argmax(found.probabilities, axis=1) != given)
+    np.testing.assert_array_equal(found.quality < 0.5, found.suggested != given)
+
+
+def test_a_label_is_doubted_at_the_lower_end_of_the_rate():
+    scores, label = np.array([[0.3, -0.3]]), np.eye(2)[[1]]
+    p = np.exp(3.0) / (1 + np.exp(3.0))  # of class 0
+    for low in (0.05, 0.3):
+        noise = known_noise(0.4, low).cautious
+        expected = p * low / (p * low + (1 - p) * (1 - low))
+        np.testing.assert_allclose(noise.posterior(scores, label)[0, 0], expected)
 
 
 def test_a_certain_label_is_its_own_suggestion_whatever_is_read(lopsided):
@@ -54,10 +93,10 @@ def test_scores_as_clear_as_can_be_make_no_label_certain():
 
 @pytest.mark.parametrize("rate", [0.0, 1e-6])
 def test_an_estimate_of_no_noise_vouches_for_no_label(rate):
-    noise = NoiseModel(rate, (0.0, 0.1), 5.0, np.eye(2), np.zeros(2))
     readings = np.array([[1.0, -1.0]] * 5 + [[-1.0, 1.0]] * 5)
     given = np.array([0] * 5 + [0] + [1] * 4)  # the sixth has the label of the other heap
-    quality = noise.quality(readings, given)
+    posterior = known_noise(rate, 0.0).cautious.posterior(readings, np.eye(2)[given])
+    quality = posterior[np.arange(10), given]
     assert quality[5] < 0.05
     assert (np.delete(quality, 5) > 0.99).all()
 

@@ -17,7 +17,6 @@ from siis.estimators.pooling import Pooled, graph_scores, pool_experts
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import merge_examples
-from siis.evidence import softmax
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
@@ -26,6 +25,7 @@ from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
 from siis.quality.issues import dissenting_neighbors, representatives
 from siis.quality.queries import entropy, ranked_vertices
+from siis.quality.sets import class_sets
 from siis.result_table import Table
 from siis.selection import (
     TOO_FEW,
@@ -59,7 +59,8 @@ JUDGED = (
     "experts_",
     "_evidence",
     "_voices",
-    "_sharpness",
+    "_calibration",
+    "_levels",
     "_given_codes",
     "_suggested",
 )
@@ -323,6 +324,32 @@ class SIISClassifier(TransductiveClassifier):
         given, suggested = self.classes_[self._given_codes[index]], self.classes_[self._suggested[index]]
         return ranking_table(index, given, suggested, self.label_quality_[index])
 
+    def predict_sets(self, X: Any, coverage: float = 0.9) -> Bools:
+        """Give sets of classes that hold the true one as often as asked.
+
+        A class is in the set of an example where its probability, ``predict_proba``, is at least the level at which
+        the sets of held-out labels hold the true class so often, their noise allowed for (split conformal
+        prediction, docs/math.md, (C13)). So the promise is for examples like the labelled ones, on average over
+        them. The likeliest class is always in.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, d)
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_new, c)
+            Columns as in ``classes_``.
+        """
+        self._need_selection("predict_sets")
+        if not (isinstance(coverage, int | float) and 0 < coverage < 1):
+            raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
+        if not hasattr(self, "_levels"):
+            raise ValueError("predict_sets needs a model that was fitted by siis 0.2 or later: fit it again")
+        return class_sets(self.predict_proba(X), self._levels, float(coverage))
+
     def suggest_queries(self, n: int = 10) -> Table:
         """Rank the examples whose label, or whose check, would help most.
 
@@ -436,7 +463,8 @@ class SIISClassifier(TransductiveClassifier):
             "experts_": pooled.table,
             "_evidence": evidence,
             "_voices": pooled.voices,
-            "_sharpness": assessment.noise.sharpness,
+            "_calibration": assessment.noise.calibration,
+            "_levels": assessment.levels,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
             "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,
@@ -461,7 +489,7 @@ class SIISClassifier(TransductiveClassifier):
         if hasattr(self, "_voices") and self._voices.models and not is_known.all():
             new = np.flatnonzero(~is_known)
             graph, _ = self._mean_over(weights[new], self._voices.graph, np.zeros(self.classes_.size))
-            answers[new] = softmax(self._voices.score(self._as_fitted(X[new]), graph), self._sharpness)
+            answers[new] = self._calibration(self._voices.score(self._as_fitted(X[new]), graph))
         return answers
 
     def _as_fitted(self, X: Features) -> Features:

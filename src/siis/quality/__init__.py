@@ -2,12 +2,14 @@
 
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.assess import Assessment, assess_labels, warn_about_labels
+from siis.quality.calibration import Calibration
 from siis.quality.issues import issue_table, ranking_table
 from siis.quality.noise import NoiseModel, fit_noise
 from siis.quality.queries import query_table
 
 __all__ = [
     "Assessment",
+    "Calibration",
     "LabelAgreement",
     "NoiseModel",
     "assess_labels",

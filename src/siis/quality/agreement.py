@@ -10,6 +10,7 @@ from siis._types import Floats, Ints
 
 WEAK = 0.05  # below, neighbourhoods say next to nothing about labels
 CLEAR = 0.15  # above, labels are followed, however few have said so
+VAGUE = 0.25  # below, blunt scores and wrong labels cannot be told apart
 DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance by luck alone
 
 
@@ -33,6 +34,11 @@ class LabelAgreement:
     def is_weak(self) -> bool:
         """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
         return self.score < max(WEAK, min(DOUBT * self.error, CLEAR))
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the share of wrong labels has no lower bound: the labels follow the neighbourhoods too loosely."""
+        return self.score < VAGUE
 
 
 def label_agreement(readings: Floats, codes: Ints, weights: Floats) -> LabelAgreement:

@@ -13,6 +13,7 @@ from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
 from siis.quality.noise import NoiseModel, fit_noise
+from siis.quality.sets import coverage_levels
 
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
 ENOUGH = 10  # labels of a class, to say so
@@ -36,6 +37,8 @@ class Assessment:
         Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
     own : ndarray of shape (n, c)
         The same with their own labels, as far as these can be trusted.
+    levels : ndarray of shape (m, 2)
+        Probabilities, and how often the true class has at least these; of held-out labels.
     """
 
     noise: NoiseModel
@@ -46,6 +49,7 @@ class Assessment:
     suggested: Ints
     held_out: Floats
     own: Floats
+    levels: Floats
 
 
 def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints, final: Floats) -> Assessment:
@@ -76,25 +80,30 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     noise = fit_noise(scores[doubtful], codes[doubtful], weights[doubtful])
     if not doubtful.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
-        noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), sharpness=1.0, matrix=unknown)
+        noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), matrix=unknown)
+    elif agreement.is_vague:  # blunt scores explain as much as wrong labels would
+        noise = replace(noise, interval=(0.0, noise.interval[1]), least=0.0)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = np.full((n, c), np.nan), np.full((n, c), np.nan)
     answers = noise.probabilities(final)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
-        posterior = noise.posterior(scores, labels.Y[which])
-        cautious = noise.cautious.posterior(scores, labels.Y[which])
-        has_company = _answer_labelled(answers, vertex[judged], cautious, weights)
-        own[judged] = np.where(has_company[:, None], cautious, answers[vertex[judged]])
-        quality[judged] = noise.quality(scores, codes)
+        posterior = noise.cautious.posterior(scores, labels.Y[which])  # (C6), the answer as well
+        has_company = _answer_labelled(answers, vertex[judged], posterior, weights)
+        own[judged] = np.where(has_company[:, None], posterior, answers[vertex[judged]])
+        quality[judged] = posterior[np.arange(judged.size), codes]
         doubted = np.flatnonzero(quality[judged] < 0.5)
+        posterior = posterior.copy()
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
+    levels = coverage_levels(np.zeros((0, c)), np.zeros((0, c)), np.zeros(0))
     if judged.size:
         held_out[judged] = noise.probabilities(scores)
+        truth = np.where(labels.certain[judged][:, None], labels.Y[which], noise.posterior(scores, labels.Y[which]))
+        levels = coverage_levels(held_out[judged], truth, weights)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
     quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
-    return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own)
+    return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels)
 
 
 def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: Floats) -> Bools:

@@ -1,4 +1,4 @@
-"""The noise of the given labels, from what is read where each label was held out."""
+"""The noise of the given labels and the model's own doubt, told apart as far as held-out labels can tell."""
 
 from __future__ import annotations
 
@@ -8,84 +8,100 @@ import numpy as np
 
 from siis._types import Floats, Ints
 from siis.evidence import softmax
+from siis.quality.calibration import Calibration
 
 SHARPNESSES = np.geomspace(0.25, 20.0, 16)
-STARTS = (0.03, 0.3, 0.6)  # shares of wrong labels from which the matrix is sought
-USUAL_SHARPNESS, SPREAD = 5.0, 1.0  # prior of log sharpness: few labels do not make it extreme
-LEVEL_95 = 1.92  # half the 95 % quantile of chi-square with one degree of freedom
+USUAL_SHARPNESS, SPREAD = 4.0, 1.0  # prior of log sharpness: few labels do not make it extreme
+DOUBTS = {0.0: 0.3, 0.05: 0.25, 0.1: 0.2, 0.2: 0.15, 0.4: 0.1}  # shares that the model is blunt about; their prior
+CONFUSIONS = {0.0: 0.4, 0.25: 0.3, 0.5: 0.2, 0.75: 0.1}  # shares of wrong labels that follow the scores; their prior
+BLUNT = 1.0  # sharpness of what the model is blunt about, and of confusions
+N_RATES, DECAY = 61, 5.0  # prior of the rate r: exp(-5 r)
+MOST_LABELS = 5000  # by which all of this is estimated
 ROUNDS = 25
-PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the starting share
+PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the rate
 LEAST_RATE = 0.01  # in quality and answers of labelled examples: a rate of 0 would vouch for every label
+LEAST_WEIGHT = 1e-3  # of an explanation: less is left out
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseModel:
-    """P(given j, true k | x) = matrix[j, k] softmax(sharpness z)_k.
+    """Explanations of the held-out labels, each with its weight, (C5).
 
     Attributes
     ----------
     rate : float
         Share of wrong labels.
     interval : tuple of two floats
-        95 %: the rates at all sharpnesses that the profile likelihood allows, and the sampling error of a share.
-    sharpness : float
-        Of calibrated probabilities.
+        95 %.
+    least : float
+        What the rate hardly is below: its lower quartile.
+    calibration : Calibration
+        Probabilities of the true class, without the label.
     matrix : ndarray of shape (c, c)
         Row: given class; column: true class; columns sum to 1.
     class_rates : ndarray of shape (c,)
         The share of wrong ones among the labels of each given class (NaN for a class without judged labels).
+    explanations : ndarray of shape (k, 4)
+        Sharpness, doubt, confusion and rate of each.
+    weights : ndarray of shape (k,)
+        They sum to 1.
     """
 
     rate: float
     interval: tuple[float, float]
-    sharpness: float
+    least: float
+    calibration: Calibration
     matrix: Floats
     class_rates: Floats
+    explanations: Floats
+    weights: Floats
 
-    def probabilities(self, readings: Floats) -> Floats:
+    def probabilities(self, scores: Floats) -> Floats:
         """Calibrated probabilities of the true class, shape (n, c)."""
-        return softmax(readings, self.sharpness)
-
-    def quality(self, readings: Floats, codes: Ints) -> Floats:
-        """Probability that each given label is right, shape (n,).
-
-        A label j is right with odds (1 - rate) : rate before anything is read. Where it is right, the reading is one
-        of class j, which is p_j / share_j times as likely as any reading; where it is wrong, (1 - p_j) / (1 -
-        share_j) times.
-        """
-        P = self.probabilities(readings)
-        share = np.clip(P.mean(axis=0), 1e-3, 1 - 1e-3)[codes]
-        p, rate = P[np.arange(codes.size), codes], max(self.rate, LEAST_RATE)
-        right, wrong = (1 - rate) * p / share, rate * (1 - p) / (1 - share)  # (C6)
-        return np.asarray(right / (right + wrong))
+        return self.calibration(scores)
 
     @property
     def cautious(self) -> NoiseModel:
-        """The same with as few wrong labels as the interval allows: a label is given up only for a reason."""
-        least = max(self.interval[0], LEAST_RATE)
-        share = min(least / self.rate, 1.0) if self.rate > 0 else 1.0
-        matrix = share * self.matrix
-        np.fill_diagonal(matrix, 1 - share * (1 - np.diagonal(self.matrix)))
-        return replace(self, rate=self.rate * share, matrix=matrix)
+        """The same with no more wrong labels than there are for sure: a label is doubted for a reason."""
+        explanations = self.explanations.copy()
+        explanations[:, 3] = np.clip(explanations[:, 3], LEAST_RATE, max(self.least, LEAST_RATE))
+        return replace(self, explanations=explanations)
 
-    def posterior(self, readings: Floats, Y: Floats) -> Floats:
-        """Probabilities of the true class where the labels Y, shape (n, c), were given too, shape (n, c)."""
-        joint = self.probabilities(readings) * (Y @ self.matrix)
-        total = joint.sum(axis=1, keepdims=True)
-        return np.asarray(np.divide(joint, total, out=np.full(joint.shape, 1 / joint.shape[1]), where=total > 0))
+    def posterior(self, scores: Floats, Y: Floats) -> Floats:
+        """Probabilities of the true class where the labels Y, shape (n, c), were given too, shape (n, c), (C6)."""
+        total, blunt = np.zeros(scores.shape), softmax(scores, BLUNT)
+        wrong = {confusion: _wrong(blunt, Y, confusion) for confusion in np.unique(self.explanations[:, 2])}
+        sharp = {sharpness: softmax(scores, sharpness) for sharpness in np.unique(self.explanations[:, 0])}
+        for (sharpness, doubt, confusion, rate), weight in zip(self.explanations, self.weights, strict=True):
+            P = (1 - doubt) * sharp[sharpness] + doubt * blunt
+            joint = P * ((1 - rate) * Y + rate * wrong[confusion])
+            total += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
+        return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300))
 
 
-def fit_noise(readings: Floats, codes: Ints, weights: Floats) -> NoiseModel:
-    """Estimate noise and sharpness by maximum likelihood.
+def _wrong(blunt: Floats, Y: Floats, confusion: float) -> Floats:
+    """The chance of the label Y where the class is k and the label wrong, shape (n, c)."""
+    q = np.minimum(blunt, 1 - 1e-6)
+    by_scores = (np.sum(q * Y, axis=1, keepdims=True) - q * Y) / (1 - q)
+    return np.asarray((1 - confusion) * (1 - Y) / (Y.shape[1] - 1) + confusion * by_scores)
 
-    For each sharpness of a grid, expectation-maximisation finds the matrix T that makes the given labels likeliest,
-    P(given j | x) = sum_k T_jk softmax(sharpness z)_k, from several starts, with a few pseudo-labels that follow the
-    start; the likeliest pair is taken.
+
+def fit_noise(scores: Floats, codes: Ints, weights: Floats) -> NoiseModel:
+    """Weigh explanations of the held-out labels by their likelihood, and average over them.
+
+    An explanation has a sharpness a, a doubt e, a rate r and a confusion s. The true class is k with probability p_k,
+    p = (1 - e) softmax(a z) + e softmax(z). The label is right with probability 1 - r; else it is another class, any
+    with the share 1 - s, one that the scores take for likely with the share s:
+
+        P(given j) = (1 - r) p_j + r sum_{k != j} p_k [ (1 - s) / (c - 1) + s q_j / (1 - q_k) ],  q = softmax(z)  (C5)
+
+    Blunt scores and wrong labels explain the same disagreement where no scores are clear; then explanations of either
+    kind keep their weight, probabilities are moderate and the interval of the rate is wide.
 
     Parameters
     ----------
-    readings : ndarray of shape (l, c)
-        Of held-out labels.
+    scores : ndarray of shape (l, c)
+        z of held-out labels.
     codes : ndarray of shape (l,)
         The given classes.
     weights : ndarray of shape (l,)
@@ -95,37 +111,71 @@ def fit_noise(readings: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     -------
     NoiseModel
     """
-    n_labels, c = readings.shape
-    fits = [
-        _fit_matrix(softmax(readings, sharpness), codes, weights, min(start, 0.9 * (c - 1) / c))
-        for sharpness in SHARPNESSES
-        for start in STARTS
-    ]
-    prior = np.repeat(-0.5 * (np.log(SHARPNESSES / USUAL_SHARPNESS) / SPREAD) ** 2, len(STARTS))
-    likelihood = np.array([fit[0] for fit in fits]) + prior
-    best = int(np.argmax(likelihood))
-    _, matrix, wrong = fits[best]
+    c = scores.shape[1]
+    some = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), MOST_LABELS)).astype(np.int64))
+    rates, explanations, log_weights = _likelihoods(scores[some], codes[some], weights[some])
+    posterior = np.exp(log_weights - log_weights.max())
+    posterior /= posterior.sum()
+    of_each, of_rate = posterior.sum(axis=1), posterior.sum(axis=0)
+    rate, below = float(of_rate @ rates), np.cumsum(of_rate)
+    low, quartile, high = (float(np.interp(share, below, rates)) for share in (0.025, 0.25, 0.975))
+    kept = of_each > LEAST_WEIGHT * of_each.max()
+    mean_rates = posterior[kept] @ rates / of_each[kept]
+    doubts = explanations[:, 1]
+    calibration = Calibration.of(
+        np.append(explanations[:, 0], BLUNT), np.append(of_each * (1 - doubts), of_each @ doubts)
+    )
+    matrix, wrong = _fit_matrix(calibration(scores), codes, weights, min(rate, 0.9 * (c - 1) / c))
     total = np.bincount(codes, weights, c)
     shares = np.divide(np.bincount(codes, weights * wrong, c), total, out=np.full(c, np.nan), where=total > 0)
-    rates = np.array([np.average(fit[2], weights=weights) if n_labels else 0.0 for fit in fits])
-    error = 1.96 * np.sqrt(rates[best] * (1 - rates[best]) / max(float(weights.sum()), 1.0))
-    allowed = rates[likelihood >= likelihood[best] - LEVEL_95]
-    interval = (max(float(allowed.min() - error), 0.0), min(float(allowed.max() + error), 1.0))
-    return NoiseModel(float(rates[best]), interval, float(SHARPNESSES[best // len(STARTS)]), matrix, shares)
+    return NoiseModel(
+        rate,
+        (low, high),
+        quartile,
+        calibration,
+        matrix,
+        shares,
+        np.column_stack([explanations[kept], mean_rates]),
+        of_each[kept] / of_each[kept].sum(),
+    )
 
 
-def _fit_matrix(P: Floats, codes: Ints, weights: Floats, start: float) -> tuple[float, Floats, Floats]:
-    """Log-likelihood, noise matrix, and the probability that each label is wrong."""
+def _likelihoods(scores: Floats, codes: Ints, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Rates, shape (r,); sharpness, doubt and confusion, shape (k, 3); log posteriors of all pairs, shape (k, r)."""
+    n_labels, c = scores.shape
+    rates = np.linspace(0, 1, N_RATES) ** 1.5 * 0.9 * (c - 1) / c
+    prior = np.log(np.gradient(rates)) - DECAY * rates
+    at = np.arange(n_labels)
+    q, blunt = np.minimum(softmax(scores, BLUNT), 1 - 1e-6), softmax(scores, BLUNT)
+    inverse = 1 / (1 - q)
+    explanations, found = [], []
+    for sharpness in SHARPNESSES:
+        sharp = softmax(scores, sharpness)
+        for doubt, of_doubt in DOUBTS.items():
+            if doubt > 0 and sharpness <= 1.5 * BLUNT:
+                continue  # they would hardly differ
+            P = (1 - doubt) * sharp + doubt * blunt
+            p = P[at, codes]
+            by_scores = q[at, codes] * (np.sum(P * inverse, axis=1) - p * inverse[at, codes])
+            before = np.log(of_doubt) - 0.5 * (np.log(sharpness / USUAL_SHARPNESS) / SPREAD) ** 2
+            for confusion, of_confusion in CONFUSIONS.items():
+                wrong = (1 - confusion) * (1 - p) / (c - 1) + confusion * by_scores
+                likelihood = np.log(np.maximum((1 - rates)[:, None] * p + rates[:, None] * wrong, 1e-300)) @ weights
+                explanations.append((sharpness, doubt, confusion))
+                found.append(likelihood + before + np.log(of_confusion) + prior)
+    return rates, np.array(explanations), np.array(found)
+
+
+def _fit_matrix(P: Floats, codes: Ints, weights: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Noise matrix by expectation-maximisation, and the probability that each label is wrong."""
     n_labels, c = P.shape
-    usual = np.full((c, c), start / (c - 1))
-    np.fill_diagonal(usual, 1 - start)
+    usual = np.full((c, c), rate / (c - 1))
+    np.fill_diagonal(usual, 1 - rate)
     matrix, posterior = usual, P
     for _ in range(ROUNDS):
-        joint = np.maximum(P * matrix[codes], 1e-300)  # the terms of (C5)
+        joint = np.maximum(P * matrix[codes], 1e-300)
         posterior = joint / joint.sum(axis=1, keepdims=True)
         counts = PSEUDO_COUNT * usual
         np.add.at(counts, codes, weights[:, None] * posterior)
         matrix = counts / counts.sum(axis=0)
-    likelihood = weights @ np.log(np.maximum(np.sum(P * matrix[codes], axis=1), 1e-300))
-    likelihood += PSEUDO_COUNT * np.sum(usual * np.log(matrix))
-    return float(likelihood), matrix, 1 - posterior[np.arange(n_labels), codes]
+    return matrix, 1 - posterior[np.arange(n_labels), codes]

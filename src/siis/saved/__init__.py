@@ -18,6 +18,7 @@ from siis.experts import Forest, LinearScores, Pool
 from siis.files import write_file
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
+from siis.quality import Calibration
 from siis.saved.archive import Newer, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_state
 from siis.selection import Selection
@@ -28,6 +29,7 @@ NAMES = ("state", "extra")
 PARTS: dict[str, type] = {
     part.__name__: part
     for part in (
+        Calibration,
         Candidate,
         Embedded,
         Evidence,

@@ -23,6 +23,7 @@ from siis.experts import Forest, LinearScores, Pool
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
 from siis.parameters import check_parameters
+from siis.quality import Calibration
 from siis.result_table import Table
 from siis.selection import Selection
 from siis.selection.candidate import Candidate
@@ -204,7 +205,13 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
     _check_evidence(evidence, n, v, c)
     if "_voices" in state:  # 0.1 had none
         _check_voices(state["_voices"], v, c, d)
-        _number(_needed(state, "_sharpness"), "_sharpness", 0, 1e6)
+        calibration, levels = _needed(state, "_calibration", Calibration), _needed(state, "_levels")
+        m = np.size(calibration.sharpness)
+        _must(m > 0, "its calibration is empty")
+        _floats(calibration.sharpness, "sharpness", (m,), 0, 1e6)
+        _floats(calibration.weights, "weights of the calibration", (m,), 0, 1)
+        _must(float(np.sum(calibration.weights)) > 0, "its calibration has no weight")
+        _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
         _check_table(_needed(state, "experts_"))
         _check_table(_needed(state, "class_shares_"))
     placed = evidence.placed

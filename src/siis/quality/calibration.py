@@ -1,0 +1,60 @@
+"""From class scores to probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from siis._types import Floats
+from siis.evidence import softmax
+
+LEAST = 1e-4  # of the weight: less is left out
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """P(true k | z) = sum_m weight_m softmax(sharpness_m z)_k, (C5): as sure as held-out labels allow.
+
+    Attributes
+    ----------
+    sharpness, weights : ndarray of shape (m,)
+        The weights sum to 1.
+    """
+
+    sharpness: Floats
+    weights: Floats
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Give the probabilities of the classes.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, c)
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+            Rows sum to 1.
+        """
+        P = np.zeros(scores.shape)
+        for sharpness, weight in zip(self.sharpness, self.weights, strict=True):
+            P += weight * softmax(scores, sharpness)
+        return np.asarray(P / P.sum(axis=1, keepdims=True))
+
+    @classmethod
+    def of(cls, sharpness: Floats, weights: Floats) -> Calibration:
+        """Gather equal sharpnesses, and leave out what has next to no weight.
+
+        Parameters
+        ----------
+        sharpness, weights : ndarray of shape (m,)
+
+        Returns
+        -------
+        Calibration
+        """
+        values, which = np.unique(sharpness, return_inverse=True)
+        total = np.bincount(which, weights)
+        kept = total > LEAST * total.sum()
+        return cls(values[kept], total[kept] / total[kept].sum())
