@@ -41,7 +41,7 @@ bench: $(STAMP)  ## time and memory, stage by stage, beside rivals and a direct 
 accuracy: $(STAMP)  ## the default beside its rivals: accuracy and wrong labels found (hours; goes on where it stopped)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/label_errors.py
+	$(BIN)/python benchmarks/trust.py
 
 tables: $(STAMP)  ## the default on real tables, from a CSV file to answers (half an hour; goes on where it stopped)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

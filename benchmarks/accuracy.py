@@ -14,6 +14,7 @@ import numpy as np
 
 import siis
 from protocol import (
+    ANNOTATED,
     HELD_OUT,
     HUMAN,
     NOISE_KINDS,
@@ -37,7 +38,7 @@ GROUPS = {  # files, and which cells they show
     "accuracy": (tuple(PER_CLASS), NOISE_KINDS[:1]),
     "accuracy_skewed": (("tdt2", *SKEWED), NOISE_KINDS[:1]),
     "accuracy_kinds": ((*PER_CLASS, "tdt2"), NOISE_KINDS[1:]),
-    "accuracy_people": (tuple(HUMAN), None),
+    "accuracy_people": ((*HUMAN, *ANNOTATED), None),
     "accuracy_held_out": (tuple(HELD_OUT), None),
 }
 

@@ -30,8 +30,9 @@ SKEWED = tuple(f"{name}-skewed-{form}" for name in PER_CLASS for form in ("rando
 HUMAN = {"cifar10n-5": 0.05, "cifar10n-30": 0.3, "cifar10n-100": 1.0}  # share that is labelled, by people
 PEOPLE = ("aggre", "random1", "worse")
 HUMAN_EXAMPLES = 10_000
+ANNOTATED = ("labelme-vote", "labelme-single")  # LabelMe's annotators: their majority, or one answer drawn for each
 HELD_OUT = {"textures": ("texture", 15), "satellite": ("satimage", 15), "pens-skewed-random": ("penbased", 15)}
-SETS = (*PER_CLASS, "tdt2", *SKEWED, *HUMAN, *HELD_OUT)
+SETS = (*PER_CLASS, "tdt2", *SKEWED, *HUMAN, *ANNOTATED, *HELD_OUT)
 NOISE_KINDS = ("uniform", "pair", "instance")
 
 
@@ -250,6 +251,35 @@ def human_task(name, kind, seed):
     return Task(name, kind, round(float(np.mean(labels != truth)), 3), seed, 0, X, truth, given)
 
 
+def annotated_task(name, run):
+    """Labels of LabelMe's annotators.
+
+    Parameters
+    ----------
+    name : str
+        Of ANNOTATED.
+    run : int
+        Seed of the answers that are drawn.
+
+    Returns
+    -------
+    Task
+    """
+    stored = np.load(Path(os.environ["SIIS_DATA"]) / "labelme.npz")
+    X, truth, answers = stored["X"].astype(np.float64), stored["y"].astype(int), stored["answers"]
+    train, given, rng = (
+        np.flatnonzero(stored["split"] == 0),
+        np.full(stored["y"].size, -1),
+        np.random.default_rng(run),
+    )
+    if name == "labelme-vote":
+        given[train] = stored["mv_label"]
+    else:
+        given[train] = [rng.choice(row[row >= 0]) if (row >= 0).any() else -1 for row in answers]
+    wrong = float(np.mean(given[given >= 0] != truth[given >= 0]))
+    return Task(name, "annotators", round(wrong, 3), 0, run, X, truth, given)
+
+
 def tasks(names, noises, runs, seeds=(0,), kinds=NOISE_KINDS[:1]):
     """All tasks, run after run, so that an interrupted benchmark is balanced."""
     found = {name: pair for name in names if (pair := load(name)) is not None}
@@ -259,16 +289,25 @@ def tasks(names, noises, runs, seeds=(0,), kinds=NOISE_KINDS[:1]):
                 if name in HUMAN:
                     yield from (human_task(name, kind, seed) for kind in PEOPLE if run == 0)
                     continue
+                if name in ANNOTATED:
+                    if seed == seeds[0] and (run == 0 or name == "labelme-single"):
+                        yield annotated_task(name, run)
+                    continue
                 for kind in kinds:
                     for noise in noises:
                         if (noise > 0 and (kind != "pair" or noise < 0.5)) or kind == "uniform":
                             yield make_task(name, pair, kind, noise, seed, run)
 
 
+def fit_path(task):
+    """Where the fit of a task is kept."""
+    return CACHE / f"{siis.__version__}-{'-'.join(map(str, task.key))}.npz"
+
+
 def default_fit(task):
     """The untouched default on a task: its answers, qualities and estimates; computed once, then read from a file."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    path = CACHE / f"{siis.__version__}-{'-'.join(map(str, task.key))}.npz"
+    path = fit_path(task)
     if not path.exists():
         started = time.perf_counter()
         with warnings.catch_warnings(record=True) as said:
@@ -288,6 +327,7 @@ def default_fit(task):
             noise_interval=model.noise_interval_,
             graph_score=model.graph_score_,
             gap=model.dual_gap_,
+            levels=model._levels,
             chosen=str(model.chosen_),
             reason=model.selection_reason_,
             warnings=np.array([str(w.message) for w in said], dtype=str),

@@ -1,0 +1,119 @@
+"""Sets of classes, and explanations of held-out labels that are averaged over."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from siis import SIISClassifier
+from siis.evidence import softmax
+from siis.quality import Calibration, fit_noise
+from siis.quality.sets import class_sets, coverage_levels
+from siis.saved import load_all, saved_bytes
+
+
+def drawn(n, c, rate, confusion=0.0, seed=0, sharpness=3.0):
+    """Scores whose softmax is the truth's distribution; a share of the wrong labels is what the scores allow."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, c))
+    truth = np.array([rng.choice(c, p=p) for p in softmax(Z, sharpness)])
+    given = truth.copy()
+    for i in np.flatnonzero(rng.uniform(size=n) < rate):
+        p = softmax(Z[i : i + 1])[0] if rng.uniform() < confusion else np.ones(c)
+        p[truth[i]] = 0
+        given[i] = rng.choice(c, p=p / p.sum())
+    return Z, truth, given
+
+
+@pytest.mark.parametrize("confusion", [0.0, 0.5])
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.3, 0.5])
+def test_the_interval_holds_the_share_of_wrong_labels(rate, confusion):
+    """Of either kind of mistake, in nearly all of twelve draws, and it is not the whole range."""
+    held, widths = [], []
+    for seed in range(12):
+        Z, truth, given = drawn(300, 4, rate, confusion, seed, 8.0)
+        noise = fit_noise(Z, given, np.ones(300))
+        wrong = np.mean(given != truth)
+        held.append(noise.interval[0] - 0.005 <= wrong <= noise.interval[1] + 0.005)
+        widths.append(noise.interval[1] - noise.interval[0])
+        assert noise.interval[0] <= noise.least <= noise.interval[1]
+    assert np.mean(held) >= 0.8
+    assert np.mean(widths) < 0.4
+
+
+def test_where_nothing_is_clear_the_interval_is_wide():
+    """Scores that say little: their bluntness and wrong labels explain the same."""
+    Z, _, given = drawn(200, 2, 0.0, sharpness=0.5)
+    blunt = fit_noise(Z, given, np.ones(200))
+    Z, _, given = drawn(200, 2, 0.0, sharpness=20.0)
+    clear = fit_noise(Z, given, np.ones(200))
+    assert blunt.interval[0] < 0.05
+    assert blunt.interval[1] - blunt.interval[0] > 3 * (clear.interval[1] - clear.interval[0])
+
+
+def test_probabilities_and_quality_mean_what_they_say():
+    Z, truth, given = drawn(3000, 3, 0.25)
+    noise = fit_noise(Z, given, np.ones(3000))
+    P, post = noise.probabilities(Z), noise.posterior(Z, np.eye(3)[given])
+    for said in (P, post):
+        np.testing.assert_allclose(said.sum(axis=1), 1)
+        confidence, right = said.max(axis=1), np.argmax(said, axis=1) == truth
+        for low in (0.4, 0.6, 0.8):
+            part = (confidence >= low) & (confidence < low + 0.2)
+            assert abs(right[part].mean() - confidence[part].mean()) < 0.05
+    quality = post[np.arange(3000), given]
+    assert np.mean(given[quality < 0.1] != truth[quality < 0.1]) > 0.85
+    assert np.mean(given[quality > 0.9] != truth[quality > 0.9]) < 0.15
+
+
+def test_a_calibration_is_a_mean_of_softmaxes():
+    Z = np.random.default_rng(0).standard_normal((5, 3))
+    found = Calibration.of(np.array([1.0, 4.0, 1.0, 9.0]), np.array([0.2, 0.5, 0.3, 1e-9]))
+    np.testing.assert_array_equal(found.sharpness, [1.0, 4.0])
+    np.testing.assert_allclose(found(Z), 0.5 * softmax(Z, 1.0) + 0.5 * softmax(Z, 4.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("coverage", [0.8, 0.9, 0.97])
+def test_sets_hold_the_true_class_as_often_as_asked(coverage):
+    Z, truth, given = drawn(4000, 5, 0.3)
+    noise = fit_noise(Z[:2000], given[:2000], np.ones(2000))
+    P = noise.probabilities(Z)
+    levels = coverage_levels(P[:2000], noise.posterior(Z[:2000], np.eye(5)[given[:2000]]), np.ones(2000))
+    sets = class_sets(P[2000:], levels, coverage)
+    assert abs(np.mean(sets[np.arange(2000), truth[2000:]]) - coverage) < 0.05
+    assert sets[np.arange(2000), np.argmax(P[2000:], axis=1)].all()
+
+
+def test_levels_count_one_more_label_as_missed():
+    P, truth = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]]), np.eye(2)[[0, 0, 0]]
+    np.testing.assert_allclose(
+        coverage_levels(P, truth, np.ones(3)),
+        [[0.9, 0.25], [0.7, 0.25], [0.6, 0.5], [0.4, 0.5], [0.3, 0.75], [0.1, 0.75]],
+    )
+    levels = coverage_levels(P, truth, np.ones(3))
+    np.testing.assert_array_equal(class_sets(P, levels, 0.5), [[True, False], [True, False], [False, True]])
+    assert class_sets(P, levels, 0.8).all(), "three labels cannot vouch for so much: every class is in"
+    np.testing.assert_array_equal(coverage_levels(P[:0], truth[:0], np.ones(0)), [[0, 0]])
+    assert class_sets(P, np.zeros((1, 2)), 0.5).all()
+
+
+@pytest.mark.slow
+def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(1000)[:200]
+    y = np.full(1000, -1)
+    y[rows] = truth[rows]
+    y[rows[:60]] = (y[rows[:60]] + rng.integers(1, 10, 60)) % 10
+    model = SIISClassifier(n_neighbors=10, metric="euclidean", graph="mutual", n_components=60).fit(X[:1000], y)
+    few, many = model.predict_sets(X[1000:], 0.8), model.predict_sets(X[1000:], coverage=0.99)
+    assert few.shape == (797, 10)
+    assert (few <= many).all()
+    assert few.sum() < many.sum()
+    assert np.mean(many[np.arange(797), truth[1000:]]) > 0.95
+    (tmp_path / "m.siis").write_bytes(saved_bytes(model))
+    again = load_all(tmp_path / "m.siis").model
+    np.testing.assert_array_equal(again.predict_sets(X[1000:], 0.8), few)
+    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1; found 1"):
+        model.predict_sets(X, coverage=1)
+    with pytest.raises(ValueError, match="predict_sets needs labels that were judged"):
+        SIISClassifier(selection=None).fit(X[:300], truth[:300]).predict_sets(X)
