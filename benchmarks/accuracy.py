@@ -96,8 +96,9 @@ def table(rows, names, kinds, which):
     for method in methods:
         shared = [cell for cell in cells if (method, *cell) in values]
         means = [np.mean([np.mean(v[method, *cell]) for cell in shared]) for v in (values, balanced)]
+        known = "-" if np.isnan(means[1]) else f"{means[1]:.3f}"
         note = "" if len(shared) == len(cells) else f" ({len(shared)} of {len(cells)} cells)"
-        line = f"| {method} | {means[0]:.3f}{note} | {means[1]:.3f} | "
+        line = f"| {method} | {means[0]:.3f}{note} | {known} | "
         if method == OURS:
             lines.append(line + " | |")
             continue

@@ -5,6 +5,7 @@ import pytest
 
 from siis.labels import read_labels
 from siis.quality import Calibration, LabelAgreement, NoiseModel, assess_labels, label_agreement
+from siis.quality.sets import coverage_levels
 
 
 def judged(readings, given, certain=None):
@@ -133,3 +134,28 @@ def test_few_labels_that_agree_by_luck_are_weak():
     many = label_agreement(np.eye(2)[np.tile(np.where(met, codes, 1 - codes), 50)], np.tile(codes, 50), np.ones(2000))
     assert many.score == pytest.approx(0.1)
     assert not many.is_weak
+
+
+def test_labels_that_follow_loosely_set_no_lower_bound_and_stay():
+    """Every other label is met where chance meets a third: wrong labels or blunt scores, who knows."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 60)
+    said = np.where(rng.uniform(size=180) < 0.22, codes, rng.integers(0, 3, 180))
+    scores = 2.0 * np.eye(3)[said]
+    assert 0.05 < label_agreement(scores, codes, np.ones(180)).score < 0.25, "else the case is not there"
+    found = judged(scores, codes)
+    assert found.noise.rate > 0.2
+    assert found.noise.interval[0] == found.noise.least == 0
+    assert (found.quality > 0.5).all()
+    assert (np.argmax(found.probabilities, axis=1) == codes).all()
+
+
+def test_sets_are_promised_for_the_true_class_not_for_the_label(lopsided):
+    readings, given = lopsided
+    found = judged(readings, given)
+    truth = found.noise.posterior(readings, np.eye(2)[given])
+    np.testing.assert_allclose(found.levels, coverage_levels(found.held_out, truth, np.ones(130)))
+    certain = np.arange(130) < 10
+    sure = judged(readings, given, certain)
+    truth[certain] = np.eye(2)[given[certain]]
+    np.testing.assert_allclose(sure.levels, coverage_levels(sure.held_out, truth, np.ones(130)))
