@@ -140,11 +140,10 @@ def test_labels_that_follow_loosely_set_no_lower_bound_and_stay():
     """Every other label is met where chance meets a third: wrong labels or blunt scores, who knows."""
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 60)
-    said = np.where(rng.uniform(size=180) < 0.22, codes, rng.integers(0, 3, 180))
-    scores = 2.0 * np.eye(3)[said]
+    said = np.where(rng.uniform(size=180) < 0.5, codes, rng.integers(0, 3, 180))
+    scores = 0.5 * np.eye(3)[said] + rng.normal(0, 1, (180, 3))
     assert 0.05 < label_agreement(scores, codes, np.ones(180)).score < 0.25, "else the case is not there"
     found = judged(scores, codes)
-    assert found.noise.rate > 0.2
     assert found.noise.interval[0] == found.noise.least == 0
     assert (found.quality > 0.5).all()
     assert (np.argmax(found.probabilities, axis=1) == codes).all()

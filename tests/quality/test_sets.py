@@ -50,6 +50,18 @@ def test_where_nothing_is_clear_the_interval_is_wide():
     assert blunt.interval[1] - blunt.interval[0] > 3 * (clear.interval[1] - clear.interval[0])
 
 
+def test_labels_against_scores_that_are_clear_everywhere_are_wrong():
+    """Every margin is full, a tenth of the labels differs: bluntness would explain it, and is not believed."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 10, 1500)
+    Z = (np.eye(10)[truth] - 0.1) / 0.3 + 0.02 * rng.standard_normal((1500, 10))
+    given = np.where(rng.uniform(size=1500) < 0.1, (truth + rng.integers(1, 10, 1500)) % 10, truth)
+    noise = fit_noise(Z, given, np.ones(1500))
+    assert noise.interval[0] > 0.02
+    quality = noise.cautious.posterior(Z, np.eye(10)[given])[np.arange(1500), given]
+    np.testing.assert_array_equal(quality < 0.5, given != truth)
+
+
 def test_probabilities_and_quality_mean_what_they_say():
     Z, truth, given = drawn(3000, 3, 0.25)
     noise = fit_noise(Z, given, np.ones(3000))

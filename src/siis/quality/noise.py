@@ -11,7 +11,8 @@ from siis.evidence import softmax
 from siis.quality.calibration import Calibration
 
 SHARPNESSES = np.geomspace(0.25, 20.0, 16)
-USUAL_SHARPNESS, SPREAD = 4.0, 1.0  # prior of log sharpness: few labels do not make it extreme
+USUAL_SHARPNESS, SPREAD = 3.0, 1.0  # prior of log sharpness: few labels do not make it extreme
+UNCLEAR, LEAST_ERROR = 0.5, 0.003  # prior of the model's own errors: margins below half of the full one, and a few
 DOUBTS = {0.0: 0.3, 0.05: 0.25, 0.1: 0.2, 0.2: 0.15, 0.4: 0.1}  # shares that the model is blunt about; their prior
 CONFUSIONS = {0.0: 0.4, 0.25: 0.3, 0.5: 0.2, 0.75: 0.1}  # shares of wrong labels that follow the scores; their prior
 BLUNT = 1.0  # sharpness of what the model is blunt about, and of confusions
@@ -96,7 +97,9 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats) -> NoiseModel:
         P(given j) = (1 - r) p_j + r sum_{k != j} p_k [ (1 - s) / (c - 1) + s q_j / (1 - q_k) ],  q = softmax(z)  (C5)
 
     Blunt scores and wrong labels explain the same disagreement where no scores are clear; then explanations of either
-    kind keep their weight, probabilities are moderate and the interval of the rate is wide.
+    kind keep their weight, probabilities are moderate and the interval of the rate is wide. Where all margins are
+    those of a model that knows every class, c / sqrt(c - 1) in scores of unit deviation, its own errors are taken to
+    be few.
 
     Parameters
     ----------
@@ -148,6 +151,9 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats) -> tuple[Floats, 
     at = np.arange(n_labels)
     q, blunt = np.minimum(softmax(scores, BLUNT), 1 - 1e-6), softmax(scores, BLUNT)
     inverse = 1 / (1 - q)
+    best = np.sort(scores, axis=1)[:, -2:]
+    n_unclear = np.count_nonzero(best[:, 1] - best[:, 0] < UNCLEAR * c / np.sqrt(c - 1))
+    usual_error = LEAST_ERROR + n_unclear / max(n_labels, 1)
     explanations, found = [], []
     for sharpness in SHARPNESSES:
         sharp = softmax(scores, sharpness)
@@ -157,7 +163,9 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats) -> tuple[Floats, 
             P = (1 - doubt) * sharp + doubt * blunt
             p = P[at, codes]
             by_scores = q[at, codes] * (np.sum(P * inverse, axis=1) - p * inverse[at, codes])
+            error = 1 - float(P.max(axis=1).mean()) if n_labels else 0.0
             before = np.log(of_doubt) - 0.5 * (np.log(sharpness / USUAL_SHARPNESS) / SPREAD) ** 2
+            before -= error / usual_error
             for confusion, of_confusion in CONFUSIONS.items():
                 wrong = (1 - confusion) * (1 - p) / (c - 1) + confusion * by_scores
                 likelihood = np.log(np.maximum((1 - rates)[:, None] * p + rates[:, None] * wrong, 1e-300)) @ weights
