@@ -98,7 +98,7 @@ def make_report(
         "classes": list(classes),
         "counts": Counts(n_suspects + c, n_suspects, 7, c, n_suspects, 0, 0, c),
         "summary": ["A sentence."],
-        "trust": Trust(1e-5, 1e-4, "certified", 20, 0.7, "good", 0.4, 0.3, 0.5, 1.0, "exact", 0, []),
+        "trust": Trust(1e-5, 1e-4, "certified", 20, 0.7, "good", 0.4, 0.3, 0.5, True, 1.0, "exact", 0, []),
         "noise": Noise([[0.8 if i == j else round(0.2 / (c - 1), 4) for j in range(c)] for i in range(c)], [0.2] * c),
         "selection": Selection(
             ["space", "accuracy", "chosen"], [["as given", 0.9, True], ["unit", None, False]], "so"

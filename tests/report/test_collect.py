@@ -358,6 +358,20 @@ def test_labels_in_doubt_where_none_stands_out(judged):
     assert (data.doubtful, data.counts.doubtful) == ([], 0)
 
 
+def test_the_share_of_wrong_labels_is_known_where_labels_follow_neighbourhoods(judged, plain):
+    model = copy(judged)
+    assert collect(model, ids=IDS).trust.is_rate_known
+    assert not collect(plain, ids=IDS, given=blobs()[1]).trust.is_rate_known
+    model.graph_score_ = 0.24
+    data = collect(model, ids=IDS)
+    assert not data.trust.is_rate_known
+    assert data.trust.noise_rate == pytest.approx(judged.noise_rate_, rel=1e-5)
+    assert len(data.suspects) >= 4
+    assert "cannot be told here" in data.summary[1]
+    model.graph_score_ = 0.25
+    assert collect(model, ids=IDS).trust.is_rate_known
+
+
 def test_an_unknown_gap_is_not_zero(judged):
     model = copy(judged)
     model.dual_gap_ = np.nan

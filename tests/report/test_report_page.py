@@ -192,3 +192,24 @@ def test_the_classifier_does_not_bring_the_template_engine_in():
     code = "import sys, siis; from siis import SIISClassifier; print('jinja2' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert found == "False"
+
+
+def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
+    data = make_report(4)
+    counts = replace(data.counts, suspects=0, doubtful=4)
+    data = replace(data, counts=counts, suspects=[], doubtful=data.suspects)
+    vague = replace(data.trust, noise_rate=0.33, noise_low=0.0, noise_high=0.45, is_rate_known=False)
+    words, known = (
+        render(replace(data, trust=trust)).split("</style>")[1].split("<script", 1)[0]
+        for trust in (vague, replace(vague, is_rate_known=True))
+    )
+    assert "It cannot be told" in words
+    assert "At most 45 %: the labels follow the examples only loosely." in words
+    assert "33 %" not in words
+    assert "probably wrong" not in words
+    assert "are rough guesses" in words
+    assert "about 33 %" in known
+    assert "probably wrong" in known
+    for text in ("cannot be told", "only loosely", "are rough guesses"):
+        assert text not in known
+    assert island(render(replace(data, trust=vague)))["trust"]["noise_rate"] == 0.33

@@ -100,3 +100,25 @@ def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, hig
     counts = replace(data.counts, labelled=labelled, suspects=suspects, doubtful=doubtful)
     trust = replace(data.trust, noise_rate=rate, noise_low=0.0, noise_high=high)
     assert summary(counts, trust)[1:] == said
+
+
+@pytest.mark.parametrize(
+    ("suspects", "doubtful", "said"),
+    [
+        (5, 0, "5 labels look wrong; review them, worst first."),
+        (60, 0, "60 labels are in doubt, not all of them wrong; review them, worst first."),
+        (0, 12, "No single one stands out; the 12 in most doubt are listed."),
+        (0, 0, "No given label looks wrong."),
+    ],
+)
+def test_a_share_that_cannot_be_told_is_not_said(suspects, doubtful, said):
+    data = make_report(1)
+    counts = replace(data.counts, labelled=100, suspects=suspects, doubtful=doubtful)
+    trust = replace(data.trust, noise_rate=0.33, noise_low=0.0, noise_high=0.45, is_rate_known=False)
+    assert summary(counts, trust)[1:] == [
+        "The share of wrong labels cannot be told here (at most 45 %), because the labels follow the examples only "
+        "loosely.",
+        said,
+    ]
+    unbounded = summary(counts, replace(trust, noise_high=None))
+    assert unbounded[1].startswith("The share of wrong labels cannot be told here, because")

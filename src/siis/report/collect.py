@@ -13,6 +13,7 @@ from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelCoding
 from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled
+from siis.quality.agreement import VAGUE
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
@@ -208,6 +209,7 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
         noise_rate=rate,
         noise_low=finite(low),
         noise_high=finite(high),
+        is_rate_known=rate is not None and bool(model.graph_score_ >= VAGUE),
         neighbor_recall=finite(model.neighbor_recall_),
         neighbor_search=model.neighbor_search_,
         unreached=int(np.count_nonzero(~model.is_reached_)),

@@ -53,6 +53,9 @@ class Trust:
         The same in a word.
     noise_rate, noise_low, noise_high : float or None
         Estimated share of wrong labels, and its 95 % interval.
+    is_rate_known : bool
+        Whether that share says something: False where it was not estimated, and where the labels follow the
+        neighbourhoods so loosely that wrong labels cannot be told from blunt scores.
     neighbor_recall : float or None
         Share of the true nearest neighbours that was found.
     neighbor_search : str
@@ -70,6 +73,7 @@ class Trust:
     noise_rate: float | None
     noise_low: float | None
     noise_high: float | None
+    is_rate_known: bool
     neighbor_recall: float | None
     neighbor_search: str
     unreached: int
