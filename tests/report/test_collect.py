@@ -63,6 +63,7 @@ def test_what_is_read(judged):
     assert (trust.noise_low, trust.noise_high) == pytest.approx(judged.noise_interval_, rel=1e-5)
     assert trust.graph_score == pytest.approx(judged.graph_score_, rel=1e-5)
     assert trust.warnings == ["careful"]
+    assert sum(data.reliability.labels) == np.isfinite(judged.held_out_distributions_[:, 0]).sum() == 60
     np.testing.assert_allclose(data.noise.matrix, judged.noise_matrix_, atol=1e-4)
     assert data.selection.columns == list(judged.selection_)
     assert len(data.selection.rows) == judged.selection_.n_rows
@@ -135,7 +136,8 @@ def test_without_selection(plain):
             assert near.label == plain.transduction_[IDS.index(near.id)] != s.given
     assert sorted(s.quality for s in data.suspects) == [s.quality for s in data.suspects]
     assert (
-        data.noise
+        data.reliability
+        is data.noise
         is data.selection
         is data.trust.graph_score
         is data.trust.noise_rate

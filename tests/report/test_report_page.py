@@ -101,7 +101,7 @@ def test_only_the_pages_own_script_may_run():
 
 
 def test_what_does_not_apply_is_said():
-    data = make_report(0, noise=None, selection=None, map=None)
+    data = make_report(0, reliability=None, noise=None, selection=None, map=None)
     nothing = replace(
         data.trust,
         graph_score=None,
@@ -112,7 +112,7 @@ def test_what_does_not_apply_is_said():
         neighbor_recall=None,
     )
     page = render(replace(data, trust=nothing, counts=replace(data.counts, features=None)))
-    assert page.split("<script", 1)[0].count("Not applicable") == 3 + 1  # noise, selection, map; recall
+    assert page.split("<script", 1)[0].count("Not applicable") == 4 + 1  # reliability, noise, selection, map; recall
     assert "Not measured" in page
     assert "Not estimated" in page
     assert "ready-made graph" in page
@@ -207,8 +207,11 @@ def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
     assert "At most 45 %: the labels follow the examples only loosely." in words
     assert "33 %" not in words
     assert "probably wrong" not in words
+    assert "expected," not in words
+    assert "What is to be expected cannot be told" in words
     assert "are rough guesses" in words
     assert "about 33 %" in known
+    assert "(expected, as about 33 % of the labels are wrong: 93 %)" in known
     assert "probably wrong" in known
     for text in ("cannot be told", "only loosely", "are rough guesses"):
         assert text not in known

@@ -18,6 +18,7 @@ from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selec
 from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.queries import query, wanted
+from siis.report.reliability import reliability
 from siis.report.shown import Material, shown_cells
 from siis.report.suspects import MOST_PICTURED, doubted, found_issues, most_doubtful, suspect
 from siis.report.words import expected_wrong, graph_word, summary
@@ -130,6 +131,7 @@ def collect(
         counts=counts,
         summary=summary(counts, trust),
         trust=trust,
+        reliability=reliability(model),
         noise=_noise(model),
         selection=_selection(model),
         convergence=_convergence(model),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from siis.report.data import Counts, Trust
+from siis.report.data import Counts, Reliability, Trust
 from siis.texts import plural
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
 NONE_WRONG = "No given label looks wrong."
+UNSURE = 0.7  # the least sure answers are spoken of where their probabilities are below
 LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
 
@@ -205,6 +206,38 @@ def verdict(counts: Counts, trust: Trust) -> str | None:
     if is_led_by_unreached(counts, trust):
         said += " Do not rely on these answers."
     return f"{said} What is said below of neighbourhoods and labels holds for the other examples only."
+
+
+def sureness(reliability: Reliability, trust: Trust) -> list[str]:
+    """Say how often the surest answers agree with held-out labels, and the least sure ones where they are unsure.
+
+    Parameters
+    ----------
+    reliability : Reliability
+    trust : Trust
+        The agreement to be expected is said where the share of wrong labels is known.
+
+    Returns
+    -------
+    list of str
+        One or two sentences.
+    """
+    met, wanted = [about(share) for share in reliability.agreement], ["", ""]
+    if trust.noise_rate is not None and trust.is_rate_known:
+        top, bottom = percent(reliability.expected[-1]), percent(reliability.expected[0])
+        why = f"as {about(trust.noise_rate)} of the labels are wrong"
+        wanted = [f" (expected, {why}: {top})", f" (expected: {bottom})"]
+    said = [f"Of {_given(reliability, -1)}, {met[-1]} agree with labels that were held out{wanted[0]}."]
+    if len(met) > 1 and reliability.high[0] <= UNSURE:
+        said.append(f"Of {_given(reliability, 0)}, {met[0]} agree{wanted[1]}.")
+    return said
+
+
+def _given(reliability: Reliability, k: int) -> str:
+    low, high = reliability.low[k], percent(reliability.high[k])
+    if low == 0:
+        return "all answers" if reliability.high[k] == 1 else f"the answers given less than {high}"
+    return f"the answers given {100 * low:.0f} to {high}"
 
 
 def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
