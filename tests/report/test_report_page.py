@@ -216,3 +216,12 @@ def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
     for text in ("cannot be told", "only loosely", "are rough guesses"):
         assert text not in known
     assert island(render(replace(data, trust=vague)))["trust"]["noise_rate"] == 0.33
+
+
+def test_how_often_sure_answers_agree_is_among_what_to_trust():
+    page = render(make_report())
+    text = page[page.index('id="trust-title"') : page.index('id="map"')]
+    assert "<strong>about 94 % do</strong><span>Of the answers given 90 to 100 %, about 94 % agree with" in text
+    assert "less than 60 %" not in text  # only under the picture
+    assert "Of the answers given less than 60 %, about 40 % agree" in page
+    assert "Do sure answers agree" not in render(make_report(reliability=None))
