@@ -7,6 +7,7 @@ from siis.report import (
     Neighbor,
     Noise,
     Query,
+    Reliability,
     ReportData,
     Selection,
     Suspect,
@@ -98,7 +99,17 @@ def make_report(
         "classes": list(classes),
         "counts": Counts(n_suspects + c, n_suspects, 7, c, n_suspects, 0, 0, c),
         "summary": ["A sentence."],
-        "trust": Trust(1e-5, 1e-4, "certified", 20, 0.7, "good", 0.4, 0.3, 0.5, 1.0, "exact", 0, []),
+        "trust": Trust(1e-5, 1e-4, "certified", 20, 0.7, "good", 0.4, 0.3, 0.5, True, 1.0, "exact", 0, []),
+        "reliability": Reliability(
+            [0.0, 0.7, 0.9],
+            [0.6, 0.8, 1.0],
+            [10, 20, 70],
+            [0.5, 0.75, 0.97],
+            [0.4, 0.6, 0.943],
+            [0.17, 0.39, 0.86],
+            [0.69, 0.78, 0.98],
+            [0.47, 0.65, 0.93],
+        ),
         "noise": Noise([[0.8 if i == j else round(0.2 / (c - 1), 4) for j in range(c)] for i in range(c)], [0.2] * c),
         "selection": Selection(
             ["space", "accuracy", "chosen"], [["as given", 0.9, True], ["unit", None, False]], "so"

@@ -1,6 +1,7 @@
 """Filters, the map, speed, small screens, both colour schemes, and what assistive technology needs."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -258,7 +259,7 @@ def test_focus_is_visible(open_report):
 
 
 def test_a_report_with_nothing_in_it(open_report):
-    data = make_report(0, noise=None, selection=None, map=None)
+    data = make_report(0, reliability=None, noise=None, selection=None, map=None)
     page = open_report(data)
     assert page.locator("svg.plot").count() == 1
     page.keyboard.press("a")
@@ -305,3 +306,38 @@ def test_the_curve_does_not_run_through_a_word(open_report, gaps):
       }).length;
     }""")
     assert crossed == 0
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_how_sure_and_how_often_right_is_drawn(open_report, is_known):
+    data = make_report()
+    page = open_report(replace(data, trust=replace(data.trust, is_rate_known=is_known)))
+    bins, box = data.reliability, page.locator("#reliability-body")
+    lines = box.locator("tbody tr").evaluate_all("rows => rows.map((r) => [...r.children].map((n) => n.textContent))")
+    assert lines[0][:5] == ["below 60 %", "50 %", "10", "40 %", "17 % to 69 %"]
+    assert lines[2][:5] == ["90 to 100 %", "97 %", "70", "94 %", "86 % to 98 %"]
+    assert [line[5:] for line in lines] == ([["47 %"], ["65 %"], ["93 %"]] if is_known else [[], [], []])
+    marks = box.locator("svg").evaluate("""plot => {
+      const all = (kind, ...of) => [...plot.querySelectorAll(kind)].map((n) => of.map((k) => n[k].baseVal.value));
+      const [dots, wanted] = [".dot", ".wanted"].map((kind) => all(kind, "cx", "cy").slice(1)); // not the legend's
+      const spans = all("line.line", "y1", "y2").slice(1);
+      return { dots, wanted, spans, grid: all(".axis", "y1").flat(), said: plot.querySelector("desc").textContent };
+    }""")
+    heights = np.linspace(marks["grid"][-1], marks["grid"][0], 101)  # of 100 % down to 20 %
+    shares = np.linspace(1, 0.2, 101)
+    for drawn, expected in (
+        ([y for _, y in marks["dots"]], bins.agreement),
+        ([y for _, y in marks["wanted"]], bins.expected if is_known else []),
+        ([y for y, _ in marks["spans"]][1:], bins.agreement_low[1:]),
+        ([y for _, y in marks["spans"]], bins.agreement_high),
+    ):
+        np.testing.assert_allclose(np.interp(drawn, heights, shares), expected, atol=1e-3)
+    across = [x for x, _ in marks["dots"]]
+    np.testing.assert_allclose((across[1] - across[0]) / (across[2] - across[0]), 0.25 / 0.47, atol=1e-3)
+    assert "At 97 %, 94 % of 70 labels agree" in marks["said"]
+    assert ("expected 93 %." in marks["said"]) == is_known
+    assert ("expected" in box.inner_text()) == is_known
+    assert page.evaluate("""() => [...document.querySelectorAll("#reliability-body svg > :not(desc)")].every((n) => {
+      const { x, y, width, height } = n.getBBox();
+      return x >= 0 && y >= 0 && x + width <= 480 && y + height <= 320;
+    })""")

@@ -63,6 +63,7 @@ def test_what_is_read(judged):
     assert (trust.noise_low, trust.noise_high) == pytest.approx(judged.noise_interval_, rel=1e-5)
     assert trust.graph_score == pytest.approx(judged.graph_score_, rel=1e-5)
     assert trust.warnings == ["careful"]
+    assert sum(data.reliability.labels) == np.isfinite(judged.held_out_distributions_[:, 0]).sum() == 60
     np.testing.assert_allclose(data.noise.matrix, judged.noise_matrix_, atol=1e-4)
     assert data.selection.columns == list(judged.selection_)
     assert len(data.selection.rows) == judged.selection_.n_rows
@@ -135,7 +136,8 @@ def test_without_selection(plain):
             assert near.label == plain.transduction_[IDS.index(near.id)] != s.given
     assert sorted(s.quality for s in data.suspects) == [s.quality for s in data.suspects]
     assert (
-        data.noise
+        data.reliability
+        is data.noise
         is data.selection
         is data.trust.graph_score
         is data.trust.noise_rate
@@ -356,6 +358,20 @@ def test_labels_in_doubt_where_none_stands_out(judged):
     model.noise_rate_ = 0.01
     data = collect(model, ids=IDS)
     assert (data.doubtful, data.counts.doubtful) == ([], 0)
+
+
+def test_the_share_of_wrong_labels_is_known_where_labels_follow_neighbourhoods(judged, plain):
+    model = copy(judged)
+    assert collect(model, ids=IDS).trust.is_rate_known
+    assert not collect(plain, ids=IDS, given=blobs()[1]).trust.is_rate_known
+    model.graph_score_ = 0.24
+    data = collect(model, ids=IDS)
+    assert not data.trust.is_rate_known
+    assert data.trust.noise_rate == pytest.approx(judged.noise_rate_, rel=1e-5)
+    assert len(data.suspects) >= 4
+    assert "cannot be told here" in data.summary[1]
+    model.graph_score_ = 0.25
+    assert collect(model, ids=IDS).trust.is_rate_known
 
 
 def test_an_unknown_gap_is_not_zero(judged):

@@ -101,7 +101,7 @@ def test_only_the_pages_own_script_may_run():
 
 
 def test_what_does_not_apply_is_said():
-    data = make_report(0, noise=None, selection=None, map=None)
+    data = make_report(0, reliability=None, noise=None, selection=None, map=None)
     nothing = replace(
         data.trust,
         graph_score=None,
@@ -112,7 +112,7 @@ def test_what_does_not_apply_is_said():
         neighbor_recall=None,
     )
     page = render(replace(data, trust=nothing, counts=replace(data.counts, features=None)))
-    assert page.split("<script", 1)[0].count("Not applicable") == 3 + 1  # noise, selection, map; recall
+    assert page.split("<script", 1)[0].count("Not applicable") == 4 + 1  # reliability, noise, selection, map; recall
     assert "Not measured" in page
     assert "Not estimated" in page
     assert "ready-made graph" in page
@@ -192,3 +192,36 @@ def test_the_classifier_does_not_bring_the_template_engine_in():
     code = "import sys, siis; from siis import SIISClassifier; print('jinja2' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert found == "False"
+
+
+def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
+    data = make_report(4)
+    counts = replace(data.counts, suspects=0, doubtful=4)
+    data = replace(data, counts=counts, suspects=[], doubtful=data.suspects)
+    vague = replace(data.trust, noise_rate=0.33, noise_low=0.0, noise_high=0.45, is_rate_known=False)
+    words, known = (
+        render(replace(data, trust=trust)).split("</style>")[1].split("<script", 1)[0]
+        for trust in (vague, replace(vague, is_rate_known=True))
+    )
+    assert "It cannot be told" in words
+    assert "At most 45 %: the labels follow the examples only loosely." in words
+    assert "33 %" not in words
+    assert "probably wrong" not in words
+    assert "expected," not in words
+    assert "What is to be expected cannot be told" in words
+    assert "are rough guesses" in words
+    assert "about 33 %" in known
+    assert "(expected, as about 33 % of the labels are wrong: 93 %)" in known
+    assert "probably wrong" in known
+    for text in ("cannot be told", "only loosely", "are rough guesses"):
+        assert text not in known
+    assert island(render(replace(data, trust=vague)))["trust"]["noise_rate"] == 0.33
+
+
+def test_how_often_sure_answers_agree_is_among_what_to_trust():
+    page = render(make_report())
+    text = page[page.index('id="trust-title"') : page.index('id="map"')]
+    assert "<strong>about 94 % do</strong><span>Of the answers given 90 to 100 %, about 94 % agree with" in text
+    assert "less than 60 %" not in text  # only under the picture
+    assert "Of the answers given less than 60 %, about 40 % agree" in page
+    assert "Do sure answers agree" not in render(make_report(reliability=None))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import about, graph_word, percent, reason, summary, verdict
+from siis.report.words import about, graph_word, percent, reason, summary, sureness, verdict
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,44 @@ def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, hig
     counts = replace(data.counts, labelled=labelled, suspects=suspects, doubtful=doubtful)
     trust = replace(data.trust, noise_rate=rate, noise_low=0.0, noise_high=high)
     assert summary(counts, trust)[1:] == said
+
+
+@pytest.mark.parametrize(
+    ("suspects", "doubtful", "said"),
+    [
+        (5, 0, "5 labels look wrong; review them, worst first."),
+        (60, 0, "60 labels are in doubt, not all of them wrong; review them, worst first."),
+        (0, 12, "No single one stands out; the 12 in most doubt are listed."),
+        (0, 0, "No given label looks wrong."),
+    ],
+)
+def test_a_share_that_cannot_be_told_is_not_said(suspects, doubtful, said):
+    data = make_report(1)
+    counts = replace(data.counts, labelled=100, suspects=suspects, doubtful=doubtful)
+    trust = replace(data.trust, noise_rate=0.33, noise_low=0.0, noise_high=0.45, is_rate_known=False)
+    assert summary(counts, trust)[1:] == [
+        "The share of wrong labels cannot be told here (at most 45 %), because the labels follow the examples only "
+        "loosely.",
+        said,
+    ]
+    unbounded = summary(counts, replace(trust, noise_high=None))
+    assert unbounded[1].startswith("The share of wrong labels cannot be told here, because")
+
+
+def test_how_sure_and_how_often_right():
+    data = make_report()
+    bins, trust = data.reliability, replace(data.trust, noise_rate=0.05)
+    assert sureness(bins, trust) == [
+        "Of the answers given 90 to 100 %, about 94 % agree with labels that were held out (expected, as about 5 % "
+        "of the labels are wrong: 93 %).",
+        "Of the answers given less than 60 %, about 40 % agree (expected: 47 %).",
+    ]
+    assert sureness(bins, replace(trust, is_rate_known=False)) == [
+        "Of the answers given 90 to 100 %, about 94 % agree with labels that were held out.",
+        "Of the answers given less than 60 %, about 40 % agree.",
+    ]
+    some = replace(bins, low=[0.6, 0.7, 0.9], high=[0.7, 0.9, 1.0])
+    assert sureness(some, trust)[1].startswith("Of the answers given 60 to 70 %, about 40 %")
+    assert len(sureness(replace(bins, high=[0.8, 0.9, 1.0]), trust)) == 1
+    one = replace(bins, low=[0.0], high=[1.0], agreement=[0.5], expected=[0.6])
+    assert [said.split(",")[0] for said in sureness(one, trust)] == ["Of all answers"]

@@ -13,10 +13,12 @@ from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelCoding
 from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled
+from siis.quality.agreement import VAGUE
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.queries import query, wanted
+from siis.report.reliability import reliability
 from siis.report.shown import Material, shown_cells
 from siis.report.suspects import MOST_PICTURED, doubted, found_issues, most_doubtful, suspect
 from siis.report.words import expected_wrong, graph_word, summary
@@ -129,6 +131,7 @@ def collect(
         counts=counts,
         summary=summary(counts, trust),
         trust=trust,
+        reliability=reliability(model),
         noise=_noise(model),
         selection=_selection(model),
         convergence=_convergence(model),
@@ -208,6 +211,7 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
         noise_rate=rate,
         noise_low=finite(low),
         noise_high=finite(high),
+        is_rate_known=rate is not None and bool(model.graph_score_ >= VAGUE),
         neighbor_recall=finite(model.neighbor_recall_),
         neighbor_search=model.neighbor_search_,
         unreached=int(np.count_nonzero(~model.is_reached_)),

@@ -53,6 +53,9 @@ class Trust:
         The same in a word.
     noise_rate, noise_low, noise_high : float or None
         Estimated share of wrong labels, and its 95 % interval.
+    is_rate_known : bool
+        Whether that share says something: False where it was not estimated, and where the labels follow the
+        neighbourhoods so loosely that wrong labels cannot be told from blunt scores.
     neighbor_recall : float or None
         Share of the true nearest neighbours that was found.
     neighbor_search : str
@@ -70,10 +73,39 @@ class Trust:
     noise_rate: float | None
     noise_low: float | None
     noise_high: float | None
+    is_rate_known: bool
     neighbor_recall: float | None
     neighbor_search: str
     unreached: int
     warnings: list[str]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How often answers agree with held-out labels; lists have one entry for each bin, the least sure first.
+
+    Attributes
+    ----------
+    low, high : list of float
+        Edges of the bins of the largest probability of an answer.
+    labels : list of int
+        How many held-out labels are in the bin.
+    probability : list of float
+        Mean of the largest probabilities.
+    agreement, agreement_low, agreement_high : list of float
+        Share of the labels that agree with the answer, and its 95 % interval.
+    expected : list of float
+        The share that would agree if probabilities and the estimated share of wrong labels were right.
+    """
+
+    low: list[float]
+    high: list[float]
+    labels: list[int]
+    probability: list[float]
+    agreement: list[float]
+    agreement_low: list[float]
+    agreement_high: list[float]
+    expected: list[float]
 
 
 @dataclass(frozen=True)
@@ -268,6 +300,8 @@ class ReportData:
     summary : list of str
         Sentences in plain words.
     trust : Trust
+    reliability : Reliability or None
+        None where too few labels were held out.
     noise : Noise or None
     selection : Selection or None
     convergence : Convergence
@@ -293,6 +327,7 @@ class ReportData:
     counts: Counts
     summary: list[str]
     trust: Trust
+    reliability: Reliability | None
     noise: Noise | None
     selection: Selection | None
     convergence: Convergence

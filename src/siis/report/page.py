@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import jinja2
 
 from siis.report.data import ReportData
-from siis.report.words import about, percent, verdict
+from siis.report.words import about, percent, sureness, verdict
 from siis.tables.contrast import MARKED
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
@@ -57,6 +57,8 @@ def render(data: ReportData) -> str:
             "examples": at.examples,
             "pictured": sum(picture is not None for picture in at.thumbnails),
         },
+        "sureness": [] if data.reliability is None else sureness(data.reliability, data.trust),
+        "agreement": None if data.reliability is None else data.reliability.agreement[-1],
         "listed": len(data.suspects or data.doubtful),
         "queries": len(data.queries),
         "has_noise": data.noise is not None,

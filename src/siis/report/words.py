@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from siis.report.data import Counts, Trust
+from siis.report.data import Counts, Reliability, Trust
 from siis.texts import plural
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
+NONE_WRONG = "No given label looks wrong."
+UNSURE = 0.7  # the least sure answers are spoken of where their probabilities are below
 LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
 
@@ -103,14 +105,19 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
 
 def _wrong(counts: Counts, trust: Trust) -> list[str]:
     """How many labels are wrong, and which: the two must fit."""
+    if trust.noise_rate is not None and not trust.is_rate_known:
+        high = "" if trust.noise_high is None else f" (at most {percent(trust.noise_high)})"
+        why = "because the labels follow the examples only loosely"
+        said = [f"The share of wrong labels cannot be told here{high}, {why}."]
+        if counts.suspects:
+            return [*said, _look_wrong(counts, trust)]
+        return [*said, f"No single one stands out; {_listed(counts)}." if counts.doubtful else NONE_WRONG]
     n, wrong, suspects = counts.labelled - counts.checked, expected_wrong(counts, trust), counts.suspects
-    if trust.noise_rate is None:
-        rate, span, most = "", "", float("inf")
-    else:
+    rate, span = "", ""
+    if trust.noise_rate is not None:
         rate = percent(trust.noise_rate)
         has_span = trust.noise_low is not None and trust.noise_high is not None
         span = f"between {percent(trust.noise_low)} and {percent(trust.noise_high)}" if has_span else ""  # type: ignore[arg-type]
-        most = n * (trust.noise_high if trust.noise_high is not None else 1.0)
     if suspects:
         some = "" if trust.noise_rate is None else about(trust.noise_rate)
         said = (
@@ -118,20 +125,32 @@ def _wrong(counts: Counts, trust: Trust) -> list[str]:
             if some
             else []
         )
-        review = f"review {'it' if suspects == 1 else 'them'}, worst first."
-        if suspects > most + 1:
-            return [*said, f"{plural(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"]
-        said.append(f"{plural(suspects, 'label looks', 'labels look')} wrong; {review}")
+        said.append(_look_wrong(counts, trust))
         if wrong >= 1.5 * suspects + 1:
             said.append(f"About {round(wrong - suspects):,} more are probably wrong, but do not stand out.")
         return said
     if counts.doubtful:
         span = f" ({rate}{f', {span}' if span else ''})"
         some = f"About {round(wrong):,} of the {n:,} given labels {'is' if round(wrong) == 1 else 'are'}"
-        listed = "the one in most doubt is" if counts.doubtful == 1 else f"the {counts.doubtful:,} in most doubt are"
-        return [f"{some} probably wrong{span}, but no single one stands out; {listed} listed."]
+        return [f"{some} probably wrong{span}, but no single one stands out; {_listed(counts)}."]
     few = [f"Less than one given label is probably wrong ({rate}{f', {span}' if span else ''})."] if rate else []
-    return [*few, "No given label looks wrong."]
+    return [*few, NONE_WRONG]
+
+
+def _look_wrong(counts: Counts, trust: Trust) -> str:
+    """How many suspects there are; no more can be wrong than the upper end of the interval allows."""
+    suspects = counts.suspects
+    high = trust.noise_high if trust.noise_rate is not None and trust.noise_high is not None else 1.0
+    review = f"review {'it' if suspects == 1 else 'them'}, worst first."
+    if suspects > high * (counts.labelled - counts.checked) + 1:
+        return f"{plural(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"
+    return f"{plural(suspects, 'label looks', 'labels look')} wrong; {review}"
+
+
+def _listed(counts: Counts) -> str:
+    if counts.doubtful == 1:
+        return "the one in most doubt is listed"
+    return f"the {counts.doubtful:,} in most doubt are listed"
 
 
 def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
@@ -187,6 +206,38 @@ def verdict(counts: Counts, trust: Trust) -> str | None:
     if is_led_by_unreached(counts, trust):
         said += " Do not rely on these answers."
     return f"{said} What is said below of neighbourhoods and labels holds for the other examples only."
+
+
+def sureness(reliability: Reliability, trust: Trust) -> list[str]:
+    """Say how often the surest answers agree with held-out labels, and the least sure ones where they are unsure.
+
+    Parameters
+    ----------
+    reliability : Reliability
+    trust : Trust
+        The agreement to be expected is said where the share of wrong labels is known.
+
+    Returns
+    -------
+    list of str
+        One or two sentences.
+    """
+    met, wanted = [about(share) for share in reliability.agreement], ["", ""]
+    if trust.noise_rate is not None and trust.is_rate_known:
+        top, bottom = percent(reliability.expected[-1]), percent(reliability.expected[0])
+        why = f"as {about(trust.noise_rate)} of the labels are wrong"
+        wanted = [f" (expected, {why}: {top})", f" (expected: {bottom})"]
+    said = [f"Of {_given(reliability, -1)}, {met[-1]} agree with labels that were held out{wanted[0]}."]
+    if len(met) > 1 and reliability.high[0] <= UNSURE:
+        said.append(f"Of {_given(reliability, 0)}, {met[0]} agree{wanted[1]}.")
+    return said
+
+
+def _given(reliability: Reliability, k: int) -> str:
+    low, high = reliability.low[k], percent(reliability.high[k])
+    if low == 0:
+        return "all answers" if reliability.high[k] == 1 else f"the answers given less than {high}"
+    return f"the answers given {100 * low:.0f} to {high}"
 
 
 def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:

@@ -1,9 +1,63 @@
-// The noise matrix, what selection tried, and the convergence.
+// How sure and how often right, the noise matrix, what selection tried, and the convergence.
 const MOST_SHOWN = 40; // classes in a matrix; with more, the largest confusions are listed
 
 function shade(cell, share) {
   // at most 40 %, so that the number stays readable
   cell.style.backgroundColor = `color-mix(in srgb, var(--shade) ${Math.round(40 * share)}%, var(--surface))`;
+}
+
+function reliabilityTable() {
+  const bins = DATA.reliability, isKnown = DATA.trust.is_rate_known;
+  const names = ["probability", "on average", "labels", "agree", "95 % interval", ...(isKnown ? ["expected"] : [])];
+  const body = make("tbody");
+  bins.labels.forEach((count, k) => {
+    const given = bins.low[k] === 0 && bins.high[k] < 1 ? `below ${percent(bins.high[k])}` : `${(100 * bins.low[k]).toFixed(0)} to ${percent(bins.high[k])}`;
+    const span = `${percent(bins.agreement_low[k])} to ${percent(bins.agreement_high[k])}`;
+    const cells = [percent(bins.probability[k]), grouped(count), percent(bins.agreement[k]), span, ...(isKnown ? [percent(bins.expected[k])] : [])];
+    body.append(make("tr", {}, make("th", { scope: "row", text: given }), ...cells.map((text) => make("td", { text }))));
+  });
+  const head = make("tr", {}, ...names.map((name) => make("th", { scope: "col", text: name })));
+  return make("table", { class: "grid" }, make("thead", {}, head), body);
+}
+
+function reliabilityPlot() {
+  const { labels, probability, agreement, agreement_low: lows, agreement_high: highs, expected } = DATA.reliability;
+  const isKnown = DATA.trust.is_rate_known;
+  const width = 480, height = 320, left = 56, right = 24, top = 40, bottom = 44;
+  const tenth = (values) => Math.min(0.9, Math.floor(10 * Math.min(...values)) / 10);
+  const least = tenth(probability), lowest = tenth([...lows, ...(isKnown ? expected : [])]);
+  const x = (share) => left + ((share - least) / (1 - least)) * (width - left - right);
+  const y = (share) => top + ((1 - share) / (1 - lowest)) * (height - top - bottom);
+  const plot = draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": "Share of held-out labels that agree, by the probability of the answer" });
+  const said = labels.map((count, k) => `At ${percent(probability[k])}, ${percent(agreement[k])} of ${grouped(count)} labels agree` + (isKnown ? `, expected ${percent(expected[k])}.` : "."));
+  plot.append(draw("desc", { text: said.join(" ") }));
+  const ticks = (from) => {
+    const stride = from < 0.5 ? 2 : 1;
+    return [...Array(11).keys()].filter((k) => k >= Math.round(10 * from) && (10 - k) % stride === 0).map((k) => k / 10);
+  };
+  for (const share of ticks(lowest)) {
+    plot.append(draw("line", { class: "axis", x1: left, x2: width - right, y1: y(share), y2: y(share) }));
+    plot.append(draw("text", { x: left - 8, y: y(share) + 4, "text-anchor": "end", text: percent(share) }));
+  }
+  for (const share of ticks(least)) plot.append(draw("text", { x: x(share), y: height - bottom + 18, "text-anchor": "middle", text: percent(share) }));
+  plot.append(draw("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", text: "probability of the answer" }));
+  plot.append(draw("circle", { class: "dot", cx: left + 6, cy: 16, r: 3.5 }), draw("line", { class: "line", x1: left + 6, x2: left + 6, y1: 8, y2: 24 }));
+  plot.append(draw("text", { x: left + 18, y: 20, text: "labels that agree, with a 95 % interval" }));
+  if (isKnown) {
+    plot.append(draw("circle", { class: "wanted", cx: left + 270, cy: 16, r: 6.5 }), draw("text", { x: left + 284, y: 20, text: "expected" }));
+    plot.append(draw("polyline", { class: "tol", points: expected.map((share, k) => `${x(probability[k])},${y(share)}`).join(" ") }));
+    expected.forEach((share, k) => plot.append(draw("circle", { class: "wanted", cx: x(probability[k]), cy: y(share), r: 6.5 })));
+  }
+  agreement.forEach((share, k) => {
+    const at = x(probability[k]);
+    plot.append(draw("line", { class: "line", x1: at, x2: at, y1: y(lows[k]), y2: y(highs[k]) }));
+    plot.append(draw("circle", { class: "dot", cx: at, cy: y(share), r: 3.5 }));
+  });
+  return plot;
+}
+
+function showReliability() {
+  byId("reliability-body").append(reliabilityPlot(), scrollBox("How sure, and how often right", reliabilityTable(), false));
 }
 
 function noiseTable() {
@@ -118,6 +172,7 @@ function showConvergence() {
 
 startReview();
 if (DATA.map !== null) startMap();
+if (DATA.reliability !== null) showReliability();
 if (DATA.noise !== null) showNoise();
 if (DATA.selection !== null) showSelection();
 showConvergence();
