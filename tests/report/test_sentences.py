@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import about, graph_word, percent, reason, summary, verdict
+from siis.report.words import about, graph_word, percent, reason, summary, to_do, verdict
 
 
 @pytest.mark.parametrize(
@@ -100,3 +100,18 @@ def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, hig
     counts = replace(data.counts, labelled=labelled, suspects=suspects, doubtful=doubtful)
     trust = replace(data.trust, noise_rate=rate, noise_low=0.0, noise_high=high)
     assert summary(counts, trust)[1:] == said
+
+
+def test_examples_that_all_have_labels_are_not_said_to_be_put_anywhere():
+    data = make_report(1)
+    counts = replace(data.counts, examples=1797, labelled=1797, classes=10, answered=10)
+    assert summary(counts, data.trust)[0] == "All 1,797 examples have a given label, of 10 classes."
+    said = summary(replace(counts, answered=9), data.trust)[0]
+    assert said.endswith(", of 10 classes; 9 of these occur among the answers.")
+
+
+@pytest.mark.parametrize(
+    ("actions", "word"), [(["label"] * 3, "Label"), (["check"], "Check"), (["label", "check"], "Label or check")]
+)
+def test_what_is_asked_for(actions, word):
+    assert to_do(actions) == word
