@@ -136,7 +136,7 @@ def test_few_labels_that_agree_by_luck_are_weak():
     assert not many.is_weak
 
 
-def test_labels_that_follow_loosely_set_no_lower_bound_and_stay():
+def test_labels_that_follow_loosely_set_no_lower_bound_and_mostly_stay():
     """Every other label is met where chance meets a third: wrong labels or blunt scores, who knows."""
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 60)
@@ -145,8 +145,9 @@ def test_labels_that_follow_loosely_set_no_lower_bound_and_stay():
     assert 0.05 < label_agreement(scores, codes, np.ones(180)).score < 0.25, "else the case is not there"
     found = judged(scores, codes)
     assert found.noise.interval[0] == found.noise.least == 0
-    assert (found.quality > 0.5).all()
-    assert (np.argmax(found.probabilities, axis=1) == codes).all()
+    assert np.mean(found.quality > 0.5) > 0.85, "at the estimated rate half of them would be doubted"
+    posterior = found.noise.posterior(scores, np.eye(3)[codes])
+    assert np.mean(posterior[np.arange(180), codes] > 0.5) < 0.7
 
 
 def test_sets_are_promised_for_the_true_class_not_for_the_label(lopsided):

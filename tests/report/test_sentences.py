@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import about, graph_word, percent, reason, summary, sureness, verdict
+from siis.report.words import about, graph_word, percent, reason, summary, sureness, to_do, verdict
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,18 @@ def test_how_sure_and_how_often_right():
     assert len(sureness(replace(bins, high=[0.8, 0.9, 1.0]), trust)) == 1
     one = replace(bins, low=[0.0], high=[1.0], agreement=[0.5], expected=[0.6])
     assert [said.split(",")[0] for said in sureness(one, trust)] == ["Of all answers"]
+
+
+def test_examples_that_all_have_labels_are_not_said_to_be_put_anywhere():
+    data = make_report(1)
+    counts = replace(data.counts, examples=1797, labelled=1797, classes=10, answered=10)
+    assert summary(counts, data.trust)[0] == "All 1,797 examples have a given label, of 10 classes."
+    said = summary(replace(counts, answered=9), data.trust)[0]
+    assert said.endswith(", of 10 classes; 9 of these occur among the answers.")
+
+
+@pytest.mark.parametrize(
+    ("actions", "word"), [(["label"] * 3, "Label"), (["check"], "Check"), (["label", "check"], "Label or check")]
+)
+def test_what_is_asked_for(actions, word):
+    assert to_do(actions) == word

@@ -217,9 +217,10 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
 
 def _named(queries: Any) -> str:
     """What to do next, on one line."""
-    action = "Label" if all(query.action == "label" for query in queries) else "Label or check"
+    from siis.report.words import to_do  # noqa: PLC0415
+
     names = ", ".join(
         query.id if len(query.id) <= SHOWN else query.id[: SHOWN - 1] + "…" for query in queries[:NAMED]
     )
     more = f" and {len(queries) - NAMED:,} more" if len(queries) > NAMED else ""
-    return f"{action} these next: {names}{more} ({NEXT})"
+    return f"{to_do(query.action for query in queries)} these next: {names}{more} ({NEXT})"

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import jinja2
 
 from siis.report.data import ReportData
-from siis.report.words import about, percent, sureness, verdict
+from siis.report.words import about, percent, sureness, to_do, verdict
 from siis.tables.contrast import MARKED
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
@@ -61,6 +61,7 @@ def render(data: ReportData) -> str:
         "agreement": None if data.reliability is None else data.reliability.agreement[-1],
         "listed": len(data.suspects or data.doubtful),
         "queries": len(data.queries),
+        "to_do": to_do(query.action for query in data.queries),
         "has_noise": data.noise is not None,
         "reason": None if data.selection is None else data.selection.reason,
         "pictured": data.pictured,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from siis.report.data import Counts, Reliability, Trust
 from siis.texts import plural
@@ -88,19 +88,24 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     -------
     list of str
     """
-    examples = plural(counts.examples, "example was", "examples were")
-    classes = plural(counts.classes, "class", "classes")
-    some = "" if counts.answered == counts.classes else f"{counts.answered:,} of "
-    said = [
-        f"{examples} put into {some}{classes}, "
-        f"starting from {plural(counts.labelled, 'given label', 'given labels')}.",
-        *_wrong(counts, trust),
-    ]
+    said = [_answered(counts), *_wrong(counts, trust)]
     if counts.checked:
         said.append(f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as right.")
     if trust.unreached:
         said.insert(0 if is_led_by_unreached(counts, trust) else len(said), unreached(counts, trust))
     return said
+
+
+def _answered(counts: Counts) -> str:
+    """From how many labels to how many classes; where all examples have labels, nothing was left to put anywhere."""
+    classes = plural(counts.classes, "class", "classes")
+    if counts.labelled == counts.examples:
+        some = "" if counts.answered == counts.classes else f"; {counts.answered:,} of these occur among the answers"
+        return f"All {counts.examples:,} examples have a given label, of {classes}{some}."
+    some = "" if counts.answered == counts.classes else f"{counts.answered:,} of "
+    examples = plural(counts.examples, "example was", "examples were")
+    labels = plural(counts.labelled, "given label", "given labels")
+    return f"{examples} put into {some}{classes}, starting from {labels}."
 
 
 def _wrong(counts: Counts, trust: Trust) -> list[str]:
@@ -238,6 +243,21 @@ def _given(reliability: Reliability, k: int) -> str:
     if low == 0:
         return "all answers" if reliability.high[k] == 1 else f"the answers given less than {high}"
     return f"the answers given {100 * low:.0f} to {high}"
+
+
+def to_do(actions: Iterable[str]) -> str:
+    """Say what is asked for next: "Label", "Check", or "Label or check".
+
+    Parameters
+    ----------
+    actions : iterable of {"label", "check"}
+
+    Returns
+    -------
+    str
+    """
+    asked = set(actions)
+    return next(iter(asked)).capitalize() if len(asked) == 1 else "Label or check"
 
 
 def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
