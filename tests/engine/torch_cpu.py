@@ -47,8 +47,9 @@ class TorchEngine(Engine):
         M = M.astype(dtype).tocsr()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+            warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")
             parts = (torch.tensor(part) for part in (M.indptr.astype(np.int64), M.indices.astype(np.int64), M.data))
-            tensor = torch.sparse_csr_tensor(*parts, size=M.shape, check_invariants=True)
+            tensor = torch.sparse_csr_tensor(*parts, size=M.shape, check_invariants=False)
         return TorchOperator(self, M, tensor, dtype)
 
 
