@@ -35,7 +35,7 @@ def known_noise(rate, least):
 def lopsided(monkeypatch):
     """Two classes, one of them common, a quarter of the labels known to be wrong; 30 of the common class doubtful."""
     noise = known_noise(0.25, 0.2)
-    monkeypatch.setattr("siis.quality.assess.fit_noise", lambda readings, codes, weights: noise)
+    monkeypatch.setattr("siis.quality.assess.fit_noise", lambda *anything: noise)
     margin = np.concatenate([np.full(80, 0.6), np.full(20, -0.6), np.linspace(-0.15, 0.1, 30)])
     return np.column_stack([margin, -margin]), np.concatenate(
         [np.zeros(80, int), np.ones(20, int), np.zeros(30, int)]
@@ -48,7 +48,7 @@ def test_a_doubted_label_is_not_its_own_suggestion(monkeypatch):
     noise = NoiseModel(
         0.4, (0.4, 0.4), 0.4, Calibration(np.ones(1), np.ones(1)), np.eye(3), np.zeros(3), explanation, np.ones(1)
     )
-    monkeypatch.setattr("siis.quality.assess.fit_noise", lambda readings, codes, weights: noise)
+    monkeypatch.setattr("siis.quality.assess.fit_noise", lambda *anything: noise)
     codes = np.tile([0, 1, 2, 0], 20)
     found = judged(np.tile([*(9 * np.eye(3)), [0.0, 1.0, 1.0]], (20, 1)), codes)
     assert found.quality[3] == pytest.approx(0.3 / (0.3 + np.e * 0.2))
@@ -140,9 +140,11 @@ def test_labels_that_follow_loosely_set_no_lower_bound_and_mostly_stay():
     """Every other label is met where chance meets a third: wrong labels or blunt scores, who knows."""
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 60)
-    said = np.where(rng.uniform(size=180) < 0.5, codes, rng.integers(0, 3, 180))
-    scores = 0.5 * np.eye(3)[said] + rng.normal(0, 1, (180, 3))
-    assert 0.05 < label_agreement(scores, codes, np.ones(180)).score < 0.25, "else the case is not there"
+    said = np.where(rng.uniform(size=180) < 0.7, codes, rng.integers(0, 3, 180))
+    scores = 0.9 * np.eye(3)[said] + rng.normal(0, 1, (180, 3))
+    agreement = label_agreement(scores, codes, np.ones(180))
+    assert agreement.is_vague
+    assert not agreement.is_weak
     found = judged(scores, codes)
     assert found.noise.interval[0] == found.noise.least == 0
     assert np.mean(found.quality > 0.5) > 0.85, "at the estimated rate half of them would be doubted"
@@ -159,3 +161,17 @@ def test_sets_are_promised_for_the_true_class_not_for_the_label(lopsided):
     sure = judged(readings, given, certain)
     truth[certain] = np.eye(2)[given[certain]]
     np.testing.assert_allclose(sure.levels, coverage_levels(sure.held_out, truth, np.ones(130)))
+
+
+def test_what_nothing_predicts_is_answered_without_certainty():
+    """Clear scores that have nothing to do with the labels: it is the scores that are doubted."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 300)
+    scores = np.where(rng.integers(0, 2, 300)[:, None] == np.arange(2), 1.0, -1.0) + 0.1 * rng.standard_normal(
+        (300, 2)
+    )
+    found = judged(scores, codes)
+    assert found.agreement.is_weak
+    assert found.held_out.max(axis=1).mean() < 0.65
+    assert found.noise.interval == (0.0, 1.0)
+    assert np.mean(found.quality < 0.5) < 0.1

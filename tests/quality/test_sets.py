@@ -40,6 +40,16 @@ def test_the_interval_holds_the_share_of_wrong_labels(rate, confusion):
     assert np.mean(widths) < 0.4
 
 
+@pytest.mark.parametrize("weight", [1.0, 1000.0])
+def test_the_scale_of_weights_does_not_matter(weight):
+    Z, _, given = drawn(300, 4, 0.2, sharpness=8.0)
+    one, scaled = fit_noise(Z, given, np.ones(300)), fit_noise(Z, given, np.full(300, weight))
+    np.testing.assert_allclose(scaled.rate, one.rate)
+    assert one.interval[0] <= one.rate <= one.interval[1]
+    heavy = fit_noise(Z, given, np.where(np.arange(300) == 7, 1e6, 1.0))
+    assert heavy.interval[0] <= heavy.rate <= heavy.interval[1]
+
+
 def test_where_nothing_is_clear_the_interval_is_wide():
     """Scores that say little: their bluntness and wrong labels explain the same."""
     Z, _, given = drawn(200, 2, 0.0, sharpness=0.5)
@@ -125,6 +135,7 @@ def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
     (tmp_path / "m.siis").write_bytes(saved_bytes(model))
     again = load_all(tmp_path / "m.siis").model
     np.testing.assert_array_equal(again.predict_sets(X[1000:], 0.8), few)
+    np.testing.assert_array_equal(model.predict_sets(X[1000:], np.float32(0.8)), few)
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1; found 1"):
         model.predict_sets(X, coverage=1)
     with pytest.raises(ValueError, match="predict_sets needs labels that were judged"):

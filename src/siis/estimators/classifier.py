@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import fields, replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -344,7 +345,7 @@ class SIISClassifier(TransductiveClassifier):
             Columns as in ``classes_``.
         """
         self._need_selection("predict_sets")
-        if not (isinstance(coverage, int | float) and 0 < coverage < 1):
+        if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
         if not hasattr(self, "_levels"):
             raise ValueError("predict_sets needs a model that was fitted by siis 0.2 or later: fit it again")

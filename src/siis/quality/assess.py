@@ -77,12 +77,13 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     codes, weights = labels.codes[judged], labels.counts[which]
     agreement = label_agreement(scores, codes, weights)
     doubtful = np.flatnonzero(~labels.certain[judged])  # certain labels say nothing of how often others are wrong
-    noise = fit_noise(scores[doubtful], codes[doubtful], weights[doubtful])
+    noise = fit_noise(scores[doubtful], codes[doubtful], weights[doubtful], agreement.is_weak)
     if not doubtful.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), matrix=unknown)
     elif agreement.is_vague:  # blunt scores explain as much as wrong labels would
-        noise = replace(noise, interval=(0.0, noise.interval[1]), least=0.0)
+        high = 1.0 if agreement.is_weak else noise.interval[1]
+        noise = replace(noise, interval=(0.0, high), least=0.0)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = np.full((n, c), np.nan), np.full((n, c), np.nan)
     answers = noise.probabilities(final)

@@ -87,7 +87,7 @@ def _wrong(blunt: Floats, Y: Floats, confusion: float) -> Floats:
     return np.asarray((1 - confusion) * (1 - Y) / (Y.shape[1] - 1) + confusion * by_scores)
 
 
-def fit_noise(scores: Floats, codes: Ints, weights: Floats) -> NoiseModel:
+def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = False) -> NoiseModel:
     """Weigh explanations of the held-out labels by their likelihood, and average over them.
 
     An explanation has a sharpness a, a doubt e, a rate r and a confusion s. The true class is k with probability p_k,
@@ -108,20 +108,25 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     codes : ndarray of shape (l,)
         The given classes.
     weights : ndarray of shape (l,)
-        A label of weight k counts as k labels.
+        A label of weight k counts as k labels; all together as no more than there are.
+    is_weak : bool
+        Whether labels are met hardly more often than by chance. Then wrong labels would explain that, too, and only
+        the scores are doubted.
 
     Returns
     -------
     NoiseModel
     """
     c = scores.shape[1]
+    weights = weights / max(float(weights.mean()), 1.0) if len(codes) else weights
     some = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), MOST_LABELS)).astype(np.int64))
-    rates, explanations, log_weights = _likelihoods(scores[some], codes[some], weights[some])
+    rates, explanations, log_weights = _likelihoods(scores[some], codes[some], weights[some], is_weak)
     posterior = np.exp(log_weights - log_weights.max())
     posterior /= posterior.sum()
     of_each, of_rate = posterior.sum(axis=1), posterior.sum(axis=0)
-    rate, below = float(of_rate @ rates), np.cumsum(of_rate)
+    rate, below = float(of_rate @ rates), np.cumsum(of_rate) - of_rate / 2
     low, quartile, high = (float(np.interp(share, below, rates)) for share in (0.025, 0.25, 0.975))
+    low, high = min(low, rate), max(high, rate)
     kept = of_each > LEAST_WEIGHT * of_each.max()
     mean_rates = posterior[kept] @ rates / of_each[kept]
     doubts = explanations[:, 1]
@@ -143,17 +148,19 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats) -> NoiseModel:
     )
 
 
-def _likelihoods(scores: Floats, codes: Ints, weights: Floats) -> tuple[Floats, Floats, Floats]:
+def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) -> tuple[Floats, Floats, Floats]:
     """Rates, shape (r,); sharpness, doubt and confusion, shape (k, 3); log posteriors of all pairs, shape (k, r)."""
     n_labels, c = scores.shape
     rates = np.linspace(0, 1, N_RATES) ** 1.5 * 0.9 * (c - 1) / c
     prior = np.log(np.gradient(rates)) - DECAY * rates
+    if is_weak:
+        prior[rates > LEAST_RATE] = -np.inf
     at = np.arange(n_labels)
     q, blunt = np.minimum(softmax(scores, BLUNT), 1 - 1e-6), softmax(scores, BLUNT)
     inverse = 1 / (1 - q)
     best = np.sort(scores, axis=1)[:, -2:]
     n_unclear = np.count_nonzero(best[:, 1] - best[:, 0] < UNCLEAR * c / np.sqrt(c - 1))
-    usual_error = LEAST_ERROR + n_unclear / max(n_labels, 1)
+    usual_error = 1.0 if is_weak else LEAST_ERROR + n_unclear / max(n_labels, 1)
     explanations, found = [], []
     for sharpness in SHARPNESSES:
         sharp = softmax(scores, sharpness)
