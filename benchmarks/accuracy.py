@@ -25,6 +25,7 @@ from protocol import (
     SKEWED,
     Rows,
     default_fit,
+    fit_path,
     mean_and_error,
     tasks,
 )
@@ -60,10 +61,12 @@ def measure(task, rival):
 
 
 def gather(rows, names, kinds, which, column="accuracy"):
-    """Values of (method, data, kind, noise), of our version and of the rivals."""
-    values = {}
+    """Values of (method, data, kind, noise), of our version, and of the rivals on the same tasks."""
+    values, task = {}, ("data", "kind", "noise", "seed", "run")
+    ours = {tuple(row[k] for k in task) for row in rows if row["version"] == siis.__version__}
     for row in rows:
-        mine = row["version"] == siis.__version__ or (row["version"] == RIVAL and row["table"] == which)
+        shared = row["version"] == RIVAL and row["table"] == which and tuple(row[k] for k in task) in ours
+        mine = row["version"] == siis.__version__ or shared
         if mine and row["data"] in names and (kinds is None or row["kind"] in kinds):
             cell = row["method"], row["data"], row["kind"], row["noise"]
             values.setdefault(cell, []).append(float(row[column]))
@@ -193,8 +196,9 @@ def short_table(rows):
     fits = sorted({len(values[OURS, *cell]) for cell in cells})
     lines += [
         "",
-        f"Means over {', '.join(names)}; {' to '.join(map(str, fits))} contaminations of a cell. Last column: cells "
-        "in which ours is at least the rival's, up to one standard error of ours (of one fit: 0.005). A method that "
+        f"Means over {', '.join(names)}; {' to '.join(map(str, fits))} contamination(s) of a cell, the same for all. "
+        "Last column: cells in which ours is at least the rival's, up to one standard error of ours (of one fit: "
+        "0.005). A method that "
         "cannot be asked about sparse text is compared on the others.",
     ]
     return "\n".join(lines) + "\n"
@@ -229,10 +233,13 @@ def figure(rows, path):
 def write(rows):
     """Everything that is made from the rows."""
     for stem, (names, kinds) in GROUPS.items():
-        for which in ("default", "tuned"):
-            if any(r["table"] == which and r["data"] in names and r["method"] != OURS for r in rows):
-                end = "_tuned" if which == "tuned" else ""
-                (RESULTS / f"{stem}{end}.md").write_text(table(rows, names, kinds, which))
+        found = [r for r in rows if r["data"] in names and (kinds is None or r["kind"] in kinds)]
+        is_there = any(r["version"] == siis.__version__ for r in found)
+        (RESULTS / f"{stem}.md").write_text(
+            table(rows, names, kinds, "default") if is_there else "Not measured yet.\n"
+        )
+        if any(r["table"] == "tuned" for r in found):
+            (RESULTS / f"{stem}_tuned.md").write_text(table(rows, names, kinds, "tuned"))
     before = Rows(RESULTS / "accuracy_0.1.0.csv", COLUMNS, 0).rows
     (RESULTS / "accuracy_before.md").write_text(beside_before(rows, before))
     (RESULTS / "accuracy_short.md").write_text(short_table(rows))
@@ -250,6 +257,7 @@ def main():
     parser.add_argument("--methods", nargs="+", help="some of the methods, by name")
     parser.add_argument("--tuned", action="store_true", help="rivals with parameters by cross-validation")
     parser.add_argument("--fits", action="store_true", help="only fit the default, to be read later")
+    parser.add_argument("--cached", action="store_true", help="only tasks whose fits are there already")
     parser.add_argument("--tables", action="store_true", help="only write tables and figure from the CSV file")
     options = parser.parse_args()
     names = [
@@ -262,6 +270,8 @@ def main():
         methods = {name: methods[name] for name in options.methods}
     wanted = () if options.tables else tasks(names, options.noises, options.runs, options.seeds, options.kinds)
     for task in wanted:
+        if options.cached and not fit_path(task).exists():
+            continue
         if options.fits:
             print(*task.key, f"{task.accuracy(default_fit(task)['predicted']):.3f}", flush=True)
             continue
