@@ -348,7 +348,7 @@ class SIISClassifier(TransductiveClassifier):
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
         if not hasattr(self, "_levels"):
-            raise ValueError("predict_sets needs a model that was fitted by siis 0.2 or later: fit it again")
+            raise ValueError("sets of classes need a model that was fitted by siis 0.2 or later: fit it again")
         return class_sets(self.predict_proba(X), self._levels, float(coverage))
 
     def suggest_queries(self, n: int = 10) -> Table:

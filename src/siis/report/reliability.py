@@ -8,6 +8,7 @@ import numpy as np
 
 from siis._types import Bools, Floats
 from siis.estimators.classifier import SIISClassifier
+from siis.labels.unlabelled import coded_rows
 from siis.report.data import Reliability
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -33,7 +34,7 @@ def reliability(model: SIISClassifier) -> Reliability | None:
     if math.isnan(rate):
         return None
     P, codes = model.held_out_distributions_, model._given_codes
-    which = np.flatnonzero(np.isfinite(P).all(axis=1) & (codes >= 0))
+    which = np.flatnonzero(np.isfinite(P).all(axis=1) & coded_rows(codes))
     if which.size < LEAST_LABELS:
         return None
     P, codes = P[which], codes[which]
