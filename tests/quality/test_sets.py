@@ -10,6 +10,8 @@ from siis.quality import Calibration, fit_noise
 from siis.quality.sets import class_sets, coverage_levels
 from siis.saved import load_all, saved_bytes
 
+pytestmark = pytest.mark.slow
+
 
 def drawn(n, c, rate, confusion=0.0, seed=0, sharpness=3.0):
     """Scores whose softmax is the truth's distribution; a share of the wrong labels is what the scores allow."""
@@ -118,7 +120,6 @@ def test_levels_count_one_more_label_as_missed():
     assert class_sets(P, np.zeros((1, 2)), 0.5).all()
 
 
-@pytest.mark.slow
 def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
     X, truth = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
