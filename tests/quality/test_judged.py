@@ -175,3 +175,17 @@ def test_what_nothing_predicts_is_answered_without_certainty():
     assert found.held_out.max(axis=1).mean() < 0.65
     assert found.noise.interval == (0.0, 1.0)
     assert np.mean(found.quality < 0.5) < 0.1
+
+
+def test_a_label_that_a_checked_equal_one_contradicts_is_a_suspect():
+    codes = np.array([0, 1] * 20)
+    scores = np.where(np.eye(2)[codes] > 0, 1.0, -1.0)
+    given, certain = codes.copy(), np.zeros(40, dtype=bool)
+    vertex = np.arange(40)
+    vertex[1], certain[1] = 0, True  # the second example equals the first, and its other label was checked
+    labels = read_labels(given, None, certain)
+    found = assess_labels(np.arange(40), scores, labels, vertex, scores)
+    assert found.quality[0] <= 0.01
+    assert found.suggested[0] == 1
+    assert found.quality[1] == 1.0
+    assert (found.quality[2:] > 0.5).all()

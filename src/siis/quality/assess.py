@@ -12,7 +12,7 @@ from siis._types import Bools, Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
-from siis.quality.noise import NoiseModel, fit_noise
+from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
 from siis.quality.sets import coverage_levels
 
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
@@ -103,8 +103,18 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
         truth = np.where(labels.certain[judged][:, None], labels.Y[which], noise.posterior(scores, labels.Y[which]))
         levels = coverage_levels(held_out[judged], truth, weights)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
+    _follow_checked(quality, suggested, labels, vertex)
     quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
     return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels)
+
+
+def _follow_checked(quality: Floats, suggested: Ints, labels: GivenLabels, vertex: Ints) -> None:
+    """Doubt the labels of examples that equal one whose label somebody has checked and found to be another."""
+    checked = labels.certain & (vertex >= 0)
+    found = dict(zip(vertex[checked].tolist(), labels.codes[checked].tolist(), strict=True))
+    for i in np.flatnonzero(labels.used & ~labels.certain & (vertex >= 0)):
+        if (code := found.get(int(vertex[i]), labels.codes[i])) != labels.codes[i]:
+            quality[i], suggested[i] = min(quality[i], LEAST_RATE), code
 
 
 def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: Floats) -> Bools:
