@@ -134,7 +134,7 @@ def notes(rows, names, kinds):
     fits = sorted({len(found) for found in cells.values()})
     lines = [
         f"Mean ± standard error over the labelled sets and contaminations of a cell ({' to '.join(map(str, fits))} "
-        f"fits; labelled sets: {len(seeds)}; both: {len(runs)}). Of one fit, within 0.005 counts as not behind.",
+        f"fit(s); labelled sets: {len(seeds)}; both: {len(runs)}). Of one fit, within 0.005 counts as not behind.",
         "",
         f"- Labelled rows: answers less the labels as given, in the mean of a cell: {min(kept):+.3f} to "
         f"{max(kept):+.3f}; below -0.005 in {sum(k < -0.005 for k in kept)} of {len(kept)} cells.",
@@ -168,7 +168,7 @@ def beside_before(rows, before):
     lines += [
         "",
         f"Mean of {len(means)} cells {now:.3f} ({then:.3f}); lower by more than 0.01 in {lower}. "
-        f"{' to '.join(map(str, runs))} contaminations of the labelled set of seed 0, the same in both.",
+        f"{' to '.join(map(str, runs))} contamination(s) of the labelled set of seed 0, the same in both.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -215,6 +215,8 @@ def figure(rows, path):
     fig, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.6), sharey=True, squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
         for i, method in enumerate([*RIVALS, OURS]):
+            if not any(key[0] == method for key in values):
+                continue
             points = {float(key[3]): np.mean(v) for key, v in values.items() if key[:2] == (method, name)}
             style = {"color": f"C{i % 10}", "lw": 1, "ls": "--" if i > 9 else "-"}
             if method == OURS:

@@ -97,11 +97,9 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
         posterior = posterior.copy()
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
-    levels = coverage_levels(np.zeros((0, c)), np.zeros((0, c)), np.zeros(0))
-    if judged.size:
-        held_out[judged] = noise.probabilities(scores)
-        truth = np.where(labels.certain[judged][:, None], labels.Y[which], noise.posterior(scores, labels.Y[which]))
-        levels = coverage_levels(held_out[judged], truth, weights)
+    held_out[judged] = noise.probabilities(scores)
+    truth = np.where(labels.certain[judged][:, None], labels.Y[which], noise.posterior(scores, labels.Y[which]))
+    levels = coverage_levels(held_out[judged], truth, weights)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
     quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
@@ -111,6 +109,8 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
 def _follow_checked(quality: Floats, suggested: Ints, labels: GivenLabels, vertex: Ints) -> None:
     """Doubt the labels of examples that equal one whose label somebody has checked and found to be another."""
     checked = labels.certain & (vertex >= 0)
+    if not checked.any():
+        return
     found = dict(zip(vertex[checked].tolist(), labels.codes[checked].tolist(), strict=True))
     for i in np.flatnonzero(labels.used & ~labels.certain & (vertex >= 0)):
         if (code := found.get(int(vertex[i]), labels.codes[i])) != labels.codes[i]:

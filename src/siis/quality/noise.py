@@ -133,7 +133,7 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = Fals
     calibration = Calibration.of(
         np.append(explanations[:, 0], BLUNT), np.append(of_each * (1 - doubts), of_each @ doubts)
     )
-    matrix, wrong = _fit_matrix(calibration(scores), codes, weights, min(rate, 0.9 * (c - 1) / c))
+    matrix, wrong = _fit_matrix(calibration(scores), codes, weights, rate)
     total = np.bincount(codes, weights, c)
     shares = np.divide(np.bincount(codes, weights * wrong, c), total, out=np.full(c, np.nan), where=total > 0)
     return NoiseModel(
@@ -156,7 +156,8 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) ->
     if is_weak:
         prior[rates > LEAST_RATE] = -np.inf
     at = np.arange(n_labels)
-    q, blunt = np.minimum(softmax(scores, BLUNT), 1 - 1e-6), softmax(scores, BLUNT)
+    blunt = softmax(scores, BLUNT)
+    q = np.minimum(blunt, 1 - 1e-6)
     inverse = 1 / (1 - q)
     best = np.sort(scores, axis=1)[:, -2:]
     n_unclear = np.count_nonzero(best[:, 1] - best[:, 0] < UNCLEAR * c / np.sqrt(c - 1))

@@ -72,7 +72,8 @@ def choose_on_points(
     with progress.stage(f"selection: {len(found)} spaces"):
         rows, prepared = _choose_space(found, X, given, folds, constraints)
     points = None if is_part else prepared.points
-    with progress.stage(f"selection: {len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)} graphs and smoothings"):
+    most = len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)
+    with progress.stage(f"selection: at most {most} graphs and smoothings"):
         reading = _usual_reading(prepared, given, constraints)
         more, winner = race(prepared, graphs, given, folds, constraints, reading, progress)
         rows += more
