@@ -20,6 +20,7 @@ Settled = partial(
     alpha=1.0,
     beta=1.0,
     laplacian="normalized",
+    tol=1e-3,
 )
 
 

@@ -95,9 +95,13 @@ def test_who_meets_more_labels_than_all_together_speaks_alone():
     good = np.where(np.eye(2)[codes] > 0, 0.1, -0.1) * np.where(np.arange(60) < 48, 1, -1)[:, None]
     loud = np.where(np.eye(2)[codes] > 0, 5.0, -5.0) * np.where(np.arange(60) % 3 > 0, 1, -1)[:, None]
     pool = Pool(("graph", "loud"), np.array([0.1, 1.0]))
-    assert _better_alone([0, 1], pool, [good, loud], given) == 0
-    assert _better_alone([0, 1], Pool(("graph", "loud"), np.array([1.0, 0.0])), [good, loud], given) is None
-    assert _better_alone([0], Pool(("graph",), np.ones(1)), [good], given) is None
+    assert _better_alone([0, 1], pool, [good, loud], given, np.ones(60)) == 0
+    assert (
+        _better_alone([0, 1], Pool(("graph", "loud"), np.array([1.0, 0.0])), [good, loud], given, np.ones(60)) is None
+    )
+    assert _better_alone([0], Pool(("graph",), np.ones(1)), [good], given, np.ones(60)) is None
+    of_others = np.where(np.arange(60) < 48, 0.01, 1.0)  # in a population of what the good one misses, it is not good
+    assert _better_alone([0, 1], pool, [good, loud], given, of_others) is None
 
 
 def test_few_labels_ask_the_graph_alone():

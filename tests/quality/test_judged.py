@@ -5,6 +5,7 @@ import pytest
 
 from siis.labels import read_labels
 from siis.quality import Calibration, LabelAgreement, NoiseModel, assess_labels, label_agreement
+from siis.quality.noise import VAGUE_RATE
 from siis.quality.sets import coverage_levels
 
 
@@ -146,7 +147,8 @@ def test_labels_that_follow_loosely_set_no_lower_bound_and_mostly_stay():
     assert agreement.is_vague
     assert not agreement.is_weak
     found = judged(scores, codes)
-    assert found.noise.interval[0] == found.noise.least == 0
+    assert found.noise.interval[0] == 0
+    assert found.noise.least == VAGUE_RATE
     assert np.mean(found.quality > 0.5) > 0.85, "at the estimated rate half of them would be doubted"
     posterior = found.noise.posterior(scores, np.eye(3)[codes])
     assert np.mean(posterior[np.arange(180), codes] > 0.5) < 0.7
@@ -189,3 +191,27 @@ def test_a_label_that_a_checked_equal_one_contradicts_is_a_suspect():
     assert found.suggested[0] == 1
     assert found.quality[1] == 1.0
     assert (found.quality[2:] > 0.5).all()
+
+
+def test_labels_that_may_all_be_right_stay():
+    """Two of 200 differ, at scores that are no clearer than elsewhere: nobody can say that any label is wrong."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, 200)
+    scores = (np.eye(4)[codes] - 0.25) * 4 + 0.3 * rng.standard_normal((200, 4))
+    scores[:2] = scores[:2][:, [1, 2, 3, 0]] / 3  # hardly for another class
+    found = judged(scores, codes)
+    assert found.noise.interval[0] == 0
+    np.testing.assert_array_equal(np.argmax(found.own, axis=1), codes)
+    assert found.quality.min() > 0.5
+
+
+def test_the_only_label_of_its_class_is_its_answer():
+    """It is not held out, and nothing but the share of wrong labels speaks against it."""
+    codes = np.r_[np.repeat([0, 1], 30), 2]
+    labels, which = read_labels(codes), np.arange(60)
+    final = (np.eye(3)[codes] - 1 / 3) * 4
+    final[60] = [3.0, -1.0, -2.0]
+    found = assess_labels(which, final[:60], labels, np.arange(61), final)
+    assert np.argmax(found.own[60]) == np.argmax(found.probabilities[60]) == 2
+    np.testing.assert_allclose(found.own[60].sum(), 1)
+    np.testing.assert_allclose(found.quality[60], 1 - found.noise.rate)

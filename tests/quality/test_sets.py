@@ -6,7 +6,9 @@ from sklearn.datasets import load_digits
 
 from siis import SIISClassifier
 from siis.evidence import softmax
+from siis.labels import read_labels
 from siis.quality import Calibration, fit_noise
+from siis.quality.assess import assess_labels
 from siis.quality.sets import class_sets, coverage_levels
 from siis.saved import load_all, saved_bytes
 
@@ -101,10 +103,26 @@ def test_sets_hold_the_true_class_as_often_as_asked(coverage):
     Z, truth, given = drawn(4000, 5, 0.3)
     noise = fit_noise(Z[:2000], given[:2000], np.ones(2000))
     P = noise.probabilities(Z)
-    levels = coverage_levels(P[:2000], noise.posterior(Z[:2000], np.eye(5)[given[:2000]]), np.ones(2000))
-    sets = class_sets(P[2000:], levels, coverage)
-    assert abs(np.mean(sets[np.arange(2000), truth[2000:]]) - coverage) < 0.05
-    assert sets[np.arange(2000), np.argmax(P[2000:], axis=1)].all()
+    by_labels = coverage_levels(P[:2000], noise.posterior(Z[:2000], np.eye(5)[given[:2000]]), np.ones(2000))
+    by_answers = coverage_levels(P[2000:], P[2000:], np.ones(2000))
+    for levels in (by_labels, by_answers):
+        sets = class_sets(P[2000:], levels, coverage)
+        assert abs(np.mean(sets[np.arange(2000), truth[2000:]]) - coverage) < 0.05
+
+
+def test_sets_are_empty_where_answers_are_right_more_often_than_asked():
+    P = np.array([[0.99, 0.01]] * 95 + [[0.6, 0.4]] * 5)
+    sets = class_sets(P, coverage_levels(P, P, np.ones(100)), 0.9)
+    np.testing.assert_array_equal(sets.sum(axis=1), [1] * 95 + [0] * 5)
+
+
+def test_levels_come_from_the_unlabelled_where_these_are_more():
+    rng = np.random.default_rng(0)
+    labels = read_labels(np.r_[np.repeat([0, 1], 20), np.full(60, -1)])
+    scores, final = rng.standard_normal((40, 2)), rng.standard_normal((100, 2))
+    found = assess_labels(np.arange(40), scores, labels, np.arange(100), final)
+    P = found.probabilities[40:]
+    np.testing.assert_allclose(found.levels, coverage_levels(P, P, np.ones(60)))
 
 
 def test_levels_count_one_more_label_as_missed():

@@ -1,5 +1,7 @@
 import sys
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,10 +10,13 @@ from sklearn.datasets import load_digits, make_blobs
 
 from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
+from siis.evidence import kernel_scores, read, softmax
 from siis.graph import distinct_rows, embed
+from siis.graph.rough import graph_weights
 from siis.labels import Supervision, gather, one_hot
-from siis.selection import Candidate, Constraints, deal_folds, final_program
+from siis.selection import Candidate, Constraints, deal_folds, final_program, final_readings, join_scores, smoothed
 from siis.selection.candidate import compare, expected_hits
+from siis.selection.programs import program_candidates
 
 pytestmark = pytest.mark.slow
 
@@ -78,14 +83,14 @@ def test_a_label_does_not_vouch_for_itself(monkeypatch):
     given = gather(distinct.vertex[rows], one_hot(y[rows], 10), np.ones(rows.size)).merged()
     folds = deal_folds(given.Y, 0)
     place = search_module.prepare_space(module_spaces(distinct.X)[0], distinct.X, given, 10)
-    chosen = Candidate("as given", 1.0, 10, "mutual", 0.1, 1e-4, "standardized")
+    heard = [Candidate("as given", w, 10, "mutual", 0.1, 1e-4, "standardized") for w in (1.0, 0.0)]
     i = 5
     flipped = Supervision(given.rows, given.Y.copy(), given.weights)
     flipped.Y[i] = np.roll(given.Y[i], 1)
 
     def readings(labels):
-        graph_of = search_module.fold_graphs(place, chosen, Constraints())
-        return search_module._choose_reading(chosen, labels, folds, (1e-4,), graph_of)[2]
+        graphs_of = search_module.fold_graphs(place, heard, Constraints())
+        return search_module._choose_reading(heard, labels, folds, (1e-4,), graphs_of)[2].readings
 
     monkeypatch.setattr(search_module, "READINGS", ("standardized",))
     assert (folds >= 0).all()
@@ -311,7 +316,7 @@ def test_the_program_speaks_unless_something_is_clearly_better(by_program, by_ev
     def saying(n_right):
         return 2.0 * np.where(np.arange(50)[:, None] < n_right, given.Y, 1 - given.Y) - 1
 
-    held = programs_module.Held(folds, np.ones(50), [(W, np.zeros((50, 2)))] * 5, saying(by_evidence))
+    held = programs_module.Held(folds, np.full(2, 0.5), [(W, np.zeros((50, 2)))] * 5, saying(by_evidence))
     monkeypatch.setattr(programs_module, "final_readings", lambda program, A, c, reading: saying(by_program))
     candidates = programs_module.program_candidates(
         Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized"), Constraints(n_components=3), 2
@@ -339,3 +344,49 @@ def test_scores_are_tried_on_the_best_and_the_usual_graph_before_all_others(monk
     assert all((10, "mutual") in graphs and len(graphs) <= 2 for graphs in with_scores)
     kept = {row["score_weight"] for row in model.selection_.rows() if row["stage"] == "graph"}
     assert 0.0 in kept
+
+
+def test_graphs_that_cannot_be_told_apart_are_heard_together():
+    """The evidence is the mean over the winner's graph and the next best; each is what it would be alone."""
+    X, y, _ = noisy_digits(400)
+    model = SIISClassifier(metric="euclidean", n_components=20).fit(X, y)
+    selection = model._evidence.selection
+    heard = [selection.chosen, *selection.beside]
+    assert 1 < len(heard) <= race_module.MOST_HEARD
+    assert len({c.graph_key for c in heard}) == len(heard)
+    assert {(c.pull, c.reading) for c in heard} == {(selection.chosen.pull, selection.chosen.reading)}
+    graphs = [row for row in model.selection_.rows() if row["stage"] == "graph"]
+    for other in selection.beside:
+        row = next(r for r in graphs if (r["score_weight"], r["n_neighbors"], r["graph"]) == other.graph_key)
+        assert row["behind"] <= race_module.RACE_MARGIN * row["behind_error"] + 1e-12
+    assert f"the mean over {len(heard)} graphs" in model.selection_reason_
+    said, at = [], np.empty((model.graph_.n_vertices, X.shape[1]))
+    at[model.vertex_] = X
+    for candidate in heard:
+        Z = selection.space(at)
+        given = model._evidence.given
+        scores = kernel_scores(Z, given, selection.kernel)[0]
+        points = join_scores(Z, scores, candidate.score_weight * selection.unit)
+        W = graph_weights(points, candidate.n_neighbors, candidate.graph)
+        said.append(read(smoothed(W, given, candidate.fidelity, candidate.pull, scores, 1e-6), candidate.reading))
+    expected = softmax(np.mean(said, axis=0))
+    np.testing.assert_allclose(model._evidence.distributions, expected, atol=0.02)
+
+
+def test_a_program_is_read_as_it_is_where_classes_are_of_unlike_size(monkeypatch):
+    """Its distributions have been read already; only of even classes are they standardised."""
+    asked = []
+    monkeypatch.setattr("siis.selection.final.read", lambda F, reading: asked.append(reading) or F)
+    program = SimpleNamespace(engine=SimpleNamespace(numpy=np.asarray), basis=SimpleNamespace(synthesize=lambda A: A))
+    for reading in ("balanced", "standardized", "centered"):
+        final_readings(program, np.eye(3), 3, reading)
+    assert asked == ["centered", "standardized", "centered"]
+    even = Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized")
+    assert {c.laplacian for c in program_candidates(even, Constraints(), 3)} == {"normalized", "unnormalized"}
+    skewed = replace(even, reading="balanced")
+    assert {c.laplacian for c in program_candidates(skewed, Constraints(), 3)} == {"normalized"}
+    sizes = [
+        c.n_components
+        for c in sorted(program_candidates(skewed, Constraints(), 3), key=lambda c: c.program_complexity)
+    ]
+    assert sizes == sorted(sizes, reverse=True)

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from siis.evidence import choose_kernel, kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
+from siis.evidence import kernel as kernel_module
 from siis.evidence.kernel import RIDGES, WIDTHS, Kernel, squared_distances
 from siis.labels import Supervision
 
@@ -37,6 +38,52 @@ def test_scores_of_labelled_points_leave_their_own_label_out(labelled):
         others = np.arange(24) != i
         without = ridge_by_hand(points, given.picked(others), kernel, mean, weights[others])
         np.testing.assert_allclose(scores[i], without[i], atol=1e-10)
+
+
+def test_where_labels_are_many_some_of_their_points_are_centres(labelled, monkeypatch):
+    """All labels still speak, and those of labelled points without their own: ridge regression on ten centres."""
+    points, given = labelled
+    kernel = Kernel(0.4, 0.3)
+    exact, _ = kernel_scores(points, given, kernel)
+    monkeypatch.setattr(kernel_module, "MOST_EXACT", 20)
+    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 24)
+    np.testing.assert_allclose(kernel_scores(points, given, kernel)[0], exact, atol=1e-6)
+    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 10)
+    scores, model = kernel_scores(points, given, kernel)
+    mean, weights = given.prior, given.weights / given.weights.mean()
+    centers = points[given.rows[np.linspace(0, 23, 10).astype(int)]]
+    K = np.exp(-kernel.width * squared_distances(centers, centers))
+    B = np.exp(-kernel.width * squared_distances(points, centers))
+
+    def by_hand(kept):
+        A, w = B[given.rows[kept]], weights[kept, None]
+        return mean + B @ np.linalg.solve(A.T @ (w * A) + kernel.ridge * K, A.T @ (w * (given.Y[kept] - mean)))
+
+    np.testing.assert_allclose(scores[24:], by_hand(np.arange(24))[24:], atol=1e-6)
+    np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
+    for i in (0, 7, 23):
+        np.testing.assert_allclose(scores[i], by_hand(np.flatnonzero(np.arange(24) != i))[i], atol=1e-6)
+
+
+def test_a_kernel_is_chosen_by_all_labels_however_many(monkeypatch):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((90, 3))
+    Y = np.eye(3)[np.argmax(points + rng.standard_normal((90, 3)), axis=1)]
+    given = Supervision(np.arange(90), Y, rng.uniform(0.5, 2.0, 90))
+    monkeypatch.setattr(kernel_module, "MOST_EXACT", 20)
+    monkeypatch.setattr(kernel_module, "MOST_EXACT_TO_CHOOSE", 20)
+    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 15)
+    monkeypatch.setattr(kernel_module, "FEW_TO_CHOOSE", 15)
+    centers = points[np.linspace(0, 89, 15).astype(int)]
+    unit = np.median(pdist(centers, "sqeuclidean"))
+
+    def error(width, ridge):
+        scores, _ = kernel_scores(points, given, Kernel(width / unit, ridge))
+        return np.sum(given.weights[:, None] * (scores - Y) ** 2)
+
+    width, ridge = min(product(WIDTHS, RIDGES), key=lambda pair: error(*pair))
+    chosen = choose_kernel(points, given)
+    assert (chosen.width, chosen.ridge) == pytest.approx((width / unit, ridge))
 
 
 @pytest.mark.parametrize("seed", range(4))

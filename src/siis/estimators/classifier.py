@@ -329,9 +329,11 @@ class SIISClassifier(TransductiveClassifier):
         """Give sets of classes that hold the true one as often as asked.
 
         A class is in the set of an example where its probability, ``predict_proba``, is at least the level at which
-        the sets of held-out labels hold the true class so often, their noise allowed for (split conformal
-        prediction, docs/math.md, (C13)). So the promise is for examples like the labelled ones, on average over
-        them. The likeliest class is always in.
+        the sets of all unlabelled examples hold the true class so often by their own probabilities, which are
+        calibrated on held-out labels; where there are no more unlabelled examples than labels, at which the sets of
+        held-out labels do, their noise allowed for (docs/math.md, (C13)). So the promise is for examples like those
+        of the fit, on average over them. Where answers are right more often than asked, the sets of the most
+        doubtful examples are empty: ask for more, or look at these examples.
 
         Parameters
         ----------

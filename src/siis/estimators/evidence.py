@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Features, Floats, Ints
+from siis._types import Features, Floats, Ints, Sparse
 from siis.estimators.vertices import Vertices
 from siis.evidence import KernelScores, kernel_scores, read, softmax
 from siis.graph import (
@@ -20,6 +20,7 @@ from siis.graph import (
     placed,
     ready_made,
 )
+from siis.graph.rough import graph_weights
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.selection import (
@@ -53,6 +54,8 @@ class Located:
         Fingerprint of the example at each vertex; empty on a ready-made graph.
     X : array or csr_array of shape (n_vertices, d), or None
         The example at each vertex; None on a ready-made graph.
+    beside : list of csr_array of shape (n_vertices, n_vertices)
+        Weights of the other graphs that are heard, ``Selection.beside``.
     """
 
     placed: Embedded
@@ -63,6 +66,7 @@ class Located:
     model: KernelScores | None
     marks: Ints
     X: Features | None
+    beside: list[Sparse]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +165,7 @@ def build_graph(
     pairs, given, labels, chosen = vertices.pairs, vertices.given, vertices.labels, selection.chosen
     if vertices.graph is not None:
         return Located(
-            ready_made(vertices.graph), pairs, given, labels, None, None, np.zeros(0, dtype=np.int64), None
+            ready_made(vertices.graph), pairs, given, labels, None, None, np.zeros(0, dtype=np.int64), None, []
         )
     assert selection.space is not None
     assert selection.kernel is not None
@@ -180,16 +184,27 @@ def build_graph(
                 model,
                 marks,
                 vertices.X,
+                [],
             )
         near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report)
         width = median_bandwidth(near) if constraints.bandwidth == "median" else float(constraints.bandwidth)
         graph = placed(near, width, chosen.graph, vertices.vertex, joined)
+        beside = [
+            graph_weights(
+                join_scores(Z, scores, other.score_weight * selection.unit),
+                other.n_neighbors,
+                other.graph,
+                constraints.bandwidth,
+            )
+            for other in selection.beside
+        ]
     if graph.order is not None:  # vertices have new numbers
         number = np.argsort(graph.order)
         pairs, labels = pairs.moved(number), labels.moved(number)
         scores, marks, X = scores[graph.order], marks[graph.order], X[graph.order]
         given = pairs.merged()
-    return Located(graph, pairs, given, labels, scores, model, marks, X)
+        beside = [W[graph.order][:, graph.order] for W in beside]
+    return Located(graph, pairs, given, labels, scores, model, marks, X, beside)
 
 
 def gather_evidence(
@@ -213,7 +228,10 @@ def gather_evidence(
     W, chosen = located.placed.graph.weights, selection.chosen
     rows, readings = selection.rows, selection.readings
     with progress.stage("evidence"):
-        F = smoothed(W, located.given, chosen.fidelity, chosen.pull, located.scores, 1e-4)
+        graphs = zip((chosen, *selection.beside), (W, *located.beside), strict=True)
+        said = [
+            read(smoothed(V, located.given, c.fidelity, c.pull, located.scores, 1e-4), c.reading) for c, V in graphs
+        ]
         if W.shape[0] > MOST_VERTICES and rows.size:  # the search has seen some of the labels only
             rows, readings = cross_readings(W, located.labels, chosen, located.scores, seed)
     return Evidence(
@@ -221,7 +239,7 @@ def gather_evidence(
         located.pairs,
         located.given,
         selection,
-        softmax(read(F, chosen.reading)),
+        softmax(np.mean(said, axis=0)),
         rows,
         readings,
         located.model,

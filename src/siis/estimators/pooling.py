@@ -17,6 +17,7 @@ from siis.progress import Progress
 from siis.result_table import Table
 from siis.selection import EVIDENCE, PROGRAM, Solved, final_readings
 from siis.selection.candidate import compare, hits
+from siis.selection.shares import population_weights
 
 TINY = 1e-300  # a probability that was rounded to 0
 GRAPH, TOGETHER = "graph", "together"
@@ -137,19 +138,20 @@ def pool_experts(
     Pooled
     """
     given = labels.picked(evidence.rows)
+    weights = population_weights(given, evidence.selection.shares) if given.rows.size else given.votes
     names, held_out = [GRAPH], [evidence.readings]
     scores: list[Floats | None] = [graph]
     models: list[Forest | LinearScores | None] = [None]
     if X is not None and evidence.rows.size >= LEAST_LABELS:
         with progress.stage("experts"):
-            for name, (found, held, model) in _ask(X, labels, seed, evidence, given):
+            for name, (found, held, model) in _ask(X, labels, seed, evidence, given, weights):
                 names.append(name)
                 held_out.append(held[evidence.rows])
                 scores.append(found)
                 models.append(model)
-    heard = [k for k in _heard(held_out, given) if scores[k] is not None]
+    heard = [k for k in _heard(held_out, given, weights) if scores[k] is not None]
     pool = _pool(heard, names, held_out, scores, given)
-    if (best := _better_alone(heard, pool, held_out, given)) is not None:
+    if (best := _better_alone(heard, pool, held_out, given, weights)) is not None:
         heard = [best]
         pool = _pool(heard, names, held_out, scores, given)
     told, of_all = [held_out[k] for k in heard], [found for k in heard if (found := scores[k]) is not None]
@@ -157,7 +159,7 @@ def pool_experts(
     rows = [(name, float(weight.get(name, 0.0)), held) for name, held in zip(names, held_out, strict=True)]
     table = Table.from_rows(
         [
-            {"expert": name, "weight": share, "accuracy": _met(held, given)}
+            {"expert": name, "weight": share, "accuracy": _met(held, given, weights)}
             for name, share, held in [*rows, (TOGETHER, float("nan"), together)]
         ],
         ("expert", "weight", "accuracy"),
@@ -167,12 +169,12 @@ def pool_experts(
     return Pooled(Voices(kept, tuple(model for _, model in asked), graph), pool(of_all), together, table)
 
 
-def _heard(held_out: list[Floats], given: Supervision) -> list[int]:
+def _heard(held_out: list[Floats], given: Supervision, weights: Floats) -> list[int]:
     """Which experts are heard: not those that meet clearly fewer of the held-out labels than the best one."""
     if not given.rows.size:
         return list(range(len(held_out)))
     met = np.array([hits(scores, given.Y) for scores in held_out])
-    return [int(k) for k in np.flatnonzero(compare(met, given.votes).level(CLEARLY))]
+    return [int(k) for k in np.flatnonzero(compare(met, weights).level(CLEARLY))]
 
 
 def _pool(
@@ -182,25 +184,27 @@ def _pool(
     return fit_pool(tuple(names[k] for k in heard), [held_out[k] for k in heard], of_all, given, given.votes)
 
 
-def _better_alone(heard: list[int], pool: Pool, held_out: list[Floats], given: Supervision) -> int | None:
+def _better_alone(
+    heard: list[int], pool: Pool, held_out: list[Floats], given: Supervision, weights: Floats
+) -> int | None:
     """The expert that meets more of the held-out labels than all of them together; None where there is none."""
     if not given.rows.size or len(heard) == 1:
         return None
     told = [held_out[k] for k in heard]
-    alone = [_met(scores, given) for scores in told]
+    alone = [_met(scores, given, weights) for scores in told]
     best = int(np.argmax(alone))
-    return heard[best] if alone[best] > _met(pool(told), given) + 1e-12 else None
+    return heard[best] if alone[best] > _met(pool(told), given, weights) + 1e-12 else None
 
 
 def _ask(
-    X: Features, labels: Supervision, seed: int, evidence: Evidence, given: Supervision
+    X: Features, labels: Supervision, seed: int, evidence: Evidence, given: Supervision, weights: Floats
 ) -> Iterator[tuple[str, tuple[Floats | None, Floats, Forest | LinearScores | None]]]:
     """Scores of all vertices and of held-out labels, by each model; a forest far behind the graph is cut short."""
     by_graph = hits(evidence.readings, given.Y)
 
     def is_near(held_out: Floats) -> bool:
         met = np.array([by_graph, hits(held_out[evidence.rows], given.Y)])
-        return bool(compare(met, given.votes).level(FAR)[1])
+        return bool(compare(met, weights).level(FAR)[1])
 
     if X.shape[1] <= MOST_COLUMNS:
         for leaf in LEAVES:
@@ -208,6 +212,6 @@ def _ask(
     yield "linear model", linear_scores(X, labels)
 
 
-def _met(scores: Floats, given: Supervision) -> float:
-    """Share of the held-out labels that is met."""
-    return float(given.votes @ hits(scores, given.Y) / given.votes.sum()) if given.rows.size else float("nan")
+def _met(scores: Floats, given: Supervision, weights: Floats) -> float:
+    """Share of the held-out labels that is met, the classes weighed as in the population."""
+    return float(weights @ hits(scores, given.Y) / weights.sum()) if given.rows.size else float("nan")

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from siis._types import Floats
+from siis._types import Floats, Ints
 from siis.labels import Supervision
 
 WIDTHS = (0.1, 0.3, 1.0, 3.0)  # over the median squared distance between labelled points
 RIDGES = 10.0 ** np.arange(-3, 2.5, 0.5)
-MOST_CENTERS = 2000  # labels that train the model; more would cost their cube
-MOST_TO_CHOOSE = 700  # labels by which width and ridge are chosen
+MOST_EXACT = 1500  # labels that are all centres; more would cost their cube
+MOST_EXACT_TO_CHOOSE = 700  # the same, where width and ridge are chosen
+FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
+JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 BLOCK = 2**23  # numbers in one block of the kernel
 
 
@@ -72,7 +74,8 @@ def squared_distances(A: Floats, B: Floats) -> Floats:
 def choose_kernel(points: Floats, given: Supervision) -> Kernel:
     """Choose width and ridge by the squared error of the leave-one-out answers.
 
-    With M = K + ridge diag(1 / w) and a = M^-1 (Y - mean), the answer without label i is y_i - a_i / (M^-1)_ii.
+    With M = K + ridge diag(1 / w) and a = M^-1 (Y - mean), the answer without label i is y_i - a_i / (M^-1)_ii, (C2).
+    Where labels are many, some of their points are centres, and it is that of ridge regression on B, (C2b).
 
     Parameters
     ----------
@@ -84,19 +87,28 @@ def choose_kernel(points: Floats, given: Supervision) -> Kernel:
     -------
     Kernel
     """
-    given = _subset(given, MOST_TO_CHOOSE)
-    D = squared_distances(points[given.rows], points[given.rows])
+    is_exact = given.rows.size <= MOST_EXACT_TO_CHOOSE
+    centers = points[given.rows if is_exact else _some(given.rows, FEW_TO_CHOOSE)]
+    D = squared_distances(centers, centers)
     off = D[np.triu_indices(len(D), 1)]
     unit = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
-    Y, weights = given.Y - given.prior, given.weights / given.weights.mean()
-    root = np.sqrt(weights)[:, None]
+    root = np.sqrt(given.weights / given.weights.mean())[:, None]
+    Y = root * (given.Y - given.prior)
     best, error = Kernel(1 / unit, 1.0), np.inf
     for width in WIDTHS:
-        values, V = sl.eigh(root * np.exp(-width / unit * D) * root.T, overwrite_a=True, check_finite=False)
-        rotated, squares = V.T @ (root * Y), V**2
+        if is_exact:
+            values, V = sl.eigh(root * np.exp(-width / unit * D) * root.T, overwrite_a=True, check_finite=False)
+        else:
+            _, B = _features(points[given.rows], centers, width / unit)
+            values, Q = sl.eigh((root * B).T @ (root * B), check_finite=False)
+            V = (root * B) @ Q
+        rotated, squares = V.T @ Y, V**2
         for ridge in RIDGES:
             inverse = 1 / (np.maximum(values, 0.0) + ridge)
-            misses = (V @ (inverse[:, None] * rotated)) / (squares @ inverse)[:, None]  # (C2) times root
+            if is_exact:
+                misses = (V @ (inverse[:, None] * rotated)) / (squares @ inverse)[:, None]  # (C2) times root
+            else:
+                misses = (Y - V @ (inverse[:, None] * rotated)) / (1 - squares @ inverse)[:, None]  # (C2b)
             if (total := float(np.sum(misses**2))) < error * (1 - 1e-9):
                 best, error = Kernel(width / unit, float(ridge)), total
     return best
@@ -117,7 +129,8 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
     scores : ndarray of shape (n, c)
     model : KernelScores
     """
-    given = _subset(given, MOST_CENTERS)
+    if given.rows.size > MOST_EXACT:
+        return _scores_by_centers(points, given, kernel)
     mean = given.prior
     weights = given.weights / given.weights.mean()
     centers = points[given.rows]
@@ -131,8 +144,32 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
     return scores, model
 
 
-def _subset(given: Supervision, most: int) -> Supervision:
-    """At most so many of the labels, evenly spread over the vertices; the others' scores are out of sample."""
-    if given.rows.size <= most:
-        return given
-    return given.picked(np.linspace(0, given.rows.size - 1, most).astype(np.int64))
+def _scores_by_centers(points: Floats, given: Supervision, kernel: Kernel) -> tuple[Floats, KernelScores]:
+    """The same with all labels but some of their points as centres: the ridge regression that (C1b) is."""
+    mean, centers = given.prior, points[_some(given.rows, FEW_CENTERS)]
+    weights = (given.weights / given.weights.mean())[:, None]
+    L, B = _features(points[given.rows], centers, kernel.width)
+    M = B.T @ (weights * B)
+    M[np.diag_indices_from(M)] += kernel.ridge
+    factor, Y = sl.cho_factor(M, check_finite=False), given.Y - mean
+    a = sl.cho_solve(factor, B.T @ (weights * Y), check_finite=False)  # (C1b)
+    leverage = np.einsum("ij,ji->i", B, sl.cho_solve(factor, (weights * B).T, check_finite=False))
+    coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
+    model = KernelScores(centers, coefficients, mean, kernel.width)
+    scores = model(points)
+    scores[given.rows] = given.Y - (Y - B @ a) / (1 - leverage)[:, None]  # (C2b)
+    return scores, model
+
+
+def _features(points: Floats, centers: Floats, width: float) -> tuple[Floats, Floats]:
+    """L with L L' = k(centres, centres), and the rows B = k(points, centres) L'^-1, so that B B' is nearly k."""
+    K = np.exp(-width * squared_distances(centers, centers))
+    K[np.diag_indices_from(K)] += JITTER
+    L = sl.cholesky(K, lower=True, check_finite=False)
+    B = sl.solve_triangular(L, np.exp(-width * squared_distances(centers, points)), lower=True, check_finite=False).T
+    return L, np.ascontiguousarray(B)
+
+
+def _some(rows: Ints, most: int) -> Ints:
+    """At most so many, evenly spread."""
+    return rows[np.linspace(0, rows.size - 1, most).astype(np.int64)]

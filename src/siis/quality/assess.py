@@ -12,7 +12,7 @@ from siis._types import Bools, Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
-from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
+from siis.quality.noise import LEAST_RATE, VAGUE_RATE, NoiseModel, fit_noise
 from siis.quality.sets import coverage_levels
 
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
@@ -83,27 +83,39 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), matrix=unknown)
     elif agreement.is_vague:  # blunt scores explain as much as wrong labels would
         high = 1.0 if agreement.is_weak else noise.interval[1]
-        noise = replace(noise, interval=(0.0, high), least=0.0)
+        noise = replace(noise, interval=(0.0, high), least=VAGUE_RATE)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = np.full((n, c), np.nan), np.full((n, c), np.nan)
     answers = noise.probabilities(final)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
         posterior = noise.cautious.posterior(scores, labels.Y[which])  # (C6), the answer as well
-        has_company = _answer_labelled(answers, vertex[judged], posterior, weights)
-        own[judged] = np.where(has_company[:, None], posterior, answers[vertex[judged]])
+        apart = np.setdiff1d(np.arange(used.size), which)
+        alone = (1 - noise.rate) * labels.Y[apart] + noise.rate * answers[vertex[used[apart]]]
+        every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
+        has_company = _answer_labelled(answers, vertex[used[every]], told, labels.counts[every])
+        own[used[every]] = np.where(has_company[:, None], told, answers[vertex[used[every]]])
         quality[judged] = posterior[np.arange(judged.size), codes]
         doubted = np.flatnonzero(quality[judged] < 0.5)
-        posterior = posterior.copy()
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
     held_out[judged] = noise.probabilities(scores)
-    truth = np.where(labels.certain[judged][:, None], labels.Y[which], noise.posterior(scores, labels.Y[which]))
-    levels = coverage_levels(held_out[judged], truth, weights)
+    levels = _levels(answers[vertex[~labels.used & (vertex >= 0)]], held_out[judged], labels, which, noise, scores)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
     quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
     return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels)
+
+
+def _levels(
+    unlabelled: Floats, held_out: Floats, labels: GivenLabels, which: Ints, noise: NoiseModel, scores: Floats
+) -> Floats:
+    """Levels of sets, (C13): by what is said of unlabelled examples, where these are more than held-out labels."""
+    if len(unlabelled) > which.size > 0:
+        return coverage_levels(unlabelled, unlabelled, np.ones(len(unlabelled)))
+    truth = noise.posterior(scores, labels.Y[which])
+    certain = labels.certain[labels.used][which]
+    return coverage_levels(held_out, np.where(certain[:, None], labels.Y[which], truth), labels.counts[which])
 
 
 def _follow_checked(quality: Floats, suggested: Ints, labels: GivenLabels, vertex: Ints) -> None:

@@ -16,11 +16,13 @@ UNCLEAR, LEAST_ERROR = 0.5, 0.003  # prior of the model's own errors: margins be
 DOUBTS = {0.0: 0.3, 0.05: 0.25, 0.1: 0.2, 0.2: 0.15, 0.4: 0.1}  # shares that the model is blunt about; their prior
 CONFUSIONS = {0.0: 0.4, 0.25: 0.3, 0.5: 0.2, 0.75: 0.1}  # shares of wrong labels that follow the scores; their prior
 BLUNT = 1.0  # sharpness of what the model is blunt about, and of confusions
-N_RATES, DECAY = 61, 5.0  # prior of the rate r: exp(-5 r)
+N_RATES, DECAY = 61, 5.0  # prior of the rate r where some labels are wrong: exp(-5 r)
+ALL_RIGHT = 0.5  # prior probability that no label is wrong
 MOST_LABELS = 5000  # by which all of this is estimated
 ROUNDS = 25
 PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the rate
-LEAST_RATE = 0.01  # in quality and answers of labelled examples: a rate of 0 would vouch for every label
+LEAST_RATE = 0.002  # in quality and answers of labelled examples: a rate of 0 would vouch for every label
+VAGUE_RATE = 0.01  # the same where labels follow loosely, and nothing is known of the rate
 LEAST_WEIGHT = 1e-3  # of an explanation: less is left out
 
 
@@ -153,8 +155,9 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) ->
     n_labels, c = scores.shape
     rates = np.linspace(0, 1, N_RATES) ** 1.5 * 0.9 * (c - 1) / c
     prior = np.log(np.gradient(rates)) - DECAY * rates
+    prior[0] = np.log(ALL_RIGHT / (1 - ALL_RIGHT) * np.sum(np.exp(prior[1:])))
     if is_weak:
-        prior[rates > LEAST_RATE] = -np.inf
+        prior[rates > VAGUE_RATE] = -np.inf
     at = np.arange(n_labels)
     blunt = softmax(scores, BLUNT)
     q = np.minimum(blunt, 1 - 1e-6)

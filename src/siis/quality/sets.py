@@ -1,4 +1,4 @@
-"""Sets of classes that hold the true one as often as asked, by held-out labels and what is known of their noise."""
+"""Sets of classes that hold the true one as often as asked, by calibrated probabilities or by held-out labels."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import numpy as np
 from siis._types import Bools, Floats
 
 MOST_LEVELS = 2000
+MOST_NUMBERS, LEAST_ROWS = 2_000_000, 1000  # probabilities that are sorted, and rows that are taken in any case
 
 
 def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
-    """How often the true class has at least a probability, from held-out labels.
+    """How often the true class has at least a probability.
 
-    With p_ik the probability of class k of example i while its label was held out, and t_ik the probability that k is
-    its true class given that label (C6), sum_ik w_i t_ik [p_ik >= level] / sum_i w_i is the coverage of the sets
-    {k : p_ik >= level}; one more label counts as missed, as in split conformal prediction.                  (C13)
+    With p_ik the probability of class k of example i, and t_ik what is known of its true class, the coverage of the
+    sets {k : p_ik >= level} is sum_ik w_i t_ik [p_ik >= level] / sum_i w_i; one more example counts as missed, as in
+    split conformal prediction. For unlabelled examples t = p; for held-out labels it is the posterior given the
+    label, (C6).                                                                                            (C13)
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
     """
     if not len(P):
         return np.zeros((1, 2))
+    rows = np.unique(np.linspace(0, len(P) - 1, max(LEAST_ROWS, MOST_NUMBERS // P.shape[1])).astype(np.int64))
+    P, truth, weights = P[rows], truth[rows], weights[rows]
     order = np.argsort(-P, axis=None, kind="stable")
     total = float(weights.sum())
     covered = np.cumsum((weights[:, None] * truth).ravel()[order]) / (total + float(weights.max()))
@@ -51,8 +55,8 @@ def class_sets(P: Floats, levels: Floats, coverage: float) -> Bools:
     Returns
     -------
     ndarray of bool, shape (n, c)
-        The likeliest class is always in; all classes are where held-out labels cannot vouch for less.
+        All classes are in where nothing can vouch for less; none where even the likeliest is not needed.
     """
     enough = np.flatnonzero(levels[:, 1] >= coverage)
     level = levels[enough[0], 0] if enough.size else 0.0
-    return np.asarray((level <= P) | (P.max(axis=1, keepdims=True) <= P))
+    return np.asarray(level <= P)

@@ -249,7 +249,8 @@ def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
     _number(placed.recall, "recall", nan=True)
     if placed.order is not None:
         _ints(placed.order, "order", (v,), 0, v - 1)
-    _check_candidate(selection.chosen)
+    for candidate in (selection.chosen, *selection.beside):
+        _check_candidate(candidate)
     _check_table(selection.table)
 
 

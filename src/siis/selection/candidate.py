@@ -52,6 +52,11 @@ class Candidate:
     laplacian: str = "normalized"
 
     @property
+    def graph_key(self) -> tuple[float, int, str]:
+        """What makes the graph in a space: score weight, neighbours, and how they are joined."""
+        return self.score_weight, self.n_neighbors, self.graph
+
+    @property
     def complexity(self) -> tuple[float, ...]:
         """Simpler and smoother candidates come first; the smoothest last where it would let large classes flood."""
         roughness = self.fidelity if self.reading == "standardized" else abs(np.log10(self.fidelity) + 1)
@@ -59,8 +64,12 @@ class Candidate:
 
     @property
     def program_complexity(self) -> tuple[float, ...]:
-        """Of candidates that differ in the final program alone: smaller bases, then smoother programs come first."""
-        return (self.n_components, -(self.beta or 0.0), self.alpha or 0.0, float(self.laplacian != "normalized"))
+        """Of candidates that differ in the final program alone: smaller bases, then smoother programs come first.
+
+        Unless classes are of unlike size: a large basis has room for small classes.
+        """
+        size = self.n_components if self.reading == "standardized" else -self.n_components
+        return (size, -(self.beta or 0.0), self.alpha or 0.0, float(self.laplacian != "normalized"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from siis.labels import Supervision
 from siis.selection.candidate import Candidate
 from siis.selection.constraints import Constraints
 
-GraphOf: TypeAlias = Callable[[Supervision], tuple[Sparse, Floats | None]]
+GraphsOf: TypeAlias = Callable[[Supervision], tuple[list[Sparse], Floats | None]]
 
 UNIT_NEIGHBOR = 10
 
@@ -102,21 +102,31 @@ def prepare_space(space: Space, X: Features, given: Supervision, n_neighbors: in
     return PreparedSpace(space, points, near, unit_distance(near), choose_kernel(points, given.merged()))
 
 
-def fold_graphs(prepared: PreparedSpace, chosen: Candidate, constraints: Constraints) -> GraphOf:
-    """Prepare to build a candidate's graph from some of the labels: its weights, and the scores.
+def fold_graphs(prepared: PreparedSpace, heard: Sequence[Candidate], constraints: Constraints) -> GraphsOf:
+    """Prepare to build candidates' graphs from some of the labels: their weights, and the scores.
 
-    Without scores among the coordinates all labels have one graph.
+    Without scores among the coordinates all labels have one graph. Graphs of one score weight share neighbours.
     """
-    shared = None
-    if chosen.score_weight == 0:
-        shared = graph_weights(prepared.near, chosen.n_neighbors, chosen.graph, constraints.bandwidth)
+    most = max(candidate.n_neighbors for candidate in heard)
+    shared = {
+        c: graph_weights(prepared.near, c.n_neighbors, c.graph, constraints.bandwidth)
+        for c in heard
+        if c.score_weight == 0
+    }
 
-    def build(train: Supervision) -> tuple[Sparse, Floats]:
+    def build(train: Supervision) -> tuple[list[Sparse], Floats]:
         scores, _ = kernel_scores(prepared.points, train, prepared.kernel)
-        if shared is not None:
-            return shared, scores
-        points = prepared.joined(scores, chosen.score_weight)
-        return graph_weights(points, chosen.n_neighbors, chosen.graph, constraints.bandwidth), scores
+        near = {
+            weight: nearest(prepared.joined(scores, weight), most)
+            for weight in {c.score_weight for c in heard} - {0.0}
+        }
+        graphs = [
+            shared[c]
+            if c in shared
+            else graph_weights(near[c.score_weight], c.n_neighbors, c.graph, constraints.bandwidth)
+            for c in heard
+        ]
+        return graphs, scores
 
     return build
 

@@ -11,7 +11,7 @@ import numpy as np
 from siis._types import Floats, Ints, Sparse
 from siis.engine.threads import in_threads, one_blas_thread
 from siis.errors import FAILURES
-from siis.evidence import read, softmax
+from siis.evidence import softmax
 from siis.graph import Graph
 from siis.labels import Supervision
 from siis.selection.candidate import Candidate, compare, failed_rows, held_out, hits, rank_candidates
@@ -19,6 +19,7 @@ from siis.selection.constraints import Constraints
 from siis.selection.final import final_basis, final_program, final_readings
 from siis.selection.folds import splits
 from siis.selection.selection import BOTH, EVIDENCE, PROGRAM
+from siis.selection.shares import population_weights
 from siis.solvers import solve_batch
 from siis.spectral import SmoothBasis
 
@@ -47,7 +48,9 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
     list of Candidate
     """
     usual = max(LEAST_COMPONENTS, COMPONENTS_PER_CLASS * n_classes)
-    laplacians = tuple(PROGRAMS) if constraints.laplacian == "auto" else (constraints.laplacian,)
+    laplacians = (constraints.laplacian,) if constraints.laplacian != "auto" else tuple(PROGRAMS)
+    if constraints.laplacian == "auto" and chosen.reading != "standardized":
+        laplacians = laplacians[:1]  # the unnormalised one lets large classes flood small ones
     found = [
         replace(
             chosen,
@@ -69,16 +72,16 @@ class Held:
     Attributes
     ----------
     folds : ndarray of shape (l,)
-    weights : ndarray of shape (l,)
-        Of the labels, as the classes are in the population.
+    shares : ndarray of shape (c,)
+        Of the classes in the population.
     evidence : list of (csr_array of shape (n, n), ndarray of shape (n, c))
-        The graph of each fold, and the evidence on it.
+        The graph of each fold, and the class scores that are read from the evidence.
     readings : ndarray of shape (h, c)
         What is read of those that are held out.
     """
 
     folds: Ints
-    weights: Floats
+    shares: Floats
     evidence: list[tuple[Sparse, Floats]]
     readings: Floats
 
@@ -117,8 +120,8 @@ def choose_program(
     failures: dict[Candidate, str] = {}
     order = sorted(range(len(candidates)), key=lambda k: (candidates[k].laplacian, -candidates[k].n_components))
     parts = [
-        (part, W, softmax(read(F, candidates[0].reading)))
-        for (_, part), (W, F) in zip(splits(given, held.folds), held.evidence, strict=True)
+        (part, W, softmax(said))
+        for (_, part), (W, said) in zip(splits(given, held.folds), held.evidence, strict=True)
     ]
     groups = [list(group) for _, group in groupby(parts, key=lambda part: id(part[1]))]
 
@@ -153,7 +156,7 @@ def choose_program(
         return failed_rows("program", failures), candidates[0], PROGRAM, held.readings
     out = held_out(held.folds)
     complexity = [candidates[k].program_complexity for k in kept]
-    Y, weights = given.Y[out], held.weights[out]
+    Y, weights = given.Y[out], population_weights(given, held.shares)[out]
     met = np.array([hits(answers[k, out], Y) for k in kept])
     rows, best = rank_candidates("program", [candidates[k] for k in kept], met, weights, complexity)
     rows += failed_rows("program", failures)

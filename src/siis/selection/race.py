@@ -30,6 +30,7 @@ PROBES = ((10, "mutual"), (20, "union"))  # graphs by which spaces are compared
 ROUGH = 3e-2  # tolerance of smoothing in the search
 WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
+MOST_HEARD = 3  # graphs whose evidence is averaged
 
 Split = tuple[Supervision, Ints]  # labels that stay, and indices of those held out
 
@@ -156,11 +157,13 @@ def race(
     constraints: Constraints,
     reading: str,
     progress: Progress,
-) -> tuple[list[dict[str, Any]], Candidate | None]:
-    """Try score weights, graphs and fidelities; None where all of them have failed.
+) -> tuple[list[dict[str, Any]], list[Candidate]]:
+    """Try score weights, graphs and fidelities; give the winner and those that are heard beside it.
 
     First all graphs without scores, whose folds share them; then each score weight on the winner's graph and on the
     usual one, fold after fold, until it falls far behind; at last the other graphs with the score weight that won.
+    None where all of them have failed. Beside the winner, the best smoothing of each of the next best graphs is heard
+    where it is not far behind the best.
     """
     out = held_out(folds)
     field = _Race(prepared, given, list(splits(given, folds)), constraints, reading)
@@ -174,7 +177,7 @@ def race(
                 field.run(weight, [g for g in graphs if g not in first], found, [part])
             progress.say(2, f"scores of weight {weight:g} on {len(graphs)} graphs")
     if not field.met:
-        return failed_rows("graph", field.failures), None
+        return failed_rows("graph", field.failures), []
     keys = list(field.met)
     candidates = [c for key in keys for c in field.candidates(*key)]
     rows, best = rank_candidates(
@@ -185,7 +188,18 @@ def race(
         [c.complexity for c in candidates],
         unreached=np.repeat([field.unreached[key] for key in keys], len(FIDELITIES)),
     )
-    return rows + failed_rows("graph", field.failures), candidates[best]
+    return rows + failed_rows("graph", field.failures), _heard(field, candidates[best], out)
+
+
+def _heard(field: _Race, winner: Candidate, labels: Ints) -> list[Candidate]:
+    """The winner, and the best smoothing of the next best graphs that are not far behind."""
+    candidates = [c for key in field.met for c in field.candidates(*key)]
+    judged = compare(field._flat(labels)[1], field.given.votes[labels])
+    is_level, heard = judged.level(RACE_MARGIN), {winner.graph_key: winner}
+    for k in np.argsort(-judged.accuracy, kind="stable"):
+        if is_level[k] and len(heard) < MOST_HEARD:
+            heard.setdefault(candidates[k].graph_key, candidates[k])
+    return list(heard.values())
 
 
 def _joined(field: _Race, graphs: list[tuple[int, str]], progress: Progress) -> dict[float, list[Neighbors]]:

@@ -18,7 +18,7 @@ from siis.result_table import Table
 from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import USUAL_GRAPH, Constraints, usual_graph
 from siis.selection.folds import deal_folds, splits
-from siis.selection.prepared import GraphOf, PreparedSpace, fold_graphs, prepare_space, smooth_all, smoothed
+from siis.selection.prepared import GraphsOf, PreparedSpace, fold_graphs, prepare_space, smooth_all, smoothed
 from siis.selection.programs import Held, choose_program, program_candidates
 from siis.selection.race import FIDELITIES, PROBES, PULLS, SCORE_WEIGHTS, path_hits, probe, race
 from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
@@ -75,22 +75,23 @@ def choose_on_points(
     most = len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)
     with progress.stage(f"selection: at most {most} graphs and smoothings"):
         reading = _usual_reading(prepared, given, constraints)
-        more, winner = race(prepared, graphs, given, folds, constraints, reading, progress)
+        more, heard = race(prepared, graphs, given, folds, constraints, reading, progress)
         rows += more
-    if winner is None:
+    if not heard:
         stated = _fixed(prepared, graphs, given, constraints, ALL_FAILED)
         return replace(stated, table=Table.from_rows(rows, COLUMNS)), points
     with progress.stage("selection: reading"):
         fresh = deal_folds(given.Y, seed + 1)  # the score that won the race is biased upwards on its own folds
-        graph_of = fold_graphs(prepared, winner, constraints)
-        more, chosen, readings, evidence, weights = _choose_reading(winner, given, fresh, PULLS, graph_of)
+        heard = heard[:1] if is_part else heard  # where examples are so many, one graph is enough to compute
+        graphs_of = fold_graphs(prepared, heard, constraints)
+        more, heard, known = _choose_reading(heard, given, fresh, PULLS, graphs_of)
         rows += more
-    known = Held(fresh, weights, evidence, readings)
-    more, chosen, answer, readings = _choose_program(chosen, given, known, constraints, seed, progress)
+    more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress)
     rows += more
-    table, reason, judged = Table.from_rows(rows, COLUMNS), _reason(rows, answer), labels[held_out(fresh)]
+    table, reason, judged = Table.from_rows(rows, COLUMNS), _reason(rows, answer, len(heard)), labels[held_out(fresh)]
+    space, beside = prepared.space, tuple(heard[1:])
     return Selection(
-        chosen, prepared.space, prepared.unit, prepared.kernel, table, reason, judged, readings, answer
+        chosen, space, prepared.unit, prepared.kernel, table, reason, judged, readings, known.shares, answer, beside
     ), points
 
 
@@ -156,15 +157,12 @@ def choose_on_graph(
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
         rows, best = rank_candidates("smoothing", candidates, met[:, out], given.votes[out], order)
         fresh = deal_folds(given.Y, seed + 1)
-        more, chosen, readings, evidence, weights = _choose_reading(
-            candidates[best], given, fresh, PULLS[:1], lambda train: (W, None)
-        )
+        more, heard, known = _choose_reading([candidates[best]], given, fresh, PULLS[:1], lambda train: ([W], None))
     rows += more
-    known = Held(fresh, weights, evidence, readings)
-    more, chosen, answer, readings = _choose_program(chosen, given, known, constraints, seed, progress)
+    more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress)
     rows += more
-    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer)
-    return Selection(chosen, None, 1.0, None, table, reason, held_out(fresh), readings, answer), None
+    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, 1)
+    return Selection(chosen, None, 1.0, None, table, reason, held_out(fresh), readings, known.shares, answer), None
 
 
 def cross_readings(
@@ -209,7 +207,7 @@ def _fixed(
     chosen = program_candidates(plain, constraints, given.n_classes)[0]
     empty, table = np.zeros((0, given.n_classes)), Table.from_rows([], COLUMNS)
     space, unit, kernel = (None, 1.0, None) if prepared is None else (prepared.space, prepared.unit, prepared.kernel)
-    return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty)
+    return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty, given.prior)
 
 
 def _subset(
@@ -230,44 +228,53 @@ def _subset(
 
 
 def _choose_reading(
-    chosen: Candidate,
+    heard: list[Candidate],
     given: Supervision,
     folds: Ints,
     pulls: tuple[float, ...],
-    graph_of: GraphOf,
-) -> tuple[list[dict[str, Any]], Candidate, Floats, list[tuple[Sparse, Floats]], Floats]:
-    """Choose pull and reading for the winner; keep what it says of held-out labels, and its evidence in each fold."""
-    candidates = [replace(chosen, pull=pull, reading=reading) for pull in pulls for reading in READINGS]
+    graphs_of: GraphsOf,
+) -> tuple[list[dict[str, Any]], list[Candidate], Held]:
+    """Choose pull and reading for those that are heard; keep what they say in the mean, and of held-out labels."""
+    first = heard[0]
+    candidates = [replace(first, pull=pull, reading=reading) for pull in pulls for reading in READINGS]
     readings = np.zeros((len(candidates), given.rows.size, given.n_classes))
     parts = list(splits(given, folds))
-    kept = _evidence_of_folds(chosen, [train for train, _ in parts], pulls, graph_of)
-    for (_, held), (_, found) in zip(parts, kept, strict=True):
-        for k, (F, reading) in enumerate(product(found, READINGS)):
-            readings[k, held] = read(F, reading)[given.rows[held]]
+    graphs, evidence = _evidence_of_folds(heard, [train for train, _ in parts], pulls, graphs_of)
+    for (_, held), of_graphs in zip(parts, evidence, strict=True):
+        for found in of_graphs:
+            for k, (F, reading) in enumerate(product(found, READINGS)):
+                readings[k, held] += read(F, reading)[given.rows[held]] / len(heard)
     out = held_out(folds)
     met = np.array([hits(r[out], given.Y[out]) for r in readings])
-    order: list[tuple[float, ...]] = [(float(c.reading != chosen.reading), c.pull) for c in candidates]
-    weights = population_weights(given, answered_shares([evidence[0] for _, evidence in kept], given))
-    rows, best = rank_candidates("reading", candidates, met, weights[out], order, STEADY)
-    winner = candidates[best]
-    evidence = [(W, found[pulls.index(winner.pull)]) for W, found in kept]
-    return rows, winner, readings[best, out], evidence, weights
+    order: list[tuple[float, ...]] = [(float(c.reading != first.reading), c.pull) for c in candidates]
+    shares = answered_shares([of_graphs[0][0] for of_graphs in evidence], given)
+    rows, best = rank_candidates("reading", candidates, met, population_weights(given, shares)[out], order, STEADY)
+    pull, reading = candidates[best].pull, candidates[best].reading
+    said = [
+        np.mean([read(found[pulls.index(pull)], reading) for found in of_graphs], axis=0) for of_graphs in evidence
+    ]
+    chosen = [replace(candidate, pull=pull, reading=reading) for candidate in heard]
+    return rows, chosen, Held(folds, shares, list(zip(graphs, said, strict=True)), readings[best, out])
 
 
 def _evidence_of_folds(
-    chosen: Candidate, trains: list[Supervision], pulls: tuple[float, ...], graph_of: GraphOf
-) -> list[tuple[Sparse, list[Floats]]]:
-    """The graph of each fold, and the evidence on it for each pull; folds that share a graph are smoothed at once."""
-    built = [graph_of(train) for train in trains]
-    kept: list[tuple[Sparse, list[Floats]]] = []
-    for _, group in groupby(zip(trains, built, strict=True), key=lambda pair: id(pair[1][0])):
-        labels, graphs = zip(*group, strict=True)
-        W = graphs[0][0]
-        every = [(train, pull, scores) for train, (_, scores) in zip(labels, graphs, strict=True) for pull in pulls]
-        given, weights, scores = zip(*every, strict=True)
-        found = smooth_all(W, given, chosen.fidelity, weights, scores)
-        kept += [(W, found[k : k + len(pulls)]) for k in range(0, len(found), len(pulls))]
-    return kept
+    heard: list[Candidate], trains: list[Supervision], pulls: tuple[float, ...], graphs_of: GraphsOf
+) -> tuple[list[Sparse], list[list[list[Floats]]]]:
+    """The first graph of each fold; and, of each fold, graph and pull, the evidence.
+
+    Folds that share a graph are smoothed at once.
+    """
+    built = [graphs_of(train) for train in trains]
+    evidence: list[list[list[Floats]]] = [[] for _ in trains]
+    for m, candidate in enumerate(heard):
+        for _, group in groupby(range(len(trains)), key=lambda i: id(built[i][0][m])):
+            folds = list(group)
+            every = [(trains[i], pull, built[i][1]) for i in folds for pull in pulls]
+            labels, weights, scores = zip(*every, strict=True)
+            found = smooth_all(built[folds[0]][0][m], labels, candidate.fidelity, weights, scores)
+            for k, i in enumerate(folds):
+                evidence[i].append(found[k * len(pulls) : (k + 1) * len(pulls)])
+    return [graphs[0] for graphs, _ in built], evidence
 
 
 def _choose_program(
@@ -289,7 +296,7 @@ def _choose_program(
         return choose_program(candidates, given, held, constraints, seed)
 
 
-def _reason(rows: list[dict[str, Any]], answer: str) -> str:
+def _reason(rows: list[dict[str, Any]], answer: str, n_heard: int) -> str:
     last = [row for row in rows if row["chosen"]][-1]
     race = [row for row in rows if row["stage"] in ("graph", "smoothing") and not row["failed"]]
     won = next(row for row in race if row["chosen"])
@@ -297,5 +304,7 @@ def _reason(rows: list[dict[str, Any]], answer: str) -> str:
     return (
         f"it meets {last['accuracy']:.1%} of {last['n_held_out']} held-out given labels; {level} of {len(race)} "
         "candidates that reached the end could not be told from the best (half a standard error), and of those it is "
-        f"the simplest and smoothest (behind the best by {won['behind']:.2%})" + SPEAKS[answer]
+        f"the simplest and smoothest (behind the best by {won['behind']:.2%})"
+        + (f"; the evidence is the mean over {n_heard} graphs" if n_heard > 1 else "")
+        + SPEAKS[answer]
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from siis._types import Floats, Ints
 from siis.evidence import Space
@@ -60,9 +62,13 @@ class Selection:
         The labelled examples whose labels were held out, by their place among the labelled ones.
     readings : ndarray of shape (l, c)
         What the chosen candidate says of them without their own labels.
+    shares : ndarray of shape (c,)
+        Of the classes in the population, by which held-out labels are weighed.
     answer : {"program", "both", "evidence"}
         What speaks for the graph: the final program, or, where held-out labels are met more often so, the evidence or
         the mean of both.
+    beside : tuple of Candidate
+        Other graphs, whose evidence is averaged with the chosen one's.
     """
 
     chosen: Candidate
@@ -73,7 +79,9 @@ class Selection:
     reason: str
     rows: Ints
     readings: Floats
+    shares: Floats = field(default_factory=lambda: np.zeros(0))
     answer: str = PROGRAM
+    beside: tuple[Candidate, ...] = ()
 
     def without(self, failures: dict[Candidate, str], chosen: Candidate) -> Selection:
         """The selection after final programs have failed, and another one has been solved.
