@@ -64,6 +64,18 @@ def test_where_nothing_is_clear_the_interval_is_wide():
     assert blunt.interval[1] - blunt.interval[0] > 3 * (clear.interval[1] - clear.interval[0])
 
 
+def test_the_interval_reaches_what_may_be_a_habit_of_the_labellers():
+    """Two classes that overlap, no label is wrong: all that is missed might be, for all that can be known."""
+    Z, truth, given = drawn(400, 2, 0.0, sharpness=2.0)
+    np.testing.assert_array_equal(truth, given)
+    noise = fit_noise(Z, given, np.ones(400))
+    missed = np.mean(np.argmax(Z, axis=1) != given)
+    assert missed > 0.1
+    assert noise.interval[0] < 0.02
+    assert missed < noise.interval[1] < missed + 0.06
+    assert noise.rate < missed
+
+
 def test_labels_against_scores_that_are_clear_everywhere_are_wrong():
     """Every margin is full, a tenth of the labels differs: bluntness would explain it, and is not believed."""
     rng = np.random.default_rng(0)

@@ -35,7 +35,7 @@ class NoiseModel:
     rate : float
         Share of wrong labels.
     interval : tuple of two floats
-        95 %.
+        95 %; it reaches the share of labels that are not met.
     least : float
         What the rate hardly is below: its lower quartile.
     calibration : Calibration
@@ -128,7 +128,7 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = Fals
     of_each, of_rate = posterior.sum(axis=1), posterior.sum(axis=0)
     rate, below = float(of_rate @ rates), np.cumsum(of_rate) - of_rate / 2
     low, quartile, high = (float(np.interp(share, below, rates)) for share in (0.025, 0.25, 0.975))
-    low, high = min(low, rate), max(high, rate)
+    low, high = min(low, rate), max(high, rate, _missed(scores, codes, weights))
     kept = of_each > LEAST_WEIGHT * of_each.max()
     mean_rates = posterior[kept] @ rates / of_each[kept]
     doubts = explanations[:, 1]
@@ -148,6 +148,17 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = Fals
         np.column_stack([explanations[kept], mean_rates]),
         of_each[kept] / of_each[kept].sum(),
     )
+
+
+def _missed(scores: Floats, codes: Ints, weights: Floats) -> float:
+    """Share of the labels that are not met, at most (97.5 %): so many may be wrong where mistakes follow borders.
+
+    No score can tell a border between classes from a habit of those who gave the labels.
+    """
+    if not len(codes):
+        return 0.0
+    share = float(weights @ (np.argmax(scores, axis=1) != codes) / weights.sum())
+    return min(1.0, share + 1.96 * float(np.sqrt(share * (1 - share) / len(codes))))
 
 
 def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) -> tuple[Floats, Floats, Floats]:
