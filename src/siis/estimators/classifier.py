@@ -17,7 +17,8 @@ from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.pooling import Pooled, graph_scores, pool_experts
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
-from siis.estimators.vertices import merge_examples
+from siis.estimators.vertices import Vertices, merge_examples
+from siis.estimators.warm import Former, refit
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
@@ -64,6 +65,9 @@ JUDGED = (
     "_levels",
     "_given_codes",
     "_suggested",
+    "_judged",
+    "_n_searched",
+    "_settings",
 )
 
 
@@ -222,6 +226,7 @@ class SIISClassifier(TransductiveClassifier):
     """
 
     _optional: ClassVar[tuple[str, ...]] = JUDGED
+    _former: Former | None = None  # while a warm start lasts
     _rules: ClassVar[dict[str, Rule]] = {
         **TransductiveClassifier._rules,
         "alpha": POSITIVE | AUTO,
@@ -272,6 +277,41 @@ class SIISClassifier(TransductiveClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None, warm_start: bool = False
+    ) -> SIISClassifier:
+        """Classify all examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
+            NumPy, SciPy sparse, pandas or polars.
+        y : array-like of shape (n,) or (n, c)
+            Given labels. Unlabelled: -1 among integers; None, NaN, NA or an empty text among strings. Two dimensions:
+            soft labels, rows that sum to 1, or to 0 where unlabelled; columns are the classes.
+        sample_weight : array-like of shape (n,), optional
+            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones (in the search by
+            held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of
+            unlabelled examples have no effect.
+        certain : array-like of bool, shape (n,), optional
+            Labels that somebody has checked: each counts as ten, and is the answer for its example.
+        warm_start : bool, default=False
+            Start from the former fit of this classifier: its choices, graph and basis stay, the program starts from
+            its solution, and held-out labels are read as then, plus what has changed. For corrections and some more
+            labels of the same examples. Where examples, classes or parameters have changed, labels are half as many
+            again as at the last search, or clearly fewer of them are met, the search is run again.
+
+        Returns
+        -------
+        self
+        """
+        self._former = Former.of(self) if warm_start else None
+        try:
+            super().fit(X, y, sample_weight, certain)
+        finally:
+            del self._former
+        return self
 
     def label_issues(self, threshold: float | None = None) -> Table:
         """List the given labels that are more likely wrong than right, worst first.
@@ -403,6 +443,10 @@ class SIISClassifier(TransductiveClassifier):
             return super()._classify(X, labels, progress)
         seed, constraints = seed_of(self.random_state), self._constraints()
         vertices = merge_examples(X, labels, self.metric)
+        if (former := self._former) is not None:
+            again = self._refit(former, vertices, labels, constraints, seed, progress)
+            if again is not None:
+                return self._judge(*again, vertices, labels, seed, former.n_searched)
         choose = choose_on_graph if self.metric == "precomputed" else choose_on_points
         selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress)
         located = build_graph(vertices, selection, points, constraints, seed, progress)
@@ -412,11 +456,51 @@ class SIISClassifier(TransductiveClassifier):
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
         spoken = graph_scores(evidence, solved, labels.classes.size)
         pooled = pool_experts(evidence, located.labels, spoken, located.X, seed, progress)
+        return self._judge(evidence, solved, pooled, vertices, labels, seed, int(np.count_nonzero(labels.used)))
+
+    def _refit(
+        self,
+        former: Former,
+        vertices: Vertices,
+        labels: GivenLabels,
+        constraints: Constraints,
+        seed: int,
+        progress: Progress,
+    ) -> tuple[Evidence, Solved, Pooled] | None:
+        """The former fit with other labels, where its choices still hold."""
+
+        def solve(program: Program, start: Solution) -> Solution:
+            with progress.stage("solve") as report:
+                return self._solve(program, progress, report, start)
+
+        if why_not := former.why_not(vertices, labels, repr(constraints)):
+            progress.say(1, f"a new search: {why_not}")
+            return None
+        found = refit(former, vertices, labels, constraints, solve, seed, progress)
+        if found is None:
+            progress.say(1, "a new search: clearly fewer of the held-out labels are met than before")
+        return found
+
+    def _judge(
+        self,
+        evidence: Evidence,
+        solved: Solved,
+        pooled: Pooled,
+        vertices: Vertices,
+        labels: GivenLabels,
+        seed: int,
+        n_searched: int,
+    ) -> Answer:
+        """Judge the labels by what was said of them while held out, and calibrate the answers."""
         which = vertices.order[evidence.rows]
         assessment = assess_labels(which, pooled.held_out, labels, evidence.placed.vertex, pooled.final)
         self._warn_about(evidence, assessment, labels)
         shares = class_shares(which, evidence.placed.vertex, pooled.held_out, assessment, labels, seed)
-        return self._answer(evidence, solved, pooled, assessment, shares)
+        answer = self._answer(evidence, solved, pooled, assessment, shares)
+        answer.attributes.update(
+            _judged=np.flatnonzero(labels.used)[which], _n_searched=n_searched, _settings=repr(self._constraints())
+        )
+        return answer
 
     def _solve_final(
         self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress
@@ -520,10 +604,10 @@ class SIISClassifier(TransductiveClassifier):
             solution = self._solve(program, progress, report)
         return basis.synthesize(solution.coefficients), {"basis_": basis, **solution_attributes(solution)}
 
-    def _solve(self, program: Program, progress: Progress, report: Report) -> Solution:
+    def _solve(self, program: Program, progress: Progress, report: Report, start: Solution | None = None) -> Solution:
         if self.schedule == "paper":
             return log_history(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
-        return certified_or_warned(program, self.tol, self.max_iter, progress, report)
+        return certified_or_warned(program, self.tol, self.max_iter, progress, report, start)
 
 
 def _precision(X: Any) -> type[np.floating[Any]]:

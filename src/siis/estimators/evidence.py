@@ -20,7 +20,7 @@ from siis.graph import (
     placed,
     ready_made,
 )
-from siis.graph.rough import graph_weights
+from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.selection import (
@@ -189,15 +189,7 @@ def build_graph(
         near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report)
         width = median_bandwidth(near) if constraints.bandwidth == "median" else float(constraints.bandwidth)
         graph = placed(near, width, chosen.graph, vertices.vertex, joined)
-        beside = [
-            graph_weights(
-                join_scores(Z, scores, other.score_weight * selection.unit),
-                other.n_neighbors,
-                other.graph,
-                constraints.bandwidth,
-            )
-            for other in selection.beside
-        ]
+        beside = _beside(Z, scores, selection, constraints)
     if graph.order is not None:  # vertices have new numbers
         number = np.argsort(graph.order)
         pairs, labels = pairs.moved(number), labels.moved(number)
@@ -228,10 +220,7 @@ def gather_evidence(
     W, chosen = located.placed.graph.weights, selection.chosen
     rows, readings = selection.rows, selection.readings
     with progress.stage("evidence"):
-        graphs = zip((chosen, *selection.beside), (W, *located.beside), strict=True)
-        said = [
-            read(smoothed(V, located.given, c.fidelity, c.pull, located.scores, 1e-4), c.reading) for c, V in graphs
-        ]
+        said = spoken_evidence(located, selection)
         if W.shape[0] > MOST_VERTICES and rows.size:  # the search has seen some of the labels only
             rows, readings = cross_readings(W, located.labels, chosen, located.scores, seed)
     return Evidence(
@@ -239,7 +228,7 @@ def gather_evidence(
         located.pairs,
         located.given,
         selection,
-        softmax(np.mean(said, axis=0)),
+        softmax(said),
         rows,
         readings,
         located.model,
@@ -247,3 +236,71 @@ def gather_evidence(
         located.marks,
         is_sparse,
     )
+
+
+def spoken_evidence(located: Located, selection: Selection) -> Floats:
+    """Smooth the labels over the graphs that are heard (C3), and take the mean of what is read there (C4).
+
+    Parameters
+    ----------
+    located : Located
+    selection : Selection
+
+    Returns
+    -------
+    ndarray of shape (n_vertices, c)
+    """
+    heard = (selection.chosen, *selection.beside)
+    graphs = (located.placed.graph.weights, *located.beside)
+    said = [
+        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4), c.reading)
+        for c, W in zip(heard, graphs, strict=True)
+    ]
+    return np.asarray(np.mean(said, axis=0))
+
+
+def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints, seed: int) -> Located:
+    """Put other labels on the graph of a former fit to the same examples.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of that fit.
+    vertices : Vertices
+    constraints : Constraints
+    seed : int
+
+    Returns
+    -------
+    Located
+    """
+    placed, selection = evidence.placed, evidence.selection
+    pairs, given, labels = vertices.pairs, vertices.given, vertices.labels
+    if vertices.graph is not None:
+        return Located(placed, pairs, given, labels, None, None, evidence.marks, None, [])
+    assert selection.space is not None
+    assert selection.kernel is not None
+    assert evidence.model is not None
+    X = vertices.X
+    if placed.order is not None:
+        number = np.argsort(placed.order)
+        pairs, labels, X = pairs.moved(number), labels.moved(number), X[placed.order]
+        given = pairs.merged()
+    Z = selection.space(X)
+    scores, _ = kernel_scores(Z, given, selection.kernel)
+    former = evidence.model(Z) if any(other.score_weight > 0 for other in selection.beside) else None
+    beside = _beside(Z, former, selection, constraints, evidence.deviation)
+    return Located(placed, pairs, given, labels, scores, evidence.model, evidence.marks, X, beside)
+
+
+def _beside(
+    Z: Floats, scores: Floats | None, selection: Selection, constraints: Constraints, deviation: float | None = None
+) -> list[Sparse]:
+    """Weights of the other graphs that are heard; those of one score weight share neighbours."""
+    most = {c.score_weight: 0 for c in selection.beside}
+    for c in selection.beside:
+        most[c.score_weight] = max(most[c.score_weight], c.n_neighbors)
+    near = {w: nearest(join_scores(Z, scores, w * selection.unit, deviation), K) for w, K in most.items()}
+    return [
+        graph_weights(near[c.score_weight], c.n_neighbors, c.graph, constraints.bandwidth) for c in selection.beside
+    ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Features, Floats
-from siis.estimators.evidence import Evidence
+from siis.estimators.evidence import Evidence, Located
 from siis.evidence.reading import SHARPNESS
 from siis.experts import Forest, LinearScores, Pool, fit_pool, forest_scores, linear_scores
 from siis.experts.forest import LEAVES, MOST_COLUMNS
@@ -20,7 +20,8 @@ from siis.selection.candidate import compare, hits
 from siis.selection.shares import population_weights
 
 TINY = 1e-300  # a probability that was rounded to 0
-GRAPH, TOGETHER = "graph", "together"
+GRAPH, LINEAR, TOGETHER = "graph", "linear model", "together"
+FORESTS = {f"forest, leaves of {leaf}": leaf for leaf in LEAVES}
 CLEARLY = 1.5  # standard errors behind the best at which an expert is not heard
 FAR = 3.0  # standard errors behind the graph at which a forest is not worth to be grown whole
 LEAST_LABELS = 30  # below, a model of the features alone says nothing
@@ -169,6 +170,61 @@ def pool_experts(
     return Pooled(Voices(kept, tuple(model for _, model in asked), graph), pool(of_all), together, table)
 
 
+def pool_again(
+    voices: Voices,
+    table: Table,
+    evidence: Evidence,
+    located: Located,
+    graph: Floats,
+    seed: int,
+    progress: Progress,
+) -> Pooled:
+    """Ask those who were heard in a former fit about other labels; their weights stay.
+
+    Parameters
+    ----------
+    voices : Voices
+    table : Table
+        Of the former fit.
+    evidence : Evidence
+    located : Located
+    graph : ndarray of shape (n_vertices, c)
+        What the graph says of all vertices.
+    seed : int
+    progress : Progress
+
+    Returns
+    -------
+    Pooled
+    """
+    given, labels, X = located.labels.picked(evidence.rows), located.labels, located.X
+    weights = population_weights(given, evidence.selection.shares) if given.rows.size else given.votes
+    names, scores, held_out = [GRAPH], [graph], [evidence.readings]
+    models: list[Forest | LinearScores] = []
+    if X is not None and voices.models:
+        with progress.stage("experts"):
+            for name in voices.pool.names[1:]:
+                asked = linear_scores(X, labels) if name == LINEAR else forest_scores(X, labels, FORESTS[name], seed)
+                found, held, model = asked
+                assert found is not None
+                assert model is not None
+                names.append(name)
+                scores.append(found)
+                held_out.append(held[evidence.rows])
+                models.append(model)
+    together = voices.pool(held_out)
+    met = {
+        name: _met(said, given, weights) for name, said in zip([*names, TOGETHER], [*held_out, together], strict=True)
+    }
+    rows = [{**row, "accuracy": met.get(str(row["expert"]), row["accuracy"])} for row in table.rows()]
+    return Pooled(
+        Voices(voices.pool, tuple(models), graph),
+        voices.pool(scores),
+        together,
+        Table.from_rows(rows, ("expert", "weight", "accuracy")),
+    )
+
+
 def _heard(held_out: list[Floats], given: Supervision, weights: Floats) -> list[int]:
     """Which experts are heard: not those that meet clearly fewer of the held-out labels than the best one."""
     if not given.rows.size:
@@ -207,9 +263,9 @@ def _ask(
         return bool(compare(met, weights).level(FAR)[1])
 
     if X.shape[1] <= MOST_COLUMNS:
-        for leaf in LEAVES:
-            yield f"forest, leaves of {leaf}", forest_scores(X, labels, leaf, seed, is_near)
-    yield "linear model", linear_scores(X, labels)
+        for name, leaf in FORESTS.items():
+            yield name, forest_scores(X, labels, leaf, seed, is_near)
+    yield LINEAR, linear_scores(X, labels)
 
 
 def _met(scores: Floats, given: Supervision, weights: Floats) -> float:

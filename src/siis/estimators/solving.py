@@ -37,7 +37,12 @@ def enough_components(graph: Graph, n_components: int) -> int:
 
 
 def certified_or_warned(
-    program: Program, tol: float, max_iter: int, progress: Progress, report: Report = no_progress
+    program: Program,
+    tol: float,
+    max_iter: int,
+    progress: Progress,
+    report: Report = no_progress,
+    start: Solution | None = None,
 ) -> Solution:
     """Solve to a duality gap of ``tol``, and warn where it was not reached.
 
@@ -49,12 +54,14 @@ def certified_or_warned(
     progress : Progress
     report : callable
         Takes the share of the work that is done.
+    start : Solution, optional
+        Of a program on the same graph and basis.
 
     Returns
     -------
     Solution
     """
-    solution = log_history(solve_certified(program, tol, max_iter, report=report), progress)
+    solution = log_history(solve_certified(program, tol, max_iter, start=start, report=report), progress)
     if solution.status != "certified":
         warnings.warn(
             f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "

@@ -17,7 +17,8 @@ DOUBTS = {0.0: 0.3, 0.05: 0.25, 0.1: 0.2, 0.2: 0.15, 0.4: 0.1}  # shares that th
 CONFUSIONS = {0.0: 0.4, 0.25: 0.3, 0.5: 0.2, 0.75: 0.1}  # shares of wrong labels that follow the scores; their prior
 BLUNT = 1.0  # sharpness of what the model is blunt about, and of confusions
 N_RATES, DECAY = 61, 5.0  # prior of the rate r where some labels are wrong: exp(-5 r)
-ALL_RIGHT = 0.5  # prior probability that no label is wrong
+ALL_RIGHT = 0.5  # prior probability that no label is wrong, where the model's own errors are few
+FEW_ERRORS = 0.2  # shares of examples
 MOST_LABELS = 5000  # by which all of this is estimated
 ROUNDS = 25
 PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the rate
@@ -166,9 +167,10 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) ->
     n_labels, c = scores.shape
     rates = np.linspace(0, 1, N_RATES) ** 1.5 * 0.9 * (c - 1) / c
     prior = np.log(np.gradient(rates)) - DECAY * rates
-    prior[0] = np.log(ALL_RIGHT / (1 - ALL_RIGHT) * np.sum(np.exp(prior[1:])))
     if is_weak:
         prior[rates > VAGUE_RATE] = -np.inf
+    all_right = prior.copy()
+    all_right[0] = np.log(ALL_RIGHT / (1 - ALL_RIGHT) * np.sum(np.exp(prior[1:])))
     at = np.arange(n_labels)
     blunt = softmax(scores, BLUNT)
     q = np.minimum(blunt, 1 - 1e-6)
@@ -192,7 +194,9 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) ->
                 wrong = (1 - confusion) * (1 - p) / (c - 1) + confusion * by_scores
                 likelihood = np.log(np.maximum((1 - rates)[:, None] * p + rates[:, None] * wrong, 1e-300)) @ weights
                 explanations.append((sharpness, doubt, confusion))
-                found.append(likelihood + before + np.log(of_confusion) + prior)
+                found.append(
+                    likelihood + before + np.log(of_confusion) + (all_right if error <= FEW_ERRORS else prior)
+                )
     return rates, np.array(explanations), np.array(found)
 
 

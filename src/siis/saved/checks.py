@@ -214,6 +214,11 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
         _check_table(_needed(state, "experts_"))
         _check_table(_needed(state, "class_shares_"))
+    if "_judged" in state:  # what a warm start needs
+        judged, n_searched = state["_judged"], state.get("_n_searched")
+        _ints(judged, "held-out examples", (np.size(evidence.rows),), 0, n - 1)
+        _must(isinstance(n_searched, int) and 0 <= n_searched <= n, "it does not say how many labels were searched")
+        _must(isinstance(state.get("_settings"), str), "it does not say how it was searched")
     placed = evidence.placed
     _must(placed.graph.n_vertices == v, "its evidence is on another graph")
     _must(np.array_equal(placed.vertex, state["vertex_"]), "its evidence has other vertices")
