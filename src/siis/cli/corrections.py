@@ -30,6 +30,8 @@ def corrections(
 
     CORRECTIONS is a table with the columns id and label, or with those of the data (others are ignored), as the
     report saves it. Corrections of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
+    What the former fit has chosen is kept where it still holds, so this takes seconds; siis fit DATA --corrections
+    chooses anew.
 
     \b
     Examples:
@@ -52,7 +54,8 @@ def corrections(
         saved = load_all(model_file(results))
         with sound(results):
             earlier = checked_labels(saved.extra)
-        run_and_print(replace(options, corrections=(str(file),)), folder, quiet, as_json, earlier=earlier)
+        again = replace(options, corrections=(str(file),))
+        run_and_print(again, folder, quiet, as_json, earlier=earlier, former=saved.model)
 
 
 def options_of(results: Path) -> FitOptions:

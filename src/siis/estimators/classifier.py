@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import Vertices, merge_examples
 from siis.estimators.warm import Former, refit
+from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
@@ -469,14 +471,15 @@ class SIISClassifier(TransductiveClassifier):
     ) -> tuple[Evidence, Solved, Pooled] | None:
         """The former fit with other labels, where its choices still hold."""
 
-        def solve(program: Program, start: Solution) -> Solution:
+        def solve(program: Program, start: Solution | None) -> Solution:
             with progress.stage("solve") as report:
                 return self._solve(program, progress, report, start)
 
         if why_not := former.why_not(vertices, labels, repr(constraints)):
             progress.say(1, f"a new search: {why_not}")
             return None
-        found = refit(former, vertices, labels, constraints, solve, seed, progress)
+        basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress)
+        found = refit(former, vertices, labels, constraints, basis_of, solve, seed, progress)
         if found is None:
             progress.say(1, "a new search: clearly fewer of the held-out labels are met than before")
         return found
@@ -508,17 +511,24 @@ class SIISClassifier(TransductiveClassifier):
         """Basis, program, solution; of the next candidate where the chosen one cannot be solved."""
         graph, chosen = evidence.placed.graph, evidence.selection.chosen
 
-        def basis_of(candidate: Candidate) -> SmoothBasis:
-            with progress.stage("basis") as report:
-                return final_basis(graph, candidate, seed_of(self.random_state), dtype, report)
-
         def solve(program: Program) -> Solution:
             with progress.stage("solve") as report:
                 return self._solve(program, progress, report)
 
         others = program_candidates(chosen, constraints, evidence.given.n_classes)
         candidates = list(dict.fromkeys([chosen, *others]))
-        return solve_final(graph, evidence.distributions, candidates, constraints, solve, basis_of)
+        return solve_final(
+            graph, evidence.distributions, candidates, constraints, solve, self._basis_of(graph, dtype, progress)
+        )
+
+    def _basis_of(
+        self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress
+    ) -> Callable[[Candidate], SmoothBasis]:
+        def basis_of(candidate: Candidate) -> SmoothBasis:
+            with progress.stage("basis") as report:
+                return final_basis(graph, candidate, seed_of(self.random_state), dtype, report)
+
+        return basis_of
 
     def _warn_about(self, evidence: Evidence, assessment: Assessment, labels: GivenLabels) -> None:
         if evidence.rows.size:

@@ -259,7 +259,7 @@ def spoken_evidence(located: Located, selection: Selection) -> Floats:
     return np.asarray(np.mean(said, axis=0))
 
 
-def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints, seed: int) -> Located:
+def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints) -> Located:
     """Put other labels on the graph of a former fit to the same examples.
 
     Parameters
@@ -268,7 +268,6 @@ def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints, s
         Of that fit.
     vertices : Vertices
     constraints : Constraints
-    seed : int
 
     Returns
     -------
@@ -280,7 +279,6 @@ def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints, s
         return Located(placed, pairs, given, labels, None, None, evidence.marks, None, [])
     assert selection.space is not None
     assert selection.kernel is not None
-    assert evidence.model is not None
     X = vertices.X
     if placed.order is not None:
         number = np.argsort(placed.order)
@@ -288,19 +286,16 @@ def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints, s
         given = pairs.merged()
     Z = selection.space(X)
     scores, _ = kernel_scores(Z, given, selection.kernel)
-    former = evidence.model(Z) if any(other.score_weight > 0 for other in selection.beside) else None
-    beside = _beside(Z, former, selection, constraints, evidence.deviation)
+    beside = _beside(Z, scores, selection, constraints)
     return Located(placed, pairs, given, labels, scores, evidence.model, evidence.marks, X, beside)
 
 
-def _beside(
-    Z: Floats, scores: Floats | None, selection: Selection, constraints: Constraints, deviation: float | None = None
-) -> list[Sparse]:
+def _beside(Z: Floats, scores: Floats, selection: Selection, constraints: Constraints) -> list[Sparse]:
     """Weights of the other graphs that are heard; those of one score weight share neighbours."""
     most = {c.score_weight: 0 for c in selection.beside}
     for c in selection.beside:
         most[c.score_weight] = max(most[c.score_weight], c.n_neighbors)
-    near = {w: nearest(join_scores(Z, scores, w * selection.unit, deviation), K) for w, K in most.items()}
+    near = {w: nearest(join_scores(Z, scores, w * selection.unit), K) for w, K in most.items()}
     return [
         graph_weights(near[c.score_weight], c.n_neighbors, c.graph, constraints.bandwidth) for c in selection.beside
     ]

@@ -18,7 +18,7 @@ from siis.labels import GivenLabels
 from siis.program import Program
 from siis.progress import Progress
 from siis.result_table import Table
-from siis.selection import Constraints, Solved, final_program
+from siis.selection import Candidate, Constraints, Solved, final_program
 from siis.selection.candidate import hits
 from siis.solvers import Solution
 from siis.spectral import SmoothBasis
@@ -39,8 +39,9 @@ class Former:
     ----------
     evidence : Evidence
     voices : Voices
-    basis : SmoothBasis
-    solution : Solution
+    basis : SmoothBasis or None
+    solution : Solution or None
+        Files keep neither.
     experts : Table
     classes : ndarray of shape (c,)
     codes : ndarray of shape (n,)
@@ -55,8 +56,8 @@ class Former:
 
     evidence: Evidence
     voices: Voices
-    basis: SmoothBasis
-    solution: Solution
+    basis: SmoothBasis | None
+    solution: Solution | None
     experts: Table
     classes: Ints
     codes: Ints
@@ -72,8 +73,8 @@ class Former:
         return cls(
             model._evidence,
             model._voices,
-            model.basis_,
-            model.solution_,
+            getattr(model, "basis_", None),
+            getattr(model, "solution_", None),
             model.experts_,
             model.classes_,
             model._given_codes,
@@ -111,7 +112,8 @@ def refit(
     vertices: Vertices,
     labels: GivenLabels,
     constraints: Constraints,
-    solve: Callable[[Program, Solution], Solution],
+    basis_of: Callable[[Candidate], SmoothBasis],
+    solve: Callable[[Program, Solution | None], Solution],
     seed: int,
     progress: Progress,
 ) -> tuple[Evidence, Solved, Pooled] | None:
@@ -126,6 +128,8 @@ def refit(
     vertices : Vertices
     labels : GivenLabels
     constraints : Constraints
+    basis_of : callable
+        Computes the basis of a candidate's program on the former graph, where it is not there any more.
     solve : callable
         Takes a program and a solution to start from.
     seed : int
@@ -141,9 +145,10 @@ def refit(
     evidence, c = former.evidence, labels.classes.size
     chosen = evidence.selection.chosen
     with progress.stage("evidence"):
-        located = relocate(evidence, vertices, constraints, seed)
+        located = relocate(evidence, vertices, constraints)
         distributions = softmax(spoken_evidence(located, evidence.selection))
-    program = final_program(evidence.placed.graph, former.basis, distributions, chosen, constraints)
+    basis = former.basis or basis_of(chosen)
+    program = final_program(evidence.placed.graph, basis, distributions, chosen, constraints)
     solved = Solved(chosen, program, solve(program, former.solution), {})
     evidence = replace(evidence, pairs=located.pairs, given=located.given, distributions=distributions)
     spoken = graph_scores(evidence, solved, c)

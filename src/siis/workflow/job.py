@@ -74,6 +74,7 @@ def run_job(
     out: Path,
     *,
     earlier: Mapping[str, str] | None = None,
+    former: SIISClassifier | None = None,
     source: Callable[[FitOptions], JobData] = read_examples,
     say: Callable[[str], None] = no_word,
     step: Step = plain_step,
@@ -87,6 +88,8 @@ def run_job(
         Folder of the results; made if it does not exist.
     earlier : mapping of str to str, optional
         Labels that were checked in earlier rounds, by id; the corrections of the options go before.
+    former : SIISClassifier, optional
+        Of an earlier round, to start from.
     source : callable
         Gives the examples; if left out, those of the file.
     say : callable
@@ -107,7 +110,7 @@ def run_job(
     given = given_of(examples.data, checked)
     for line in _understood(examples, checked):
         say(line)
-    outcome, contents = step("fit", lambda: _fitted(examples, given, options, out))
+    outcome, contents = step("fit", lambda: _fitted(examples, given, options, out, former))
     step("write", lambda: write_files(out, contents))
     return outcome, contents
 
@@ -138,7 +141,9 @@ def _understood(examples: JobData, checked: Mapping[str, str]) -> Iterable[str]:
         yield f"  a correction brings in a new class, {name!r}: a slip of the pen?"
 
 
-def _fitted(examples: JobData, given: Given, options: FitOptions, out: Path) -> tuple[Outcome, dict[str, bytes]]:
+def _fitted(
+    examples: JobData, given: Given, options: FitOptions, out: Path, former: SIISClassifier | None
+) -> tuple[Outcome, dict[str, bytes]]:
     outcome = fit_data(
         examples.data,
         given,
@@ -148,5 +153,6 @@ def _fitted(examples: JobData, given: Given, options: FitOptions, out: Path) -> 
         results=str(out),
         thumbnails=examples.thumbnails,
         n_queries=options.queries,
+        former=former,
     )
     return outcome, output_files(outcome, asdict(options), options.roles.get("id"))

@@ -56,6 +56,7 @@ def fit_data(
     results: str = "",
     thumbnails: Callable[[int], str | None] | None = None,
     n_queries: int = N_QUERIES,
+    former: SIISClassifier | None = None,
 ) -> Outcome:
     """Fit a classifier to the examples of a file, and report.
 
@@ -72,6 +73,8 @@ def fit_data(
         Index -> data URI; if left out, the images of the data.
     n_queries : int
         How many examples to name, at most, that should be labelled or checked next.
+    former : SIISClassifier, optional
+        Fitted to these examples with other labels: to start from; it is fitted anew.
 
     Returns
     -------
@@ -80,12 +83,18 @@ def fit_data(
     settings = dict(parameters or {})
     if data.metric == "precomputed":
         settings["metric"] = "precomputed"
-    model = SIISClassifier(**settings)
+    model = SIISClassifier(**settings) if former is None else former.set_params(**settings)
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", LabelWarning)  # said of the file before, with the option that changes it
         warnings.simplefilter("ignore", UnreachedWarning)  # the summary says it
-        model.fit(data.X, given.y, sample_weight=given.sample_weight, certain=given.certain)
+        model.fit(
+            data.X,
+            given.y,
+            sample_weight=given.sample_weight,
+            certain=given.certain,
+            warm_start=former is not None,
+        )
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
         coding = LabelCoding(model.classes_, given_codes(model, given.labels))

@@ -1,0 +1,147 @@
+"""Warm refits: other labels on the examples of a former fit."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+
+import siis
+from siis import SIISClassifier
+
+pytestmark = pytest.mark.slow
+
+
+def digits(n=600, per_class=15, rate=0.3, seed=0):
+    X, truth = load_digits(return_X_y=True)
+    X, truth, rng = X[:n], truth[:n], np.random.default_rng(seed)
+    rows = np.concatenate([rng.choice(np.flatnonzero(truth == k), per_class, replace=False) for k in range(10)])
+    y = np.full(n, -1)
+    y[rows] = truth[rows]
+    wrong = rng.choice(rows, int(rate * rows.size), replace=False)
+    y[wrong] = (y[wrong] + rng.integers(1, 10, wrong.size)) % 10
+    return X, y, truth
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A model in a file: every test warms a copy of its own."""
+    X, y, truth = digits()
+    path = tmp_path_factory.mktemp("warm") / "m.siis"
+    siis.save(SIISClassifier().fit(X, y), path)
+    return X, y, truth, path
+
+
+def corrected(model, y, truth, n):
+    y, certain = y.copy(), np.zeros(y.size, dtype=bool)
+    worst = model.label_ranking()["index"][:n]
+    y[worst], certain[worst] = truth[worst], True
+    return y, certain
+
+
+def counted(monkeypatch):
+    """How often the search is run."""
+    runs = []
+    for name in ("choose_on_points", "choose_on_graph"):
+        search = getattr(siis.estimators.classifier, name)
+        monkeypatch.setattr(siis.estimators.classifier, name, lambda *a, search=search: runs.append(1) or search(*a))
+    return runs
+
+
+def test_corrections_keep_the_choices_and_give_nearly_the_answers_of_a_new_fit(fitted, monkeypatch):
+    X, y, truth, path = fitted
+    model = siis.load(path)
+    chosen, quality = model.chosen_, model.label_quality_
+    labels, certain = corrected(model, y, truth, 10)
+    runs = counted(monkeypatch)
+    model.fit(X, labels, certain=certain, warm_start=True)
+    assert not runs
+    assert model.chosen_ == chosen
+    assert model.selection_reason_.count("former fit were kept") == 1
+    np.testing.assert_array_equal(model.transduction_[certain], truth[certain])
+    assert (model.label_quality_[certain] == 1).all()
+    assert model.dual_gap_ <= 1e-4
+    anew = SIISClassifier().fit(X, labels, certain=certain)
+    assert runs
+    assert np.mean(model.transduction_ == anew.transduction_) > 0.97
+    assert abs(model.noise_rate_ - anew.noise_rate_) < 0.08
+    others = ~np.isnan(quality) & ~certain
+    assert np.corrcoef(model.label_quality_[others], anew.label_quality_[others])[0, 1] > 0.95
+
+
+def test_the_same_labels_give_the_same_answers_again(fitted):
+    X, y, _, path = fitted
+    model = siis.load(path)
+    before, quality = model.label_distributions_.copy(), model.label_quality_.copy()
+    model.fit(X, y, warm_start=True)
+    np.testing.assert_allclose(model.label_distributions_, before, atol=0.02)
+    np.testing.assert_allclose(model.label_quality_, quality, atol=0.05)
+    model.fit(X, y, warm_start=True)
+    assert model.selection_reason_.count("former fit were kept") == 1
+
+
+def test_a_new_label_is_judged_by_what_was_said_without_it(fitted):
+    """A wrong label at an example that was clear: it does not vouch for itself."""
+    X, y, truth, path = fitted
+    model = siis.load(path)
+    clear = int(np.argmax(np.where(y < 0, model.label_distributions_.max(axis=1), 0)))
+    assert model.transduction_[clear] == truth[clear]
+    said = model._voices.graph[model.vertex_[clear]]
+    labels = y.copy()
+    labels[clear] = (truth[clear] + 1) % 10
+    model.fit(X, labels, warm_start=True)
+    place = np.flatnonzero(model._judged == clear)
+    assert place.size == 1
+    np.testing.assert_array_equal(model._evidence.readings[place[0]], said)
+    assert model.label_quality_[clear] < 0.5
+    assert clear in model.label_issues()["index"]
+
+
+@pytest.mark.parametrize("what", ["parameters", "examples", "classes", "labels", "met"])
+def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkeypatch, capfd):
+    X, y, truth, path = fitted
+    model, labels = siis.load(path).set_params(verbose=1), y.copy()
+    if what == "parameters":
+        model.set_params(n_neighbors=10)
+    elif what == "examples":
+        X = X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)
+    elif what == "classes":
+        labels[np.flatnonzero(y < 0)[:2]] = 77
+    elif what == "labels":
+        labels[np.flatnonzero(y < 0)[:100]] = truth[np.flatnonzero(y < 0)[:100]]
+    else:
+        right = np.flatnonzero(y == truth)
+        most = right[np.arange(right.size) % 4 > 0]
+        labels[most] = (truth[most] + 1) % 10  # what is left of the labels follows them no more
+    runs = counted(monkeypatch)
+    model.fit(X, labels, warm_start=True)
+    assert runs == [1]
+    assert "a new search: " in capfd.readouterr().err
+    assert "former fit" not in model.selection_reason_
+
+
+def test_a_warm_start_without_a_former_fit_is_a_fit(fitted):
+    X, y, _, path = fitted
+    model = SIISClassifier().fit(X, y, warm_start=True)
+    assert model.transduction_.tobytes() == siis.load(path).transduction_.tobytes()
+    plain = SIISClassifier(selection=None).fit(X, y)
+    assert plain.fit(X, y, warm_start=True).transduction_.tobytes() == plain.transduction_.tobytes()
+    assert "_former" not in vars(model)
+
+
+def test_a_ready_made_graph_and_sparse_examples_are_warmed_too(fitted, monkeypatch):
+    X, y, _, path = fitted
+    W = siis.load(path).graph_.weights
+    vertex = siis.load(path).vertex_
+    on_graph = np.full(W.shape[0], -1)
+    on_graph[vertex] = y
+    for model, examples, labels in (
+        (SIISClassifier(metric="precomputed"), W, on_graph),
+        (SIISClassifier(), sp.csr_array(X), y),
+    ):
+        model.fit(examples, labels)
+        runs = counted(monkeypatch)
+        certain = np.zeros(labels.size, dtype=bool)
+        certain[np.flatnonzero(labels >= 0)[0]] = True
+        model.fit(examples, labels, certain=certain, warm_start=True)
+        assert not runs
+        monkeypatch.undo()
