@@ -1,8 +1,8 @@
 """What checked labels do to the answers: the worst 3, 10 and 30 labels of a ranking, put right.
 
-After each round the classifier is fitted again, from the former fit (warm) and anew; accuracy on the examples that had no
-label, and the time of a refit over that of the first fit, in the same process. Writes results/corrections.csv (one row
-for each refit; resumed where it stopped) and corrections.md.
+After each round the classifier is fitted again, from the former fit (warm) and anew; accuracy on the examples that
+had no label, and the time of a refit over that of the first fit, in the same process. Writes results/corrections.csv
+(one row for each refit; resumed where it stopped) and corrections.md.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def table(rows):
     """Markdown: mean change of the accuracy, cells that fell, and how long a refit takes."""
     rows = [row for row in rows if row["version"] == siis.__version__]
     lines = [
-        "| corrections | refit | fits | accuracy, mean change | fell by more than 0.005 | sets whose mean fell | time |"
+        "| corrections | refit | fits | accuracy, mean change | fell by over 0.005 | sets whose mean fell | time |"
     ]
     lines.append("|---|---|---|---|---|---|---|")
     for count in COUNTS:
