@@ -352,7 +352,7 @@ def parts(model):
 
     evidence = model._evidence.distributions
     F = as_distributions(model.basis_.synthesize(model.solution_.coefficients), model.classes_.size)
-    program = read(F, "standardized" if model.chosen_.reading == "standardized" else "centered")
+    program = read(F, model.chosen_.program_reading)
     return {
         name: model.classes_[np.argmax(scores, axis=1)[model.vertex_]]
         for name, scores in (("evidence", evidence), ("program", program))

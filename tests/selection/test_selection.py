@@ -374,19 +374,27 @@ def test_graphs_that_cannot_be_told_apart_are_heard_together():
 
 
 def test_a_program_is_read_as_it_is_where_classes_are_of_unlike_size(monkeypatch):
-    """Its distributions have been read already; only of even classes are they standardised."""
+    """Its distributions have been read already; unless classes are even, or the unnormalised Laplacian floods."""
     asked = []
     monkeypatch.setattr("siis.selection.final.read", lambda F, reading: asked.append(reading) or F)
     program = SimpleNamespace(engine=SimpleNamespace(numpy=np.asarray), basis=SimpleNamespace(synthesize=lambda A: A))
+    plain = Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "balanced")
     for reading in ("balanced", "standardized", "centered"):
-        final_readings(program, np.eye(3), 3, reading)
-    assert asked == ["centered", "standardized", "centered"]
-    even = Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized")
-    assert {c.laplacian for c in program_candidates(even, Constraints(), 3)} == {"normalized", "unnormalized"}
-    skewed = replace(even, reading="balanced")
-    assert {c.laplacian for c in program_candidates(skewed, Constraints(), 3)} == {"normalized"}
-    sizes = [
-        c.n_components
-        for c in sorted(program_candidates(skewed, Constraints(), 3), key=lambda c: c.program_complexity)
-    ]
-    assert sizes == sorted(sizes, reverse=True)
+        final_readings(program, np.eye(3), 3, replace(plain, reading=reading))
+    final_readings(program, np.eye(3), 3, replace(plain, laplacian="unnormalized"))
+    assert asked == ["centered", "standardized", "centered", "balanced"]
+
+
+@pytest.mark.parametrize(("reading", "n_components"), [("standardized", 60), ("balanced", 150)])
+def test_of_programs_that_meet_the_same_labels_uneven_classes_take_the_largest_basis(
+    reading, n_components, monkeypatch
+):
+    given = Supervision(np.arange(50), np.eye(2)[np.arange(50) % 2], np.ones(50))
+    W = sp.csr_array(np.ones((50, 50)) - np.eye(50))
+    said = 2.0 * given.Y - 1
+    held = programs_module.Held(np.repeat(np.arange(5), 10), np.full(2, 0.5), [(W, np.zeros((50, 2)))] * 5, said)
+    monkeypatch.setattr(programs_module, "final_readings", lambda program, A, c, chosen: said)
+    candidates = program_candidates(Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, reading), Constraints(), 2)
+    assert {c.laplacian for c in candidates} >= {"normalized"}
+    assert any(c.laplacian == "unnormalized" for c in candidates) == (reading == "standardized")
+    assert programs_module.choose_program(candidates, given, held, Constraints(), 0)[1].n_components == n_components

@@ -111,7 +111,7 @@ def graph_scores(evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
     answer, spoken = evidence.selection.answer, []
     if answer != EVIDENCE:
         A = solved.solution.coefficients
-        spoken.append(final_readings(solved.program, A, n_classes, solved.chosen.reading))
+        spoken.append(final_readings(solved.program, A, n_classes, solved.chosen))
     if answer != PROGRAM:
         spoken.append(np.log(np.maximum(evidence.distributions, TINY)) / SHARPNESS)
     return np.asarray(np.mean(spoken, axis=0))

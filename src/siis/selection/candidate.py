@@ -63,13 +63,20 @@ class Candidate:
         return (self.score_weight, self.pull, float(roughness), self.n_neighbors)
 
     @property
-    def program_complexity(self) -> tuple[float, ...]:
-        """Of candidates that differ in the final program alone: smaller bases, then smoother programs come first.
+    def program_reading(self) -> str:
+        """How the final program's soft labels are read.
 
-        Unless classes are of unlike size: a large basis has room for small classes.
+        The distributions that it smooths have been read already, and to read them so twice would favour small classes
+        twice. So as they are, unless classes are of like size, or the Laplacian is the unnormalised one, whose smooth
+        vectors let large classes flood small ones.
         """
-        size = self.n_components if self.reading == "standardized" else -self.n_components
-        return (size, -(self.beta or 0.0), self.alpha or 0.0, float(self.laplacian != "normalized"))
+        is_read_again = self.reading == "standardized" or self.laplacian == "unnormalized"
+        return self.reading if is_read_again else "centered"
+
+    @property
+    def program_complexity(self) -> tuple[float, ...]:
+        """Of candidates that differ in the final program alone: smaller bases, then smoother programs come first."""
+        return (self.n_components, -(self.beta or 0.0), self.alpha or 0.0, float(self.laplacian != "normalized"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,11 +127,7 @@ def solve_final(
     )
 
 
-def final_readings(program: Program, A: Floats, n_classes: int, reading: str) -> Floats:
-    """Read the soft labels of a solved program, shape (n, c): as they are, unless classes are of like size, (C11).
-
-    The distributions that the program smooths have been read already, and to read them so twice would favour small
-    classes twice.
-    """
+def final_readings(program: Program, A: Floats, n_classes: int, chosen: Candidate) -> Floats:
+    """Read the soft labels of a solved program, shape (n, c)."""
     F = program.engine.numpy(program.basis.synthesize(A))
-    return read(as_distributions(F, n_classes), reading if reading == "standardized" else "centered")
+    return read(as_distributions(F, n_classes), chosen.program_reading)

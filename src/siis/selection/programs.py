@@ -14,7 +14,7 @@ from siis.errors import FAILURES
 from siis.evidence import softmax
 from siis.graph import Graph
 from siis.labels import Supervision
-from siis.selection.candidate import Candidate, compare, failed_rows, held_out, hits, rank_candidates
+from siis.selection.candidate import TELL_APART, Candidate, compare, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import Constraints
 from siis.selection.final import final_basis, final_program, final_readings
 from siis.selection.folds import splits
@@ -48,8 +48,8 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
     list of Candidate
     """
     usual = max(LEAST_COMPONENTS, COMPONENTS_PER_CLASS * n_classes)
-    laplacians = (constraints.laplacian,) if constraints.laplacian != "auto" else tuple(PROGRAMS)
-    if constraints.laplacian == "auto" and chosen.reading != "standardized":
+    laplacians = tuple(PROGRAMS) if constraints.laplacian == "auto" else (constraints.laplacian,)
+    if chosen.reading != "standardized":
         laplacians = laplacians[:1]  # the unnormalised one lets large classes flood small ones
     found = [
         replace(
@@ -143,7 +143,7 @@ def choose_program(
                     failures[candidates[k]] = str(failure)
                     continue
                 for (part, _, _), program, solution in zip(group, programs, solutions, strict=True):
-                    answer = final_readings(program, solution.coefficients, given.n_classes, candidates[k].reading)
+                    answer = final_readings(program, solution.coefficients, given.n_classes, candidates[k])
                     answers[k, part] = answer[given.rows[part]]
 
     with one_blas_thread():
@@ -155,10 +155,12 @@ def choose_program(
     ):  # in single precision and on parts of the labels: the usual program may yet succeed on all of them
         return failed_rows("program", failures), candidates[0], PROGRAM, held.readings
     out = held_out(held.folds)
-    complexity = [candidates[k].program_complexity for k in kept]
+    is_even = candidates[0].reading == "standardized"
+    plainness: list[tuple[float, ...]] = [candidates[k].program_complexity if is_even else (float(k),) for k in kept]
     Y, weights = given.Y[out], population_weights(given, held.shares)[out]
     met = np.array([hits(answers[k, out], Y) for k in kept])
-    rows, best = rank_candidates("program", [candidates[k] for k in kept], met, weights, complexity)
+    margin = TELL_APART if is_even else 0.0
+    rows, best = rank_candidates("program", [candidates[k] for k in kept], met, weights, plainness, margin)
     rows += failed_rows("program", failures)
     chosen, readings = candidates[kept[best]], answers[kept[best], out]
     spoken = {PROGRAM: readings, BOTH: (readings + held.readings) / 2, EVIDENCE: held.readings}

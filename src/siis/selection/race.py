@@ -82,11 +82,8 @@ def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints:
         constraints.graphs(n) if constraints.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
     )
     parts = list(splits(given, folds))
-    by_kernel = np.zeros(given.rows.size)
-    for train, held in parts:
-        scores = kernel_scores(prepared.points, train, prepared.kernel)[0]
-        by_kernel[held] = hits(read(scores - train.prior, READINGS[0])[given.rows[held]], given.Y[held])
-    met = [by_kernel]
+    scores = kernel_scores(prepared.points, given.merged(), prepared.kernel)[0]  # without their own labels, (C2)
+    met = [hits(read(scores - given.prior, READINGS[0])[given.rows], given.Y)]
     for K, kind in graphs:
         W = graph_weights(prepared.near, K, kind, constraints.bandwidth)
         met.extend(path_hits(W, given, parts, FIDELITIES[:2])[0])
