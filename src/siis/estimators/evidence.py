@@ -292,10 +292,11 @@ def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints) -
 
 def _beside(Z: Floats, scores: Floats, selection: Selection, constraints: Constraints) -> list[Sparse]:
     """Weights of the other graphs that are heard; those of one score weight share neighbours."""
-    most = {c.score_weight: 0 for c in selection.beside}
-    for c in selection.beside:
-        most[c.score_weight] = max(most[c.score_weight], c.n_neighbors)
-    near = {w: nearest(join_scores(Z, scores, w * selection.unit), K) for w, K in most.items()}
+    most = max((c.n_neighbors for c in selection.beside), default=0)
+    near = {
+        weight: nearest(join_scores(Z, scores, weight * selection.unit), most)
+        for weight in {c.score_weight for c in selection.beside}
+    }
     return [
         graph_weights(near[c.score_weight], c.n_neighbors, c.graph, constraints.bandwidth) for c in selection.beside
     ]
