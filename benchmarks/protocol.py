@@ -328,6 +328,7 @@ def default_fit(task):
             graph_score=model.graph_score_,
             gap=model.dual_gap_,
             levels=model._levels,
+            may_be_empty=model._may_be_empty,
             chosen=str(model.chosen_),
             reason=model.selection_reason_,
             warnings=np.array([str(w.message) for w in said], dtype=str),

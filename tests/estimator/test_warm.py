@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 
 import siis
 from siis import SIISClassifier
+from siis.estimators import warm as warm_module
 
 pytestmark = pytest.mark.slow
 
@@ -96,12 +97,20 @@ def test_a_new_label_is_judged_by_what_was_said_without_it(fitted):
     assert clear in model.label_issues()["index"]
 
 
-@pytest.mark.parametrize("what", ["parameters", "examples", "classes", "labels", "met"])
+@pytest.mark.parametrize("what", ["parameters", "seed", "examples", "order", "copies", "classes", "labels", "other"])
 def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkeypatch, capfd):
     X, y, truth, path = fitted
     model, labels = siis.load(path).set_params(verbose=1), y.copy()
     if what == "parameters":
         model.set_params(n_neighbors=10)
+    elif what == "seed":
+        model.set_params(random_state=1)
+    elif what == "order":
+        X, labels = X[::-1], labels[::-1]
+    elif what == "copies":  # the distinct examples and their number are the same
+        X, labels, truth = np.vstack([X, X[:20]]), np.r_[y, y[:20]], np.r_[truth, truth[:20]]
+        model.fit(X, labels)
+        X = np.vstack([X[:-20], X[20:40]])
     elif what == "examples":
         X = X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)
     elif what == "classes":
@@ -109,14 +118,31 @@ def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkey
     elif what == "labels":
         labels[np.flatnonzero(y < 0)[:100]] = truth[np.flatnonzero(y < 0)[:100]]
     else:
-        right = np.flatnonzero(y == truth)
-        most = right[np.arange(right.size) % 4 > 0]
-        labels[most] = (truth[most] + 1) % 10  # what is left of the labels follows them no more
+        labels = np.where(y >= 0, 9 - y, -1)
     runs = counted(monkeypatch)
+    capfd.readouterr()
     model.fit(X, labels, warm_start=True)
     assert runs == [1]
     assert "a new search: " in capfd.readouterr().err
     assert "former fit" not in model.selection_reason_
+
+
+def test_the_search_is_run_again_where_clearly_fewer_labels_are_met(fitted, monkeypatch):
+    X, y, truth, path = fitted
+    model, labels = siis.load(path), y.copy()
+    monkeypatch.setattr(warm_module, "CHANGED", 1.0)
+    right = np.flatnonzero(y == truth)
+    most = right[np.arange(right.size) % 4 > 0]
+    labels[most] = (truth[most] + 1) % 10  # what is left of the labels follows them no more
+    runs = counted(monkeypatch)
+    model.fit(X, labels, warm_start=True)
+    assert runs == [1]
+
+
+def test_a_warm_start_is_asked_for_with_true_or_false(fitted):
+    X, y, _, _ = fitted
+    with pytest.raises(ValueError, match="warm_start must be True or False; found 'no'"):
+        SIISClassifier().fit(X, y, warm_start="no")
 
 
 def test_a_warm_start_without_a_former_fit_is_a_fit(fitted):

@@ -215,3 +215,27 @@ def test_the_only_label_of_its_class_is_its_answer():
     assert np.argmax(found.own[60]) == np.argmax(found.probabilities[60]) == 2
     np.testing.assert_allclose(found.own[60].sum(), 1)
     np.testing.assert_allclose(found.quality[60], 1 - found.noise.rate)
+
+
+def test_a_label_of_next_to_no_weight_has_next_to_no_say():
+    codes = np.repeat([0, 1, 2], 20)
+    scores = (np.eye(3)[codes] - 1 / 3) * 4
+    given = codes.copy()
+    given[[0, 20, 40]] = [1, 2, 0]
+    weights = np.ones(60)
+    weights[[0, 20, 40]] = 1e-9
+    found = assess_labels(np.arange(60), scores, read_labels(given, weights), np.arange(60), scores)
+    np.testing.assert_array_equal(np.argmax(found.own, axis=1), codes)
+    assert (found.quality[[0, 20, 40]] < 0.5).all()
+
+
+@pytest.mark.parametrize("n_wrong", [8, 20, 40])
+def test_a_few_wrong_labels_among_clear_ones_are_found(n_wrong):
+    """Of 400 labels at scores that are nearly always clear."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 10, 400)
+    scores = (np.eye(10)[truth] - 0.1) * 3.3 + 0.25 * rng.standard_normal((400, 10))
+    given = truth.copy()
+    given[:n_wrong] = (truth[:n_wrong] + rng.integers(1, 10, n_wrong)) % 10
+    found = judged(scores, given)
+    np.testing.assert_array_equal(found.quality < 0.5, given != truth)

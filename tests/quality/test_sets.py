@@ -118,14 +118,15 @@ def test_sets_hold_the_true_class_as_often_as_asked(coverage):
     by_labels = coverage_levels(P[:2000], noise.posterior(Z[:2000], np.eye(5)[given[:2000]]), np.ones(2000))
     by_answers = coverage_levels(P[2000:], P[2000:], np.ones(2000))
     for levels in (by_labels, by_answers):
-        sets = class_sets(P[2000:], levels, coverage)
+        sets = class_sets(P[2000:], levels, coverage, may_be_empty=True)
         assert abs(np.mean(sets[np.arange(2000), truth[2000:]]) - coverage) < 0.05
 
 
 def test_sets_are_empty_where_answers_are_right_more_often_than_asked():
     P = np.array([[0.99, 0.01]] * 95 + [[0.6, 0.4]] * 5)
-    sets = class_sets(P, coverage_levels(P, P, np.ones(100)), 0.9)
-    np.testing.assert_array_equal(sets.sum(axis=1), [1] * 95 + [0] * 5)
+    levels = coverage_levels(P, P, np.ones(100))
+    np.testing.assert_array_equal(class_sets(P, levels, 0.9, may_be_empty=True).sum(axis=1), [1] * 95 + [0] * 5)
+    assert (class_sets(P, levels, 0.9, may_be_empty=False).sum(axis=1) == 1).all()
 
 
 def test_levels_come_from_the_unlabelled_where_these_are_more():
@@ -135,6 +136,9 @@ def test_levels_come_from_the_unlabelled_where_these_are_more():
     found = assess_labels(np.arange(40), scores, labels, np.arange(100), final)
     P = found.probabilities[40:]
     np.testing.assert_allclose(found.levels, coverage_levels(P, P, np.ones(60)))
+    assert found.may_be_empty
+    full = assess_labels(np.arange(40), scores, read_labels(np.repeat([0, 1], 20)), np.arange(40), final[:40])
+    assert not full.may_be_empty
 
 
 def test_levels_count_one_more_label_as_missed():
@@ -144,10 +148,14 @@ def test_levels_count_one_more_label_as_missed():
         [[0.9, 0.25], [0.7, 0.25], [0.6, 0.5], [0.4, 0.5], [0.3, 0.75], [0.1, 0.75]],
     )
     levels = coverage_levels(P, truth, np.ones(3))
-    np.testing.assert_array_equal(class_sets(P, levels, 0.5), [[True, False], [True, False], [False, True]])
-    assert class_sets(P, levels, 0.8).all(), "three labels cannot vouch for so much: every class is in"
+    np.testing.assert_array_equal(
+        class_sets(P, levels, 0.5, may_be_empty=False), [[True, False], [True, False], [False, True]]
+    )
+    assert class_sets(P, levels, 0.8, may_be_empty=False).all(), (
+        "three labels cannot vouch for so much: every class is in"
+    )
     np.testing.assert_array_equal(coverage_levels(P[:0], truth[:0], np.ones(0)), [[0, 0]])
-    assert class_sets(P, np.zeros((1, 2)), 0.5).all()
+    assert class_sets(P, np.zeros((1, 2)), 0.5, may_be_empty=True).all()
 
 
 def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):

@@ -65,6 +65,7 @@ JUDGED = (
     "_voices",
     "_calibration",
     "_levels",
+    "_may_be_empty",
     "_given_codes",
     "_suggested",
     "_judged",
@@ -308,6 +309,8 @@ class SIISClassifier(TransductiveClassifier):
         -------
         self
         """
+        if not isinstance(warm_start, (bool, np.bool_)):
+            raise ValueError(f"warm_start must be True or False; found {warm_start!r}")
         self._former = Former.of(self) if warm_start else None
         try:
             super().fit(X, y, sample_weight, certain)
@@ -374,8 +377,9 @@ class SIISClassifier(TransductiveClassifier):
         the sets of all unlabelled examples hold the true class so often by their own probabilities, which are
         calibrated on held-out labels; where there are no more unlabelled examples than labels, at which the sets of
         held-out labels do, their noise allowed for (docs/math.md, (C13)). So the promise is for examples like those
-        of the fit, on average over them. Where answers are right more often than asked, the sets of the most
-        doubtful examples are empty: ask for more, or look at these examples.
+        of the fit, on average over them. By unlabelled examples, where answers are right more often than asked, the
+        sets of the most doubtful ones are empty: ask for more, or look at these examples. By held-out labels the
+        likeliest class is always in.
 
         Parameters
         ----------
@@ -393,7 +397,8 @@ class SIISClassifier(TransductiveClassifier):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
         if not hasattr(self, "_levels"):
             raise ValueError("sets of classes need a model that was fitted by siis 0.2 or later: fit it again")
-        return class_sets(self.predict_proba(X), self._levels, float(coverage))
+        may_be_empty = getattr(self, "_may_be_empty", False)  # not in older files
+        return class_sets(self.predict_proba(X), self._levels, float(coverage), may_be_empty)
 
     def suggest_queries(self, n: int = 10) -> Table:
         """Rank the examples whose label, or whose check, would help most.
@@ -475,7 +480,7 @@ class SIISClassifier(TransductiveClassifier):
             with progress.stage("solve") as report:
                 return self._solve(program, progress, report, start)
 
-        if why_not := former.why_not(vertices, labels, repr(constraints)):
+        if why_not := former.why_not(vertices, labels, self._settings_now()):
             progress.say(1, f"a new search: {why_not}")
             return None
         basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress)
@@ -501,7 +506,7 @@ class SIISClassifier(TransductiveClassifier):
         shares = class_shares(which, evidence.placed.vertex, pooled.held_out, assessment, labels, seed)
         answer = self._answer(evidence, solved, pooled, assessment, shares)
         answer.attributes.update(
-            _judged=np.flatnonzero(labels.used)[which], _n_searched=n_searched, _settings=repr(self._constraints())
+            _judged=np.flatnonzero(labels.used)[which], _n_searched=n_searched, _settings=self._settings_now()
         )
         return answer
 
@@ -562,6 +567,7 @@ class SIISClassifier(TransductiveClassifier):
             "_voices": pooled.voices,
             "_calibration": assessment.noise.calibration,
             "_levels": assessment.levels,
+            "_may_be_empty": assessment.may_be_empty,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
             "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,
@@ -597,6 +603,10 @@ class SIISClassifier(TransductiveClassifier):
 
     def _located(self, X: Features) -> Features:
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
+
+    def _settings_now(self) -> str:
+        """What a search depends on, beside the data."""
+        return f"{self._constraints()!r}, seed {seed_of(self.random_state)}"
 
     def _constraints(self) -> Constraints:
         return Constraints(**{field.name: getattr(self, field.name) for field in fields(Constraints)})

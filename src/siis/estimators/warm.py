@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
 
 GROWN = 1.5  # times the labels of the search, at which to search anew
+CHANGED = 1 / 3  # of the labels, that are other ones than before
 FALLEN = 2.0  # standard errors by which fewer held-out labels are met, at which to search anew
 KEPT = "; choices, graph and basis of the former fit were kept"
 
@@ -91,8 +92,12 @@ class Former:
             return "the classes have changed"
         if labels.used.size != self.codes.size or not self._has(vertices):
             return "the examples have changed"
-        if np.count_nonzero(labels.used) > GROWN * self.n_searched:
+        n_labels = np.count_nonzero(labels.used)
+        if n_labels > GROWN * self.n_searched:
             return "there are many more labels"
+        is_other = labels.used & (self.codes >= 0) & (labels.codes != self.codes)
+        if np.count_nonzero(is_other) > CHANGED * n_labels:
+            return "many labels are other ones"
         return ""
 
     def _has(self, vertices: Vertices) -> bool:
@@ -103,8 +108,10 @@ class Former:
             return placed.points is None and old.shape == new.shape and (old != new).nnz == 0
         if placed.points is None or vertices.X.shape[0] != self.evidence.marks.size:
             return False
-        marks = fingerprints(vertices.X)
-        return bool(np.array_equal(marks if placed.order is None else marks[placed.order], self.evidence.marks))
+        marks, vertex = fingerprints(vertices.X), vertices.vertex
+        if placed.order is not None:
+            marks, vertex = marks[placed.order], np.where(vertex >= 0, np.argsort(placed.order)[vertex], -1)
+        return bool(np.array_equal(marks, self.evidence.marks) and np.array_equal(vertex, placed.vertex))
 
 
 def refit(

@@ -38,7 +38,9 @@ class Assessment:
     own : ndarray of shape (n, c)
         The same with their own labels, as far as these can be trusted.
     levels : ndarray of shape (m, 2)
-        Probabilities, and how often the true class has at least these; of held-out labels.
+        Probabilities, and how often the true class has at least these.
+    may_be_empty : bool
+        Whether these are of unlabelled examples, so that sets of them may be empty.
     """
 
     noise: NoiseModel
@@ -50,6 +52,7 @@ class Assessment:
     held_out: Floats
     own: Floats
     levels: Floats
+    may_be_empty: bool
 
 
 def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints, final: Floats) -> Assessment:
@@ -90,6 +93,8 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
         posterior = noise.cautious.posterior(scores, labels.Y[which])  # (C6), the answer as well
+        trust = np.minimum(1.0, weights / weights.mean())[:, None]  # a label of next to no weight has next to no say
+        posterior = trust * posterior + (1 - trust) * noise.probabilities(scores)
         apart = np.setdiff1d(np.arange(used.size), which)
         alone = (1 - noise.rate) * labels.Y[apart] + noise.rate * answers[vertex[used[apart]]]
         every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
@@ -100,18 +105,22 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
     held_out[judged] = noise.probabilities(scores)
-    levels = _levels(answers[vertex[~labels.used & (vertex >= 0)]], held_out[judged], labels, which, noise, scores)
+    unlabelled = answers[vertex[~labels.used & (vertex >= 0)]]
+    may_be_empty = len(unlabelled) > which.size > 0
+    levels = _levels(unlabelled if may_be_empty else None, held_out[judged], labels, which, noise, scores)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
     quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
-    return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels)
+    return Assessment(
+        noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels, may_be_empty
+    )
 
 
 def _levels(
-    unlabelled: Floats, held_out: Floats, labels: GivenLabels, which: Ints, noise: NoiseModel, scores: Floats
+    unlabelled: Floats | None, held_out: Floats, labels: GivenLabels, which: Ints, noise: NoiseModel, scores: Floats
 ) -> Floats:
-    """Levels of sets, (C13): by what is said of unlabelled examples, where these are more than held-out labels."""
-    if len(unlabelled) > which.size > 0:
+    """Levels of sets, (C13): by what is said of unlabelled examples, or by held-out labels."""
+    if unlabelled is not None:
         return coverage_levels(unlabelled, unlabelled, np.ones(len(unlabelled)))
     truth = noise.posterior(scores, labels.Y[which])
     certain = labels.certain[labels.used][which]

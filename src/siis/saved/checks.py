@@ -212,6 +212,7 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _floats(calibration.weights, "weights of the calibration", (m,), 0, 1)
         _must(float(np.sum(calibration.weights)) > 0, "its calibration has no weight")
         _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
+        _must(isinstance(state.get("_may_be_empty", False), bool), "it does not say whether sets may be empty")
         _check_table(_needed(state, "experts_"))
         _check_table(_needed(state, "class_shares_"))
     if "_judged" in state:  # what a warm start needs
