@@ -68,7 +68,7 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
         vertex = np.full(X.shape[0], -1, dtype=np.int64)
         vertex[present], X = distinct.vertex, distinct.X
     at = vertex[labels.used]
-    pairs = gather(at, labels.Y, labels.weights, labels.kinds)
+    pairs = gather(at, labels.Y, labels.weights, labels.kinds, labels.counts)
     order = np.lexsort((labels.weights, labels.kinds, at))
     each = Supervision(at, labels.Y, labels.weights, labels.counts).picked(order)
     return Vertices(X, vertex, pairs, pairs.merged(), each, order, graph)

@@ -92,7 +92,7 @@ def choose_kernel(points: Floats, given: Supervision) -> Kernel:
     D = squared_distances(centers, centers)
     off = D[np.triu_indices(len(D), 1)]
     unit = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
-    root = np.sqrt(given.weights / given.weights.mean())[:, None]
+    root = np.sqrt(given.strengths)[:, None]
     Y = root * (given.Y - given.prior)
     best, error = Kernel(1 / unit, 1.0), np.inf
     for width in WIDTHS:
@@ -132,7 +132,7 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
     if given.rows.size > MOST_EXACT:
         return _scores_by_centers(points, given, kernel)
     mean = given.prior
-    weights = given.weights / given.weights.mean()
+    weights = given.strengths
     centers = points[given.rows]
     M = np.exp(-kernel.width * squared_distances(centers, centers))
     M[np.diag_indices_from(M)] += kernel.ridge / weights
@@ -147,7 +147,7 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
 def _scores_by_centers(points: Floats, given: Supervision, kernel: Kernel) -> tuple[Floats, KernelScores]:
     """The same with all labels but some of their points as centres: the ridge regression that (C1b) is."""
     mean, centers = given.prior, points[_some(given.rows, FEW_CENTERS)]
-    weights = (given.weights / given.weights.mean())[:, None]
+    weights = given.strengths[:, None]
     L, B = _features(points[given.rows], centers, kernel.width)
     M = B.T @ (weights * B)
     M[np.diag_indices_from(M)] += kernel.ridge

@@ -98,7 +98,7 @@ def smooth_folds(
         trust = np.full(n, prior_weight)
         if scores is not None:
             B[:, k] = prior_weight * scores[k]
-        label_trust = fidelity * labels.weights / labels.weights.mean()
+        label_trust = fidelity * labels.strengths
         trust[labels.rows] += label_trust
         B[labels.rows, k] += label_trust[:, None] * (labels.Y - labels.prior)
         diagonal[:, k] = degrees / unit + trust  # all in units of the mean degree

@@ -114,7 +114,7 @@ def forest_scores(
     labelled = points[given.rows]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
-        weights = given.weights / given.weights.mean()
+        weights = given.strengths
         model.fit(labelled, codes, sample_weight=weights)
         held_out = _logarithms(_unseen_votes(model, labelled, given))
         if not is_worth(held_out):

@@ -76,7 +76,7 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
     A = _scaled(X[given.rows], center, scale)
     share = given.weights / given.weights.sum()
     shift = np.asarray(A.T @ share)
-    root = np.sqrt(given.weights / given.weights.mean())[:, None]
+    root = np.sqrt(given.strengths)[:, None]
     A = A.multiply(root).tocsr() if sp.issparse(A) else root * (A - shift)
     q = given.prior
     R = root * (given.Y - q)

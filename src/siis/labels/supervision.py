@@ -21,8 +21,9 @@ class Supervision:
     weights : ndarray of shape (l,)
         Sum of the weights of the examples behind it.
     counts : ndarray of shape (l,), optional
-        By how much it counts where candidates are compared; the weights if left out. A certain label weighs ten in
-        an answer, but counts as one here: those that were checked are the doubtful ones, and would decide.
+        By how much it counts where candidates are compared and classes are counted; the weights if left out. A
+        certain label weighs ten in an answer, but counts as one here: those that were checked are the doubtful ones,
+        and would decide.
     """
 
     rows: Ints
@@ -34,6 +35,11 @@ class Supervision:
     def votes(self) -> Floats:
         """By how much each label counts where candidates are compared, shape (l,)."""
         return self.weights if self.counts is None else self.counts
+
+    @property
+    def strengths(self) -> Floats:
+        """The weights over the mean count, shape (l,): what is certain does not make the others weaker."""
+        return np.asarray(self.weights / self.votes.mean())
 
     @property
     def n_classes(self) -> int:
@@ -53,7 +59,7 @@ class Supervision:
     @property
     def prior(self) -> Floats:
         """Frequencies of the given classes, shape (c,)."""
-        share: Floats = self.weights @ self.Y / self.weights.sum()
+        share: Floats = self.votes @ self.Y / self.votes.sum()
         return share
 
     def moved(self, place: Ints) -> "Supervision":
@@ -94,10 +100,13 @@ class Supervision:
         rows, place = np.unique(self.rows, return_inverse=True)
         weights = np.bincount(place, self.weights).astype(np.float64)
         Y = np.stack([np.bincount(place, self.weights * column) for column in self.Y.T], axis=1) / weights[:, None]
-        return Supervision(rows, Y, weights)
+        counts = None if self.counts is None else np.bincount(place, self.counts).astype(np.float64)
+        return Supervision(rows, Y, weights, counts)
 
 
-def gather(vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None) -> Supervision:
+def gather(
+    vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None, counts: Floats | None = None
+) -> Supervision:
     """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
 
     Parameters
@@ -107,6 +116,8 @@ def gather(vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None) 
     weights : ndarray of shape (l,)
     kinds : ndarray of shape (l,), optional
         ``label_kinds(Y)``, where they are known.
+    counts : ndarray of shape (l,), optional
+        The weights without what certainty adds to them.
 
     Returns
     -------
@@ -115,7 +126,8 @@ def gather(vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None) 
     kinds = label_kinds(Y) if kinds is None else kinds
     n_kinds = kinds.max() + 1
     pairs, first, index = np.unique(vertex * n_kinds + kinds, return_index=True, return_inverse=True)
-    return Supervision(pairs // n_kinds, Y[first], np.bincount(index, weights).astype(np.float64))
+    counted = None if counts is None else np.bincount(index, counts).astype(np.float64)
+    return Supervision(pairs // n_kinds, Y[first], np.bincount(index, weights).astype(np.float64), counted)
 
 
 def label_kinds(Y: Floats) -> Ints:
