@@ -1,6 +1,7 @@
 """Models of the features beside the graph: what they say of new examples, and their file."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 import siis
 from siis import SIISClassifier
-from siis.estimators.pooling import _better_alone
+from siis.estimators.pooling import _better_alone, _weights
 from siis.experts import Forest, LinearScores, Pool, forest
 from siis.labels import Supervision
 from siis.saved import load_all, saved_bytes
@@ -181,3 +182,15 @@ def test_a_pool_that_does_not_fit_its_voices_is_refused(fitted, tmp_path, monkey
         (tmp_path / "m.siis").write_bytes(saved_bytes(model))
         with pytest.raises(ValueError, match=why):
             load_all(tmp_path / "m.siis")
+
+
+def test_a_graph_that_cannot_tell_the_classes_does_not_count_them():
+    """Its answers say that there is one class alone; experts are then compared by the labels as they are."""
+    codes = np.repeat([0, 1], 30)
+    given = Supervision(np.arange(60), np.eye(2)[codes], np.ones(60))
+    shares = SimpleNamespace(shares=np.array([0.95, 0.05]))
+    vague = SimpleNamespace(readings=np.tile([1.0, -1.0], (60, 1)), selection=shares)
+    np.testing.assert_array_equal(_weights(vague, given), np.ones(60))
+    clear = SimpleNamespace(readings=2.0 * given.Y - 1, selection=shares)
+    weights = _weights(clear, given)
+    np.testing.assert_allclose(weights[0] / weights[-1], 9.5 * 2)

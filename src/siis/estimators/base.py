@@ -116,7 +116,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None, warm_start: bool = False) -> Self:
         """Classify all examples.
 
         Parameters
@@ -132,17 +132,25 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             unlabelled examples have no effect.
         certain : array-like of bool, shape (n,), optional
             Labels that somebody has checked: each counts as ten, and is the answer for its example.
+        warm_start : bool, default=False
+            Start from the former fit of this classifier (SIISClassifier alone): its choices, graph and basis stay,
+            the program starts from its solution, and held-out labels are read as then, plus what has changed. For
+            corrections and some more labels of the same examples. Where examples, their order, classes or parameters
+            have changed, labels are half as many again as at the last search, a third of them are other ones, or
+            clearly fewer are met, the search is run again.
 
         Returns
         -------
         self
         """
+        if not isinstance(warm_start, (bool, np.bool_)):
+            raise ValueError(f"a warm start must be True or False; found {warm_start!r}")
         check_parameters(self, self._rules)
         progress = Progress(int(self.verbose))
         X = self._validated(X, reset=True)
         labels = read_labels(y, sample_weight, certain)
         check_consistent_length(X, labels.used)
-        answer = self._classify(X, labels, progress)
+        answer = self._classify(X, labels, progress, bool(warm_start))
         placed = answer.placed
         for name in self._optional:
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -162,8 +170,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self._warn(winners)
         return self
 
-    def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
+    def _classify(self, X: Features, labels: GivenLabels, progress: Progress, warm_start: bool) -> Answer:
         """PreparedSpace the examples on a graph, and solve where a label is connected."""
+        if warm_start:
+            raise ValueError(f"{type(self).__name__} has no warm start; only SIISClassifier has. Fit without it.")
         n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))

@@ -229,7 +229,6 @@ class SIISClassifier(TransductiveClassifier):
     """
 
     _optional: ClassVar[tuple[str, ...]] = JUDGED
-    _former: Former | None = None  # while a warm start lasts
     _rules: ClassVar[dict[str, Rule]] = {
         **TransductiveClassifier._rules,
         "alpha": POSITIVE | AUTO,
@@ -280,43 +279,6 @@ class SIISClassifier(TransductiveClassifier):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None, warm_start: bool = False
-    ) -> SIISClassifier:
-        """Classify all examples.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
-            NumPy, SciPy sparse, pandas or polars.
-        y : array-like of shape (n,) or (n, c)
-            Given labels. Unlabelled: -1 among integers; None, NaN, NA or an empty text among strings. Two dimensions:
-            soft labels, rows that sum to 1, or to 0 where unlabelled; columns are the classes.
-        sample_weight : array-like of shape (n,), optional
-            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones (in the search by
-            held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of
-            unlabelled examples have no effect.
-        certain : array-like of bool, shape (n,), optional
-            Labels that somebody has checked: each counts as ten, and is the answer for its example.
-        warm_start : bool, default=False
-            Start from the former fit of this classifier: its choices, graph and basis stay, the program starts from
-            its solution, and held-out labels are read as then, plus what has changed. For corrections and some more
-            labels of the same examples. Where examples, classes or parameters have changed, labels are half as many
-            again as at the last search, or clearly fewer of them are met, the search is run again.
-
-        Returns
-        -------
-        self
-        """
-        if not isinstance(warm_start, (bool, np.bool_)):
-            raise ValueError(f"warm_start must be True or False; found {warm_start!r}")
-        self._former = Former.of(self) if warm_start else None
-        try:
-            super().fit(X, y, sample_weight, certain)
-        finally:
-            del self._former
-        return self
 
     def label_issues(self, threshold: float | None = None) -> Table:
         """List the given labels that are more likely wrong than right, worst first.
@@ -445,12 +407,12 @@ class SIISClassifier(TransductiveClassifier):
         K, metric, kind = (_or_default(getattr(self, name), default) for name, default in plain.items())
         return K, metric, kind
 
-    def _classify(self, X: Features, labels: GivenLabels, progress: Progress) -> Answer:
+    def _classify(self, X: Features, labels: GivenLabels, progress: Progress, warm_start: bool) -> Answer:
         if self.selection is None or labels.classes.size == 1:
-            return super()._classify(X, labels, progress)
+            return super()._classify(X, labels, progress, warm_start=False)
         seed, constraints = seed_of(self.random_state), self._constraints()
         vertices = merge_examples(X, labels, self.metric)
-        if (former := self._former) is not None:
+        if warm_start and (former := Former.of(self)) is not None:
             again = self._refit(former, vertices, labels, constraints, seed, progress)
             if again is not None:
                 return self._judge(*again, vertices, labels, seed, former.n_searched)

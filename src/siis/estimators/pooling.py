@@ -14,6 +14,7 @@ from siis.experts import Forest, LinearScores, Pool, fit_pool, forest_scores, li
 from siis.experts.forest import LEAVES, MOST_COLUMNS
 from siis.labels import Supervision
 from siis.progress import Progress
+from siis.quality import label_agreement
 from siis.result_table import Table
 from siis.selection import EVIDENCE, PROGRAM, Solved, final_readings
 from siis.selection.candidate import compare, hits
@@ -139,7 +140,7 @@ def pool_experts(
     Pooled
     """
     given = labels.picked(evidence.rows)
-    weights = population_weights(given, evidence.selection.shares) if given.rows.size else given.votes
+    weights = _weights(evidence, given)
     names, held_out = [GRAPH], [evidence.readings]
     scores: list[Floats | None] = [graph]
     models: list[Forest | LinearScores | None] = [None]
@@ -198,7 +199,7 @@ def pool_again(
     Pooled
     """
     given, labels, X = located.labels.picked(evidence.rows), located.labels, located.X
-    weights = population_weights(given, evidence.selection.shares) if given.rows.size else given.votes
+    weights = _weights(evidence, given)
     names, scores, held_out = [GRAPH], [graph], [evidence.readings]
     models: list[Forest | LinearScores] = []
     if X is not None and voices.models:
@@ -223,6 +224,13 @@ def pool_again(
         together,
         Table.from_rows(rows, ("expert", "weight", "accuracy")),
     )
+
+
+def _weights(evidence: Evidence, given: Supervision) -> Floats:
+    """Held-out labels weighed as the classes are in the population, (C8), where the graph can tell how they are."""
+    if not given.rows.size or label_agreement(evidence.readings, given.codes, given.votes).is_vague:
+        return given.votes
+    return population_weights(given, evidence.selection.shares)
 
 
 def _heard(held_out: list[Floats], given: Supervision, weights: Floats) -> list[int]:

@@ -15,6 +15,7 @@ from siis.estimators.vertices import Vertices
 from siis.evidence import softmax
 from siis.graph import fingerprints
 from siis.labels import GivenLabels
+from siis.labels.unlabelled import coded_rows
 from siis.program import Program
 from siis.progress import Progress
 from siis.result_table import Table
@@ -95,7 +96,7 @@ class Former:
         n_labels = np.count_nonzero(labels.used)
         if n_labels > GROWN * self.n_searched:
             return "there are many more labels"
-        is_other = labels.used & (self.codes >= 0) & (labels.codes != self.codes)
+        is_other = labels.used & coded_rows(self.codes) & (labels.codes != self.codes)
         if np.count_nonzero(is_other) > CHANGED * n_labels:
             return "many labels are other ones"
         return ""
@@ -180,7 +181,7 @@ def _held_out(
     place = np.full(labels.used.size, -1)
     place[former.judged] = np.arange(former.judged.size)
     at, vertex = place[example], located.labels.rows
-    is_new, is_same = former.codes[example] < 0, former.codes[example] == labels.codes[example]
+    is_new, is_same = ~coded_rows(former.codes[example]), former.codes[example] == labels.codes[example]
     rows = np.flatnonzero((at >= 0) | is_new)
     at, vertex, is_new, is_same = at[rows], vertex[rows], is_new[rows], is_same[rows]
     before, old = former.voices.graph, former.evidence.readings
