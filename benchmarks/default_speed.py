@@ -133,7 +133,7 @@ def spread(values, form):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", nargs="+", choices=list(CASES), help="if left out: all but the largest")
-    parser.add_argument("--large", action="store_true", help="the largest as well (an hour)")
+    parser.add_argument("--large", action="store_true", help="the largest as well")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--one", nargs=2, metavar=("CASE", "REPEAT"), help=argparse.SUPPRESS)
     parser.add_argument("--tables", action="store_true", help="only write the table from the CSV file")

@@ -140,6 +140,20 @@ def test_the_search_is_run_again_where_clearly_fewer_labels_are_met(fitted, monk
     assert runs == [1]
 
 
+def test_where_no_label_could_be_held_out_the_search_is_run_again(fitted):
+    X, _, truth, _ = fitted
+    alone = np.full(truth.size, -1)
+    for k in range(10):
+        alone[np.flatnonzero(truth == k)[0]] = k
+    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+        model = SIISClassifier(n_components=20).fit(X, alone)
+    more = alone.copy()
+    more[np.flatnonzero(truth == 0)[1:3]] = 0
+    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+        model.fit(X, more, warm_start=True)
+    assert "former fit" not in model.selection_reason_
+
+
 def test_a_warm_start_is_asked_for_with_true_or_false(fitted):
     X, y, _, _ = fitted
     with pytest.raises(ValueError, match="a warm start must be True or False; found 'no'"):

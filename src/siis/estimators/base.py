@@ -171,7 +171,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress, warm_start: bool) -> Answer:
-        """PreparedSpace the examples on a graph, and solve where a label is connected."""
+        """Place the examples on a graph, and solve where a label is connected."""
         if warm_start:
             raise ValueError(f"{type(self).__name__} has no warm start; only SIISClassifier has. Fit without it.")
         n_neighbors, metric, kind = self._graph_setting()

@@ -69,8 +69,8 @@ class Former:
 
     @classmethod
     def of(cls, model: SIISClassifier) -> Former | None:
-        """What a classifier has kept of its fit; None where it was not fitted with a search, or by an older siis."""
-        if not all(hasattr(model, name) for name in ("_judged", "_settings", "_voices")):
+        """What a classifier has kept of its fit; None where that held no label out, or was by an older siis."""
+        if not all(hasattr(model, name) for name in ("_judged", "_settings", "_voices")) or not model._judged.size:
             return None
         return cls(
             model._evidence,
