@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
 
 import siis
+from digits_case import noisy_digits
 from siis import SIISClassifier
 from siis.baselines import GFHFClassifier
 from siis.estimators import warm as warm_module
@@ -13,21 +13,10 @@ from siis.estimators import warm as warm_module
 pytestmark = pytest.mark.slow
 
 
-def digits(n=600, per_class=15, rate=0.3, seed=0):
-    X, truth = load_digits(return_X_y=True)
-    X, truth, rng = X[:n], truth[:n], np.random.default_rng(seed)
-    rows = np.concatenate([rng.choice(np.flatnonzero(truth == k), per_class, replace=False) for k in range(10)])
-    y = np.full(n, -1)
-    y[rows] = truth[rows]
-    wrong = rng.choice(rows, int(rate * rows.size), replace=False)
-    y[wrong] = (y[wrong] + rng.integers(1, 10, wrong.size)) % 10
-    return X, y, truth
-
-
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     """A model in a file: every test warms a copy of its own."""
-    X, y, truth = digits()
+    X, y, truth = noisy_digits(600, per_class=15, rate=0.3)
     path = tmp_path_factory.mktemp("warm") / "m.siis"
     siis.save(SIISClassifier().fit(X, y), path)
     return X, y, truth, path

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import make_blobs
 
+from digits_case import noisy_digits
 from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
 from siis.evidence import kernel_scores, read, softmax
@@ -23,18 +24,6 @@ pytestmark = pytest.mark.slow
 search_module = sys.modules["siis.selection.search"]
 race_module = sys.modules["siis.selection.race"]
 programs_module = sys.modules["siis.selection.programs"]
-
-
-def noisy_digits(n=700, per_class=12, rate=0.4, seed=0):
-    X, truth = load_digits(return_X_y=True)
-    X, truth = X[:n], truth[:n]
-    rng = np.random.default_rng(seed)
-    rows = np.concatenate([rng.choice(np.flatnonzero(truth == k), per_class, replace=False) for k in range(10)])
-    y = np.full(n, -1)
-    y[rows] = truth[rows]
-    wrong = rng.choice(rows, int(rate * rows.size), replace=False)
-    y[wrong] = (y[wrong] + rng.integers(1, 10, wrong.size)) % 10
-    return X, y, truth
 
 
 def test_folds_never_hold_out_a_whole_class():
