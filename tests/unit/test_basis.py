@@ -344,3 +344,28 @@ def test_counting_leaves_the_filters_of_warnings_alone(monkeypatch):
         patch.setattr("warnings.filterwarnings", lambda *args, **kwargs: changes.append(args))
         found = count_below(path, 0.9)
     assert (found, changes) == (2, [])
+
+
+def test_a_cluster_that_does_not_fit_the_subspace_gets_a_wider_one(monkeypatch):
+    """Hundreds of vertices that hang on the others by weak edges: as many eigenvalues close to these edges' weights."""
+    rng, n, hanging = np.random.default_rng(0), 1200, 800
+    ring = np.arange(n)
+    ends = [np.concatenate([ring, ring]), np.concatenate([(ring + 1) % n, rng.permutation(n)])]
+    head, tail = (
+        np.concatenate([ends[0], n + np.arange(hanging)]),
+        np.concatenate([ends[1], rng.permutation(n)[:hanging]]),
+    )
+    weights = np.concatenate([np.full(2 * n, 3.0), rng.uniform(0.045, 0.055, hanging)])
+    off = head != tail
+    W = sp.coo_array((weights[off], (head[off], tail[off])), shape=(n + hanging,) * 2).tocsr()
+    graph = Graph(W + W.T)
+    exact = np.linalg.eigvalsh(graph.laplacian.toarray())[:60]
+    steps = []
+    filtered = subspace_module.filter_block
+    monkeypatch.setattr(subspace_module, "filter_block", lambda *a: steps.append(1) or filtered(*a))
+    basis = smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
+    np.testing.assert_allclose(basis.values, exact, atol=2e-3)
+    widened, steps[:] = len(steps), []
+    monkeypatch.setattr(subspace_module, "WIDEST_EVER", 0)
+    smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
+    assert widened < 0.7 * len(steps)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
-from siis.evidence import choose_kernel, kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
+from siis.evidence import FoldScores, choose_kernel, kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
 from siis.evidence import kernel as kernel_module
 from siis.evidence.kernel import RIDGES, WIDTHS, Kernel, squared_distances
 from siis.labels import Supervision
@@ -63,6 +63,19 @@ def test_where_labels_are_many_some_of_their_points_are_centres(labelled, monkey
     np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
     for i in (0, 7, 23):
         np.testing.assert_allclose(scores[i], by_hand(np.flatnonzero(np.arange(24) != i))[i], atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [kernel_module.MOST_EXACT, 10])
+def test_folds_that_share_a_kernel_have_the_scores_of_each_alone(labelled, monkeypatch, most):
+    points, given = labelled
+    kernel = Kernel(0.4, 0.3)
+    monkeypatch.setattr(kernel_module, "MOST_EXACT", most)
+    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 24)  # as many as labels: the choice of centres plays no part
+    scores_of = FoldScores(points, given, kernel)
+    monkeypatch.setattr(kernel_module, "MOST_EXACT", 24)
+    for kept in (np.arange(24), np.arange(24) % 5 != 0, np.arange(24) < 20):
+        some = given.picked(kept)
+        np.testing.assert_allclose(scores_of(some), kernel_scores(points, some, kernel)[0], atol=1e-6)
 
 
 def has_least_error(points, given, centers):

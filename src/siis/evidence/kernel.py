@@ -15,6 +15,7 @@ RIDGES = 10.0 ** np.arange(-3, 2.5, 0.5)
 MOST_EXACT = 1500  # labels that are all centres; more would cost their cube
 MOST_EXACT_TO_CHOOSE = 700  # the same, where width and ridge are chosen
 FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
+LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 BLOCK = 2**23  # numbers in one block of the kernel
 
@@ -87,6 +88,8 @@ def choose_kernel(points: Floats, given: Supervision) -> Kernel:
     -------
     Kernel
     """
+    if given.rows.size > LABELS_TO_CHOOSE:
+        given = given.picked(_some(np.arange(given.rows.size), LABELS_TO_CHOOSE))
     is_exact = given.rows.size <= MOST_EXACT_TO_CHOOSE
     centers = points[given.rows if is_exact else _some(given.rows, FEW_TO_CHOOSE)]
     D = squared_distances(centers, centers)
@@ -130,35 +133,81 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
     model : KernelScores
     """
     if given.rows.size > MOST_EXACT:
-        return _scores_by_centers(points, given, kernel)
-    mean = given.prior
-    weights = given.strengths
-    centers = points[given.rows]
-    M = np.exp(-kernel.width * squared_distances(centers, centers))
-    M[np.diag_indices_from(M)] += kernel.ridge / weights
+        centers = points[_some(given.rows, FEW_CENTERS)]
+        L, B = _features(points[given.rows], centers, kernel.width)
+        a, held_out = _fit_features(B, given, kernel.ridge)
+        coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
+    else:
+        centers = points[given.rows]
+        K = np.exp(-kernel.width * squared_distances(centers, centers))
+        coefficients, held_out = _fit_kernel(K, given, kernel.ridge)
+    model = KernelScores(centers, coefficients, given.prior, kernel.width)
+    scores = model(points)
+    scores[given.rows] = held_out
+    return scores, model
+
+
+class FoldScores:
+    """``kernel_scores`` of the same points by any of their labels, fold after fold: what folds share is computed once.
+
+    Where labels are many, points of some of them are the centres of all folds (their labels are not used).
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    given : Supervision
+        All labels.
+    kernel : Kernel
+    """
+
+    def __init__(self, points: Floats, given: Supervision, kernel: Kernel) -> None:
+        self.ridge, self.rows = kernel.ridge, np.unique(given.rows)
+        self.is_exact = self.rows.size <= MOST_EXACT
+        if self.is_exact:
+            self.of_points = np.exp(-kernel.width * squared_distances(points, points[self.rows]))
+        else:
+            self.of_points = _features(points, points[_some(self.rows, FEW_CENTERS)], kernel.width)[1]
+
+    def __call__(self, given: Supervision) -> Floats:
+        """Score all points; the labelled ones by the others' labels alone.
+
+        Parameters
+        ----------
+        given : Supervision
+            One label for each vertex, of those that are known.
+
+        Returns
+        -------
+        ndarray of shape (n, c)
+        """
+        columns, fit = self.of_points, _fit_features
+        if self.is_exact:
+            columns, fit = columns[:, np.searchsorted(self.rows, given.rows)], _fit_kernel
+        coefficients, held_out = fit(columns[given.rows], given, self.ridge)
+        scores = np.asarray(given.prior + columns @ coefficients)
+        scores[given.rows] = held_out
+        return scores
+
+
+def _fit_kernel(K: Floats, given: Supervision, ridge: float) -> tuple[Floats, Floats]:
+    """Coefficients (C1) for the kernel of the labelled points, shape (l, l), and the leave-one-out answers (C2)."""
+    M = K.copy()
+    M[np.diag_indices_from(M)] += ridge / given.strengths
     inverse = sl.cho_solve(sl.cho_factor(M, check_finite=False), np.eye(len(M)), check_finite=False)
-    coefficients = inverse @ (given.Y - mean)  # (C1)
-    model = KernelScores(centers, coefficients, mean, kernel.width)
-    scores = model(points)
-    scores[given.rows] = given.Y - coefficients / np.diagonal(inverse)[:, None]  # (C2)
-    return scores, model
+    coefficients = inverse @ (given.Y - given.prior)  # (C1)
+    return coefficients, given.Y - coefficients / np.diagonal(inverse)[:, None]  # (C2)
 
 
-def _scores_by_centers(points: Floats, given: Supervision, kernel: Kernel) -> tuple[Floats, KernelScores]:
-    """The same with all labels but some of their points as centres: the ridge regression that (C1b) is."""
-    mean, centers = given.prior, points[_some(given.rows, FEW_CENTERS)]
-    weights = given.strengths[:, None]
-    L, B = _features(points[given.rows], centers, kernel.width)
-    M = B.T @ (weights * B)
-    M[np.diag_indices_from(M)] += kernel.ridge
-    factor, Y = sl.cho_factor(M, check_finite=False), given.Y - mean
-    a = sl.cho_solve(factor, B.T @ (weights * Y), check_finite=False)  # (C1b)
-    leverage = np.einsum("ij,ji->i", B, sl.cho_solve(factor, (weights * B).T, check_finite=False))
-    coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
-    model = KernelScores(centers, coefficients, mean, kernel.width)
-    scores = model(points)
-    scores[given.rows] = given.Y - (Y - B @ a) / (1 - leverage)[:, None]  # (C2b)
-    return scores, model
+def _fit_features(B: Floats, given: Supervision, ridge: float) -> tuple[Floats, Floats]:
+    """The same for ridge regression on B, shape (l, p): (C1b), (C2b)."""
+    weights, Y = given.strengths, given.Y - given.prior
+    M = B.T @ (weights[:, None] * B)
+    M[np.diag_indices_from(M)] += ridge
+    R = sl.cholesky(M, lower=True, check_finite=False)
+    a = sl.cho_solve((R, True), B.T @ (weights[:, None] * Y), check_finite=False)  # (C1b)
+    half = sl.solve_triangular(R, B.T, lower=True, check_finite=False)
+    leverage = weights * np.einsum("ij,ij->j", half, half)
+    return a, given.Y - (Y - B @ a) / (1 - leverage)[:, None]  # (C2b)
 
 
 def _features(points: Floats, centers: Floats, width: float) -> tuple[Floats, Floats]:

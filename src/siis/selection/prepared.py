@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from siis._types import Features, Floats, Sparse
-from siis.evidence import Space, choose_kernel, kernel_scores, smooth_folds
+from siis.evidence import FoldScores, Space, choose_kernel, smooth_folds
 from siis.evidence.kernel import Kernel
 from siis.graph import Neighbors
 from siis.graph.rough import graph_weights, nearest
@@ -35,6 +35,8 @@ class PreparedSpace:
     unit : float
         The median distance to the tenth neighbour, in which scores are weighed against points.
     kernel : Kernel
+    scores : callable
+        What the kernel model says of all points by some of the labels.
     """
 
     space: Space
@@ -42,6 +44,7 @@ class PreparedSpace:
     near: Neighbors
     unit: float
     kernel: Kernel
+    scores: FoldScores
 
     def joined(self, scores: Floats | None, weight: float) -> Floats:
         """Points, with weighted scores over their total deviation, times the unit, as further coordinates."""
@@ -99,7 +102,8 @@ def prepare_space(space: Space, X: Features, given: Supervision, n_neighbors: in
     """
     points = space(X)
     near = nearest(points, min(max(n_neighbors, UNIT_NEIGHBOR), len(points) - 1))
-    return PreparedSpace(space, points, near, unit_distance(near), choose_kernel(points, given.merged()))
+    kernel = choose_kernel(points, given.merged())
+    return PreparedSpace(space, points, near, unit_distance(near), kernel, FoldScores(points, given, kernel))
 
 
 def fold_graphs(prepared: PreparedSpace, heard: Sequence[Candidate], constraints: Constraints) -> GraphsOf:
@@ -115,7 +119,7 @@ def fold_graphs(prepared: PreparedSpace, heard: Sequence[Candidate], constraints
     }
 
     def build(train: Supervision) -> tuple[list[Sparse], Floats]:
-        scores, _ = kernel_scores(prepared.points, train, prepared.kernel)
+        scores = prepared.scores(train)
         near = {
             weight: nearest(prepared.joined(scores, weight), most)
             for weight in {c.score_weight for c in heard} - {0.0}

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from siis._types import Floats, Ints, Sparse
 from siis.engine.threads import in_threads
 from siis.errors import FAILURES
-from siis.evidence import READINGS, kernel_scores, read, smooth_folds
+from siis.evidence import READINGS, read, smooth_folds
 from siis.graph import Neighbors
 from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
@@ -82,7 +82,7 @@ def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints:
         constraints.graphs(n) if constraints.n_neighbors != "auto" else [(min(K, n - 1), kind) for K, kind in PROBES]
     )
     parts = list(splits(given, folds))
-    scores = kernel_scores(prepared.points, given.merged(), prepared.kernel)[0]  # without their own labels, (C2)
+    scores = prepared.scores(given.merged())  # without their own labels, (C2)
     met = [hits(read(scores - given.prior, READINGS[0])[given.rows], given.Y)]
     for K, kind in graphs:
         W = graph_weights(prepared.near, K, kind, constraints.bandwidth)
@@ -207,7 +207,7 @@ def _joined(field: _Race, graphs: list[tuple[int, str]], progress: Progress) -> 
     for part in field.parts:
         if not near:
             break
-        scores, _ = kernel_scores(field.prepared.points, part[0], field.prepared.kernel)
+        scores = field.prepared.scores(part[0])
         for weight, found in near.items():
             found.append(nearest(field.prepared.joined(scores, weight), most))
             field.run(weight, graphs, found[-1], [part])

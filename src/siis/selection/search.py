@@ -18,15 +18,17 @@ from siis.result_table import Table
 from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import USUAL_GRAPH, Constraints, usual_graph
 from siis.selection.folds import deal_folds, splits
-from siis.selection.prepared import GraphsOf, PreparedSpace, fold_graphs, prepare_space, smooth_all, smoothed
+from siis.selection.prepared import GraphsOf, PreparedSpace, fold_graphs, prepare_space, smooth_all
 from siis.selection.programs import Held, choose_program, program_candidates
 from siis.selection.race import FIDELITIES, PROBES, PULLS, SCORE_WEIGHTS, path_hits, probe, race
 from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
 from siis.selection.shares import answered_shares, population_weights, usual_reading
 
 USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
-MOST_VERTICES = 10_000  # in the search; the answer is computed on all
-MOST_LABELS = 5_000
+MOST_VERTICES = 10_000  # that the search sees all of; the answer is computed on all in any case
+SEARCHED, MOST_LABELS = 6_000, 3_000  # vertices and labels that it sees of more
+MOST_AT_ONCE = 2**23  # soft labels of folds that are smoothed as columns of one block, on all vertices
+ROUGHLY = 1e-2  # tolerance of that
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 TOO_FEW = (
@@ -66,6 +68,10 @@ def choose_on_points(
     found, graphs = spaces(X, constraints.family, seed), constraints.graphs(n)
     folds = deal_folds(given.Y, seed)
     labels, X, given, folds, is_part = _subset(X, given, folds, seed)
+    if (
+        is_part and constraints.laplacian == "auto"
+    ):  # the other's smoothest vectors sit on stray vertices, and take long
+        constraints = replace(constraints, laplacian="normalized")
     if held_out(folds).size < LEAST_HELD_OUT or n < 3:
         prepared = prepare_space(found[0], X, given, 0)
         return _fixed(prepared, graphs, given, constraints, TOO_FEW), None if is_part else prepared.points
@@ -187,9 +193,15 @@ def cross_readings(
     """
     folds = deal_folds(given.Y, seed)
     readings = np.zeros((given.rows.size, given.n_classes))
-    for train, held in splits(given, folds):  # one by one: the graph may be large
-        F = smoothed(W, train, chosen.fidelity, chosen.pull, scores)
-        readings[held] = read(F, chosen.reading)[given.rows[held]]
+    parts = list(splits(given, folds))
+    together = max(1, MOST_AT_ONCE // (W.shape[0] * given.n_classes))
+    for a in range(0, len(parts), together):
+        some = parts[a : a + together]
+        trains, k = [train for train, _ in some], len(some)
+        for F, (_, held) in zip(
+            smooth_all(W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY), some, strict=True
+        ):
+            readings[held] = read(F, chosen.reading)[given.rows[held]]
     out = held_out(folds)
     return out, readings[out]
 
@@ -213,14 +225,14 @@ def _fixed(
 def _subset(
     X: Features, given: Supervision, folds: Ints, seed: int
 ) -> tuple[Ints, Features, Supervision, Ints, bool]:
-    """At most MOST_VERTICES of the vertices, labelled ones first; which labels are left, and is it a part?"""
+    """All vertices, or SEARCHED of them, labelled ones first; which labels are left, and is it a part?"""
     n = X.shape[0]
     if n <= MOST_VERTICES:
         return np.arange(given.rows.size), X, given, folds, False
     rng = np.random.default_rng(seed)
     labels = np.sort(rng.permutation(given.rows.size)[:MOST_LABELS])
     at = np.unique(given.rows[labels])
-    others = rng.permutation(np.setdiff1d(np.arange(n), given.rows))[: MOST_VERTICES - at.size]
+    others = rng.permutation(np.setdiff1d(np.arange(n), given.rows))[: SEARCHED - at.size]
     kept = np.sort(np.concatenate([at, others]))
     place = np.full(n, -1)
     place[kept] = np.arange(kept.size)

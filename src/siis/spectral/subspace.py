@@ -28,6 +28,8 @@ BlockProjection: TypeAlias = Callable[[Array], Array]
 
 NARROWEST, WIDEST = 16, 64  # columns of a block; else a quarter of the wanted ones
 ROOM = 4  # blocks in the subspace beyond the wanted pairs
+PATIENCE = 3  # steps that find no pair, after which blocks are twice as wide: a cluster must fit into the subspace
+WIDEST_EVER = 512
 AMPLIFICATION = 300.0  # of the block's eigenvectors over the damped ones, in one filter
 NOISE = 1e-3  # how much of a filtered vector may be rounding that grew along the smoothest ones
 MAX_DEGREE = 100
@@ -171,7 +173,7 @@ def lowest_eigenpairs(
     n, k = null.shape
     engine, xp = S.engine, S.engine.xp
     rng, width = np.random.default_rng(seed), block_width(n_wanted)
-    largest = n_wanted + ROOM * width
+    idle = 0
     found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), Subspace(S)
 
     def outside(X: Array) -> Array:
@@ -194,6 +196,10 @@ def lowest_eigenpairs(
         n_good = good.size if good.all() else int(np.argmin(good))
         found = _joined(found, pairs.first(n_good), engine)
         report(min(found.values.size / n_wanted, 1.0))
+        idle = 0 if n_good else idle + 1
+        if idle > PATIENCE and width < min(WIDEST_EVER, n // 8):
+            width, idle = 2 * width, 0
+        largest = n_wanted + ROOM * width
         if found.values.size >= n_wanted:
             found = found.pick(np.argsort(found.values, kind="stable")[:n_wanted], engine)
             unseen = missing_below(S, outside, found, n - k, tol, spectrum, rng)
