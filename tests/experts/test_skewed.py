@@ -7,7 +7,14 @@ import pytest
 
 from siis import SIISClassifier
 from siis.labels import Supervision
-from siis.selection.shares import MOST, answered_shares, population_weights, usual_reading
+from siis.selection.shares import (
+    EVEN_LABELS,
+    MOST,
+    answered_shares,
+    labelled_evenness,
+    population_weights,
+    usual_reading,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +52,7 @@ def test_a_small_class_does_not_swallow_a_large_one(drawn, monkeypatch):
     unlabelled = y < 0
     model = Settled().fit(X, y)
     assert next(row for row in model.selection_.rows() if row["stage"] == "graph")["reading"] == "balanced"
-    monkeypatch.setattr("siis.selection.search.usual_reading", lambda evidence, given: "standardized")
+    monkeypatch.setattr("siis.selection.search.usual_reading", lambda evidence, given, met: "standardized")
     monkeypatch.setattr("siis.selection.search.READINGS", ("standardized",))
     other = Settled().fit(X, y)
     assert other.chosen_.reading == "standardized"
@@ -71,5 +78,26 @@ def test_the_usual_reading_is_a_matter_of_class_sizes(n_small, reading):
     given = Supervision(np.arange(20), np.eye(2)[np.repeat([0, 1], 10)], np.ones(20))
     is_small = np.arange(1000) < n_small
     evidence = np.column_stack([np.where(is_small, -1.0, 1.0), np.where(is_small, 1.0, -1.0)])
-    assert usual_reading(evidence, given) == reading
-    assert usual_reading(evidence[:, ::-1], given) == reading
+    assert usual_reading(evidence, given, 0.9) == reading
+    assert usual_reading(evidence[:, ::-1], given, 0.9) == reading
+
+
+def test_wrong_labels_hide_how_uneven_classes_are():
+    """Four classes of 71, 20, 7 and 2 %, 40 % of the labels wrong: the evidence looks even, frequencies nearly so."""
+    counts = np.array([110, 53, 36, 41])
+    codes = np.repeat(np.arange(4), counts)
+    given = Supervision(np.arange(240), np.eye(4)[codes], np.ones(240))
+    assert labelled_evenness(given, 1.0) > EVEN_LABELS
+    assert labelled_evenness(given, 0.5) < EVEN_LABELS
+    even = np.eye(4)[np.arange(400) % 4]
+    assert usual_reading(even, given, 1.0) == "standardized"
+    assert usual_reading(even, given, 0.5) == "balanced"
+
+
+@pytest.mark.parametrize("met", [0.3, 0.9])
+def test_even_classes_seldom_look_uneven_by_the_draw_of_their_labels(met):
+    rng, uneven = np.random.default_rng(0), 0
+    for _ in range(200):
+        given = Supervision(np.arange(100), np.eye(10)[rng.integers(0, 10, 100)], np.ones(100))
+        uneven += labelled_evenness(given, met) < EVEN_LABELS
+    assert uneven <= 10

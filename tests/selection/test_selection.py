@@ -131,6 +131,7 @@ def test_a_ready_made_graph_is_smoothed_by_choice():
 def test_a_large_set_is_searched_in_part(monkeypatch):
     X, y, truth = noisy_digits(700)
     monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
+    monkeypatch.setattr(search_module, "SEARCHED", 300)
     monkeypatch.setattr("siis.estimators.evidence.MOST_VERTICES", 300)
     monkeypatch.setattr(search_module, "MOST_LABELS", 80)
     model = SIISClassifier().fit(X, y)
@@ -284,6 +285,7 @@ def test_with_too_few_labels_the_search_is_not_quadratic_in_the_examples(monkeyp
     prepared_module, sizes = sys.modules["siis.selection.prepared"], []
     find = prepared_module.nearest
     monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
+    monkeypatch.setattr(search_module, "SEARCHED", 300)
     monkeypatch.setattr(prepared_module, "nearest", lambda points, k: sizes.append(len(points)) or find(points, k))
     X, _ = make_blobs(1000, 3, centers=2, random_state=0)
     y = np.full(1000, -1)

@@ -347,7 +347,7 @@ def test_counting_leaves_the_filters_of_warnings_alone(monkeypatch):
 
 
 def test_a_cluster_that_does_not_fit_the_subspace_gets_a_wider_one(monkeypatch):
-    """Hundreds of vertices that hang on the others by weak edges: as many eigenvalues close to these edges' weights."""
+    """Hundreds of vertices hang on the others by weak edges: as many eigenvalues are close to these weights."""
     rng, n, hanging = np.random.default_rng(0), 1200, 800
     ring = np.arange(n)
     ends = [np.concatenate([ring, ring]), np.concatenate([(ring + 1) % n, rng.permutation(n)])]

@@ -148,7 +148,7 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
 
 
 class FoldScores:
-    """``kernel_scores`` of the same points by any of their labels, fold after fold: what folds share is computed once.
+    """``kernel_scores`` of the same points by any of their labels: what folds share is computed once.
 
     Where labels are many, points of some of them are the centres of all folds (their labels are not used).
 
@@ -180,10 +180,12 @@ class FoldScores:
         -------
         ndarray of shape (n, c)
         """
-        columns, fit = self.of_points, _fit_features
+        columns = self.of_points
         if self.is_exact:
-            columns, fit = columns[:, np.searchsorted(self.rows, given.rows)], _fit_kernel
-        coefficients, held_out = fit(columns[given.rows], given, self.ridge)
+            columns = columns[:, np.searchsorted(self.rows, given.rows)]
+            coefficients, held_out = _fit_kernel(columns[given.rows], given, self.ridge)
+        else:
+            coefficients, held_out = _fit_features(columns[given.rows], given, self.ridge)
         scores = np.asarray(given.prior + columns @ coefficients)
         scores[given.rows] = held_out
         return scores

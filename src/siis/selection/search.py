@@ -80,7 +80,7 @@ def choose_on_points(
     points = None if is_part else prepared.points
     most = len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)
     with progress.stage(f"selection: at most {most} graphs and smoothings"):
-        reading = _usual_reading(prepared, given, constraints)
+        reading = _usual_reading(prepared, given, constraints, next(row["accuracy"] for row in rows if row["chosen"]))
         more, heard = race(prepared, graphs, given, folds, constraints, reading, progress)
         rows += more
     if not heard:
@@ -125,10 +125,10 @@ def _choose_space(
     return rows + failed_rows("space", failures), spaces_kept[best]
 
 
-def _usual_reading(prepared: PreparedSpace, given: Supervision, constraints: Constraints) -> str:
+def _usual_reading(prepared: PreparedSpace, given: Supervision, constraints: Constraints, met: float) -> str:
     """How evidence is read in the race: by what a usual graph says of the classes' sizes."""
     W = graph_weights(prepared.near, *USUAL[:2], constraints.bandwidth)
-    return usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given)
+    return usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given, met)
 
 
 def choose_on_graph(
@@ -155,11 +155,13 @@ def choose_on_graph(
     if held_out(folds).size < LEAST_HELD_OUT:
         return _fixed(None, [(0, "ready-made")], given, constraints, TOO_FEW), None
     with progress.stage("selection: smoothing"):
-        reading = usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given)
+        parts, out = list(splits(given, folds)), held_out(folds)
+        usual, _ = path_hits(W, given, parts, USUAL[2:])
+        share = float(given.votes[out] @ usual[0, out] / given.votes[out].sum())
+        reading = usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given, share)
         plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], reading)
         candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
-        met, _ = path_hits(W, given, list(splits(given, folds)), FIDELITIES, reading)
-        out = held_out(folds)
+        met, _ = path_hits(W, given, parts, FIDELITIES, reading)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
         rows, best = rank_candidates("smoothing", candidates, met[:, out], given.votes[out], order)
         fresh = deal_folds(given.Y, seed + 1)
