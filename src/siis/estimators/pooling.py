@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from siis._types import Features, Floats
+from siis._types import Features, Floats, Ints
 from siis.estimators.evidence import Evidence, Located
 from siis.evidence.reading import SHARPNESS
-from siis.experts import Forest, LinearScores, Pool, fit_pool, forest_scores, linear_scores
+from siis.experts import Forest, LeafGraph, LinearScores, Pool, fit_pool, forest_scores, leaf_scores, linear_scores
 from siis.experts.forest import LEAVES, MOST_COLUMNS
+from siis.experts.leaves import MOST_VERTICES
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.quality import label_agreement
 from siis.result_table import Table
 from siis.selection import EVIDENCE, PROGRAM, Solved, final_readings
 from siis.selection.candidate import compare, hits
+from siis.selection.folds import deal_folds, splits
 from siis.selection.shares import population_weights
 
 TINY = 1e-300  # a probability that was rounded to 0
 GRAPH, LINEAR, TOGETHER = "graph", "linear model", "together"
+LEAF_GRAPH = "graph of a forest's leaves"
+Model: TypeAlias = Forest | LeafGraph | LinearScores
 FORESTS = {f"forest, leaves of {leaf}": leaf for leaf in LEAVES}
 CLEARLY = 1.5  # standard errors behind the best at which an expert is not heard
 FAR = 3.0  # standard errors behind the graph at which a forest is not worth to be grown whole
@@ -36,13 +41,13 @@ class Voices:
     ----------
     pool : Pool
         The graph first, then the models.
-    models : tuple of Forest and LinearScores
+    models : tuple of Forest, LeafGraph and LinearScores
     graph : ndarray of shape (n_vertices, c)
         What the graph says of the vertices.
     """
 
     pool: Pool
-    models: tuple[Forest | LinearScores, ...]
+    models: tuple[Model, ...]
     graph: Floats
 
     def score(self, X: Features, graph: Floats) -> Floats:
@@ -143,7 +148,7 @@ def pool_experts(
     weights = _weights(evidence, given)
     names, held_out = [GRAPH], [evidence.readings]
     scores: list[Floats | None] = [graph]
-    models: list[Forest | LinearScores | None] = [None]
+    models: list[Model | None] = [None]
     if X is not None and evidence.rows.size >= LEAST_LABELS:
         with progress.stage("experts"):
             for name, (found, held, model) in _ask(X, labels, seed, evidence, given, weights):
@@ -201,12 +206,11 @@ def pool_again(
     given, labels, X = located.labels.picked(evidence.rows), located.labels, located.X
     weights = _weights(evidence, given)
     names, scores, held_out = [GRAPH], [graph], [evidence.readings]
-    models: list[Forest | LinearScores] = []
+    models: list[Model] = []
     if X is not None and voices.models:
         with progress.stage("experts"):
             for name in voices.pool.names[1:]:
-                asked = linear_scores(X, labels) if name == LINEAR else forest_scores(X, labels, FORESTS[name], seed)
-                found, held, model = asked
+                found, held, model = _asked(name, X, labels, seed, evidence)
                 assert found is not None
                 assert model is not None
                 names.append(name)
@@ -262,7 +266,7 @@ def _better_alone(
 
 def _ask(
     X: Features, labels: Supervision, seed: int, evidence: Evidence, given: Supervision, weights: Floats
-) -> Iterator[tuple[str, tuple[Floats | None, Floats, Forest | LinearScores | None]]]:
+) -> Iterator[tuple[str, tuple[Floats | None, Floats, Model | None]]]:
     """Scores of all vertices and of held-out labels, by each model; a forest far behind the graph is cut short."""
     by_graph = hits(evidence.readings, given.Y)
 
@@ -271,9 +275,42 @@ def _ask(
         return bool(compare(met, weights).level(FAR)[1])
 
     if X.shape[1] <= MOST_COLUMNS:
-        for name, leaf in FORESTS.items():
-            yield name, forest_scores(X, labels, leaf, seed, is_near)
+        found = {name: forest_scores(X, labels, leaf, seed, is_near) for name, leaf in FORESTS.items()}
+        yield from found.items()
+        if X.shape[0] <= MOST_VERTICES and next(iter(found.values()))[2] is not None:
+            told = [held_out for _, held_out, _ in found.values()]
+
+            def is_level(held: Ints, scores: Floats) -> bool:
+                met = [hits(said, labels.Y[held]) for said in (scores, *(of_forest[held] for of_forest in told))]
+                return bool(compare(np.array(met), labels.votes[held]).level(CLEARLY)[0])
+
+            leaves = _leaf_scores(X, labels, seed, evidence, is_level)
+            if leaves[2] is not None:
+                yield LEAF_GRAPH, leaves
     yield LINEAR, linear_scores(X, labels)
+
+
+def _leaf_scores(
+    X: Features,
+    labels: Supervision,
+    seed: int,
+    evidence: Evidence,
+    is_worth: Callable[[Ints, Floats], bool] = lambda held, scores: True,
+) -> tuple[Floats | None, Floats, LeafGraph | None]:
+    """The graph of a forest's leaves, read as the other graph is; given up where forests are clearly better."""
+    parts = list(splits(labels, deal_folds(labels.Y, seed)))
+    return leaf_scores(X, labels, parts, evidence.selection.chosen.reading, seed, is_worth)
+
+
+def _asked(
+    name: str, X: Features, labels: Supervision, seed: int, evidence: Evidence
+) -> tuple[Floats | None, Floats, Model | None]:
+    """Ask one of the models, to its end."""
+    if name == LINEAR:
+        return linear_scores(X, labels)
+    if name == LEAF_GRAPH:
+        return _leaf_scores(X, labels, seed, evidence)
+    return forest_scores(X, labels, FORESTS[name], seed)
 
 
 def _met(scores: Floats, given: Supervision, weights: Floats) -> float:

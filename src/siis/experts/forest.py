@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,15 +63,28 @@ class Forest:
         ndarray of shape (n, c)
         """
         votes = np.empty((X.shape[0], self.votes.shape[1]))
-        step = max(1, BLOCK // self.roots.size)
-        for a in range(0, len(votes), step):
-            part = X[a : a + step]
-            rows = _single(part, self.center, self.scale)
-            votes[a : a + step] = self.votes[self._leaves(rows)].mean(axis=1)
+        for rows, leaves in self.leaves(X):
+            votes[rows] = self.votes[leaves].mean(axis=1)
         return _logarithms(votes)
 
+    def leaves(self, X: Features) -> Iterator[tuple[slice, Ints]]:
+        """Find the leaf of each example in each tree, by blocks of rows.
+
+        Parameters
+        ----------
+        X : array or csr_array of shape (n, d)
+
+        Yields
+        ------
+        rows : slice
+        leaves : ndarray of shape (rows, t)
+        """
+        step = max(1, BLOCK // self.roots.size)
+        for a in range(0, X.shape[0], step):
+            part = X[a : a + step]
+            yield slice(a, a + part.shape[0]), self._leaves(single(part, self.center, self.scale))
+
     def _leaves(self, rows: Floats) -> Ints:
-        """The leaf of each row in each tree, shape (n, t)."""
         at = np.tile(self.roots, (len(rows), 1))
         which = np.arange(len(rows))[:, None]
         while (inner := self.feature[at] >= 0).any():
@@ -110,7 +123,7 @@ def forest_scores(
         few, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads(), warm_start=few < n_trees
     )
     center, scale = (None, None) if sp.issparse(X) else moments(X)
-    points = _as_indexed(X) if sp.issparse(X) else _single(X, center, scale)
+    points = as_indexed(X) if sp.issparse(X) else single(X, center, scale)
     labelled = points[given.rows]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
@@ -126,7 +139,7 @@ def forest_scores(
     votes = np.zeros((X.shape[0], c))
     model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
     votes[:, model.classes_] = model.predict_proba(points)
-    return _logarithms(votes), held_out, _as_arrays(model, c, center, scale)
+    return _logarithms(votes), held_out, as_arrays(model, c, center, scale)
 
 
 def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:
@@ -141,7 +154,8 @@ def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision
     return np.where(n_voters[:, None] > 0, total / np.maximum(n_voters, 1)[:, None], given.prior)
 
 
-def _as_arrays(model: RandomForestClassifier, c: int, center: Floats | None, scale: Floats | None) -> Forest:
+def as_arrays(model: RandomForestClassifier, c: int, center: Floats | None, scale: Floats | None) -> Forest:
+    """A grown forest as arrays, for c classes and examples centred and scaled so."""
     trees = [tree.tree_ for tree in model.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
     votes = np.zeros((sum(tree.node_count for tree in trees), c), dtype=np.float32)
@@ -162,14 +176,14 @@ def _as_arrays(model: RandomForestClassifier, c: int, center: Floats | None, sca
     )
 
 
-def _single(X: Features, center: Floats | None, scale: Floats | None) -> Floats:
+def single(X: Features, center: Floats | None, scale: Floats | None) -> Floats:
     """Dense examples in single precision, centred and scaled."""
     if sp.issparse(X):
         X = X.toarray()
     return np.asarray(X if center is None or scale is None else (X - center) / scale, dtype=np.float32)
 
 
-def _as_indexed(X: Features) -> Features:
+def as_indexed(X: Features) -> Features:
     """Sparse matrices with 32-bit indices, as trees want them."""
     if not sp.issparse(X):
         return X

@@ -14,7 +14,7 @@ from siis.estimators.pooling import Voices
 from siis.evidence import KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
-from siis.experts import Forest, LinearScores, Pool
+from siis.experts import Forest, LeafGraph, LinearScores, Pool
 from siis.files import write_file
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
@@ -38,6 +38,7 @@ PARTS: dict[str, type] = {
         History,
         Kernel,
         KernelScores,
+        LeafGraph,
         LinearScores,
         Pool,
         Selection,

@@ -19,7 +19,7 @@ from siis.estimators.pooling import Voices
 from siis.evidence import READINGS, KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
-from siis.experts import Forest, LinearScores, Pool
+from siis.experts import Forest, LeafGraph, LinearScores, Pool
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
 from siis.parameters import check_parameters
@@ -306,26 +306,43 @@ def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
     _floats(voices.pool.weights, "weights of voices", (len(models) + 1,), -1e100, 1e100)
     _floats(voices.graph, "scores of the graph", (v, c), -1e100, 1e100)
     for model in models:
-        _must(isinstance(model, Forest | LinearScores), "one of its voices is none")
-        if isinstance(model, Forest):
-            k, t = np.size(model.feature), np.size(model.roots)
-            _must(k > 0 and t > 0, "its forest has no trees")
-            _ints(model.roots, "roots", (t,), 0, k - 1)
-            _ints(model.feature, "feature", (k,), -1, d - 1)
-            _array(model.threshold, "threshold", "f", (k,))
-            inner = model.feature >= 0
-            for name, child in (("left", model.left), ("right", model.right)):
-                _ints(child, name, (k,), 0, k - 1)
-                _must(bool((child[inner] > np.flatnonzero(inner)).all()), f"{name} points back")
-            _shares(model.votes, "votes", (k, c))
-        else:
+        _must(isinstance(model, Forest | LeafGraph | LinearScores), "one of its voices is none")
+        if isinstance(model, LinearScores):
             _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
             _floats(model.mean, "mean", (c,), -1e100, 1e100)
-        _must((model.center is None) == (model.scale is None), "one of its models has half a scale")
-        if model.center is not None:
-            _floats(model.center, "center", (d,))
-            _array(model.scale, "scale", "f", (d,))
-            _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
+            _check_scale(model, d)
+        elif isinstance(model, Forest):
+            _check_forest(model, c, d)
+        else:
+            _check_forest(model.forest, c, d)
+            _must(np.ndim(model.axes) == 2, "its leaves have no points")
+            q = np.shape(model.axes)[1]
+            _floats(model.axes, "points of leaves", (model.forest.feature.size, q), -1e100, 1e100)
+            _floats(model.points, "points", (v, q), -1e100, 1e100)
+            _floats(model.scores, "scores of the leaves' graph", (v, c), -1e100, 1e100)
+
+
+def _check_forest(model: Any, c: int, d: int) -> None:
+    _must(isinstance(model, Forest), "its forest is none")
+    k, t = np.size(model.feature), np.size(model.roots)
+    _must(k > 0 and t > 0, "its forest has no trees")
+    _ints(model.roots, "roots", (t,), 0, k - 1)
+    _ints(model.feature, "feature", (k,), -1, d - 1)
+    _array(model.threshold, "threshold", "f", (k,))
+    inner = model.feature >= 0
+    for name, child in (("left", model.left), ("right", model.right)):
+        _ints(child, name, (k,), 0, k - 1)
+        _must(bool((child[inner] > np.flatnonzero(inner)).all()), f"{name} points back")
+    _shares(model.votes, "votes", (k, c))
+    _check_scale(model, d)
+
+
+def _check_scale(model: Any, d: int) -> None:
+    _must((model.center is None) == (model.scale is None), "one of its models has half a scale")
+    if model.center is not None:
+        _floats(model.center, "center", (d,))
+        _array(model.scale, "scale", "f", (d,))
+        _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
 
 
 def _check_candidate(chosen: Any) -> None:
