@@ -270,15 +270,15 @@ def _ask(
     """Scores of all vertices and of held-out labels, by each model; a forest far behind the graph is cut short."""
     by_graph = hits(evidence.readings, given.Y)
 
-    def is_near(held_out: Floats) -> bool:
+    def is_near(held_out: Floats, margin: float = FAR) -> bool:
         met = np.array([by_graph, hits(held_out[evidence.rows], given.Y)])
-        return bool(compare(met, weights).level(FAR)[1])
+        return bool(compare(met, weights).level(margin)[1])
 
     if X.shape[1] <= MOST_COLUMNS:
         found = {name: forest_scores(X, labels, leaf, seed, is_near) for name, leaf in FORESTS.items()}
         yield from found.items()
-        if X.shape[0] <= MOST_VERTICES and next(iter(found.values()))[2] is not None:
-            told = [held_out for _, held_out, _ in found.values()]
+        told = [held_out for _, held_out, _ in found.values()]
+        if X.shape[0] <= MOST_VERTICES and is_near(told[0], CLEARLY):
 
             def is_level(held: Ints, scores: Floats) -> bool:
                 met = [hits(said, labels.Y[held]) for said in (scores, *(of_forest[held] for of_forest in told))]
