@@ -2,13 +2,15 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
+from siis.forecast import Forecast
+
 Report: TypeAlias = Callable[[float], None]
-Listener: TypeAlias = Callable[[str, float], None]
+Listener: TypeAlias = Callable[[str, float, float | None], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 EVERY = 2.0  # seconds between two reports of a stage
@@ -20,18 +22,37 @@ def no_progress(share: float) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a listener the name of each stage and the share of it that is done, from 0 to 1, whatever ``verbose`` is.
+    """Tell a listener how the work goes on, whatever ``verbose`` is.
 
     Parameters
     ----------
     listener : callable
-        Takes name and share.
+        Takes the name of a stage, the share of it that is done, from 0 to 1, and the seconds that are left of all
+        stages, None where nobody knows.
     """
     token = _listener.set(listener)
     try:
         yield
     finally:
         _listener.reset(token)
+
+
+def round_seconds(seconds: float) -> str:
+    """A time that is known roughly, in words.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+    """
+    if seconds < 1.5:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.0f} h"
 
 
 class Progress:
@@ -46,28 +67,42 @@ class Progress:
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
+        self.forecast: Forecast | None = None
+
+    def expect(self, seconds: Mapping[str, float]) -> None:
+        """Take note of what the stages will take, and say what they take together.
+
+        Parameters
+        ----------
+        seconds : mapping of str to float
+        """
+        self.forecast = Forecast(seconds)
+        self.say(1, f"about {round_seconds(sum(seconds.values()))} in all")
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Report]:
         """Report a stage when it ends, with its time; yields a function that takes the share that is done."""
         started = said = time.perf_counter()
-        tell = _listener.get()
+        tell, forecast = _listener.get(), self.forecast
+
+        def pass_on(share: float) -> None:
+            if tell is not None:
+                if forecast is not None:
+                    forecast.spend(name, time.perf_counter() - started)
+                tell(name, share, None if forecast is None else forecast.left(name, share))
 
         def report(share: float) -> None:
             nonlocal said
             now = time.perf_counter()
-            if tell is not None:
-                tell(name, share)
+            pass_on(share)
             if now - said >= EVERY and 0 < share < 1:
                 said = now
                 left = (now - started) * (1 / share - 1)
                 self.say(1, f"{name}: {share:.0%}, about {left:.0f} s left")
 
-        if tell is not None:
-            tell(name, 0.0)
+        pass_on(0.0)
         yield report
-        if tell is not None:
-            tell(name, 1.0)
+        pass_on(1.0)
         self.say(1, f"{name}: {time.perf_counter() - started:.2f} s")
 
     def say(self, level: int, text: str) -> None:

@@ -31,3 +31,28 @@ def test_rows_are_what_the_file_says(tmp_path):
     assert [len(rows), rows[0], rows[1], rows[-1]] == [4, ("3.50", ""), ("1e3", "two  words"), ("8", "-")]
     with pytest.raises(IndexError):
         rows[4]
+
+
+@pytest.mark.parametrize("name", ["label", "Label", " LABEL"])
+def test_a_column_that_is_called_label_need_not_be_named(tmp_path, name):
+    file = tmp_path / "shops.csv"
+    file.write_text(f"{name},size,kind\na,3.50,u\nb,1e3,v\na,7,u\n,8,w\n")
+    data = read(file, Roles())
+    assert data.labels.tolist() == ["a", "b", "a", None]
+    assert next(iter(data.columns)).kind == "label"
+    assert read(file, Roles(label="kind")).labels.tolist() == ["u", "v", "u", "w"]
+
+
+@pytest.mark.parametrize("header", ["label,Label", "text,kind", "labels,kind"])
+def test_labels_are_asked_for_where_their_column_is_not_plain(tmp_path, header):
+    file = tmp_path / "shops.csv"
+    file.write_text(f"{header},size\na,b,1\na,b,2\nb,a,3\n")
+    with pytest.raises(ValueError, match="must be named, or be called label"):
+        read(file, Roles())
+
+
+def test_a_column_called_label_may_have_another_role(tmp_path):
+    file = tmp_path / "shops.csv"
+    file.write_text("label,size\na,1\nb,2\nc,3\n")
+    with pytest.raises(ValueError, match="must be named"):
+        read(file, Roles(id="label"))

@@ -11,7 +11,7 @@ import typer
 
 from siis.cli.fit import RESULTS, run_and_print
 from siis.cli.predict import model_file
-from siis.cli.screen import one_sentence
+from siis.cli.screen import first_words, one_sentence
 from siis.files import settle
 from siis.results import SUMMARY
 
@@ -40,6 +40,7 @@ def corrections(
     """
     folder = out or results
     with one_sentence(f"Files in {folder} are as they were."):
+        first_words(file, quiet)
         from siis.saved import load_all, sound  # noqa: PLC0415
         from siis.workflow import checked_labels  # noqa: PLC0415  (heavy)
 

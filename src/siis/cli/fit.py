@@ -11,7 +11,7 @@ import typer
 
 from siis.cli.config import read_config
 from siis.cli.ending import promise, raising
-from siis.cli.screen import Result, in_background, one_sentence, printable, say, shown_progress
+from siis.cli.screen import Result, first_words, in_background, one_sentence, printable, say, shown_progress
 from siis.results import NEXT, QUERIES, REPORT, SUMMARY
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def fit(
     ],
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
     label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the given labels; empty cells are unlabelled.")
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the given labels; empty cells are unlabelled. (default: the one that is called label)",
+        ),
     ] = None,
     id: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: row numbers)")
@@ -119,6 +123,7 @@ def fit(
       siis fit data.csv --config fit.toml --seed 1 --json
     """
     with one_sentence(f"Files in {out} are as they were."):
+        first_words(data, quiet)
         from siis.workflow import FitOptions  # noqa: PLC0415  (heavy)
 
         parameters = {

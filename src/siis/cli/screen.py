@@ -10,15 +10,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 
 from siis.cli.ending import promise, raising, stop
-from siis.progress import listening
+from siis.progress import listening, round_seconds
 
 Result = TypeVar("Result")
 BAD_DATA = 1
+WORTH_SAYING = 1.5  # seconds
 POLL = 0.1  # seconds between two looks at whether the work is done
 
 
@@ -31,6 +33,18 @@ def say(text: str = "") -> None:
     """
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     typer.echo(printable(text).encode(encoding, "replace").decode(encoding, "replace"), err=True)
+
+
+def first_words(path: Path, quiet: bool) -> None:
+    """Say what is read before the libraries are loaded, which takes longer than a person likes to see nothing.
+
+    Parameters
+    ----------
+    path : Path
+    quiet : bool
+    """
+    if not quiet and path.exists():
+        say(f"reading {path}")
 
 
 def printable(text: str, kept: str = "\n") -> str:
@@ -140,14 +154,20 @@ def shown_progress(quiet: bool) -> Iterator[None]:
             yield
 
 
-def _lines() -> Callable[[str, float], None]:
+def _lines() -> Callable[[str, float, float | None], None]:
     started: dict[str, float] = {}
+    is_first = True
 
-    def tell(name: str, share: float) -> None:
+    def tell(name: str, share: float, left: float | None) -> None:
+        nonlocal is_first
         if share <= 0:
             started[name] = time.monotonic()
+            if is_first and left is not None:
+                say(f"  about {round_seconds(left)} in all")
+            is_first = False
         elif share >= 1 and name in started:
-            say(f"  {name}: {time.monotonic() - started.pop(name):.1f} s")
+            more = f", about {round_seconds(left)} left" if left is not None and left >= WORTH_SAYING else ""
+            say(f"  {name}: {time.monotonic() - started.pop(name):.1f} s{more}")
 
     return tell
 
@@ -155,21 +175,27 @@ def _lines() -> Callable[[str, float], None]:
 @contextmanager
 def _moving() -> Iterator[None]:
     from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     tasks: dict[str, Any] = {}
+    began = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
+        whole = progress.add_task("all", total=1.0, left="", visible=False)
 
-        def tell(name: str, share: float) -> None:
+        def tell(name: str, share: float, left: float | None) -> None:
+            if left is not None:
+                spent = time.monotonic() - began
+                words = f"about {round_seconds(left)} left" if left >= WORTH_SAYING else ""
+                progress.update(whole, completed=spent / max(spent + left, 1e-9), left=words, visible=True)
             if share <= 0 or name not in tasks:
-                tasks[name] = progress.add_task(name, total=1.0)
+                tasks[name] = progress.add_task(name, total=1.0, left="")
             progress.update(tasks[name], completed=share)
 
         with listening(tell):

@@ -20,6 +20,7 @@ from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import Vertices, merge_examples
 from siis.estimators.warm import Former, refit
+from siis.forecast import expected_seconds
 from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
@@ -416,7 +417,11 @@ class SIISClassifier(TransductiveClassifier):
             again = self._refit(former, vertices, labels, constraints, seed, progress)
             if again is not None:
                 return self._judge(*again, vertices, labels, seed, former.n_searched)
-        choose = choose_on_graph if self.metric == "precomputed" else choose_on_points
+        is_graph = self.metric == "precomputed"
+        choose = choose_on_graph if is_graph else choose_on_points
+        if not is_graph:
+            n_labels = int(np.count_nonzero(labels.used))
+            progress.expect(expected_seconds(vertices.X.shape[0], X.shape[1], n_labels, labels.classes.size))
         selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress)
         located = build_graph(vertices, selection, points, constraints, seed, progress)
         evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X))

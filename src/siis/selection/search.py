@@ -13,7 +13,7 @@ from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, smooth_labels, spaces
 from siis.graph.rough import graph_weights
 from siis.labels import Supervision
-from siis.progress import Progress
+from siis.progress import Progress, Report
 from siis.result_table import Table
 from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import USUAL_GRAPH, Constraints, usual_graph
@@ -75,8 +75,8 @@ def choose_on_points(
     if held_out(folds).size < LEAST_HELD_OUT or n < 3:
         prepared = prepare_space(found[0], X, given, 0)
         return _fixed(prepared, graphs, given, constraints, TOO_FEW), None if is_part else prepared.points
-    with progress.stage(f"selection: {len(found)} spaces"):
-        rows, prepared = _choose_space(found, X, given, folds, constraints)
+    with progress.stage(f"selection: {len(found)} spaces") as report:
+        rows, prepared = _choose_space(found, X, given, folds, constraints, report)
     points = None if is_part else prepared.points
     most = len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)
     with progress.stage(f"selection: at most {most} graphs and smoothings"):
@@ -102,7 +102,7 @@ def choose_on_points(
 
 
 def _choose_space(
-    found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints
+    found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints, report: Report
 ) -> tuple[list[dict[str, Any]], PreparedSpace]:
     """Compare spaces by a probe; to leave features as they are, where these are even, takes a clear lead."""
     kept: list[tuple[Candidate, PreparedSpace, Floats]] = []
@@ -115,6 +115,7 @@ def _choose_space(
             kept.append((candidate, prepared, probe(prepared, given, folds, constraints)))
         except FAILURES as failure:
             failures[candidate] = str(failure)
+        report((len(kept) + len(failures)) / (len(found) + 1))
     if not kept:
         raise NumericalError(f"the examples cannot be compared in any space: {next(iter(failures.values()))}")
     candidates, spaces_kept, met = zip(*kept, strict=True)

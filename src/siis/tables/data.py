@@ -26,8 +26,8 @@ class Roles:
     Attributes
     ----------
     label : str, optional
-        Column of the given labels; empty cells are unlabelled. NPZ: the array, "y" unless said. Folder of images:
-        the column of the labels file, "label" unless said.
+        Column of the given labels; empty cells are unlabelled. "label" unless said, where there is one; NPZ: the
+        array, "y" unless said. Folder of images: the column of the labels file, "label" unless said.
     id : str, optional
         Column that names the examples; without it they are numbered from 1. NPZ: the array, "ids" unless said.
         Folder of images: the column of the labels file that names the images, "file" or "id" unless said.

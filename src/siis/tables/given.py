@@ -161,8 +161,8 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
         return None, annotations, [note for _, more in read for note in more] + _settled(annotations, where, roles)
     if label is None:
         raise ValueError(
-            f"{sheet.path}: the column of labels must be named. Use --label with one of its columns: "
-            f"{listed(list(sheet.columns))}."
+            f"{sheet.path}: the column of labels must be named, or be called label. Use --label with one of its "
+            f"columns: {listed(list(sheet.columns))}."
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
     where = f"column {quoted(label)}"

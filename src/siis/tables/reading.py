@@ -33,6 +33,9 @@ class _Examples:
     notes: tuple[str, ...]
 
 
+LABEL = "label"  # what the column of labels is called where nobody says so
+
+
 def read(path: Path, roles: Roles) -> Data:
     """Read examples, their given labels and their features.
 
@@ -56,7 +59,7 @@ def read(path: Path, roles: Roles) -> Data:
     elif path.name.lower().endswith(".npz"):
         examples = _from_arrays(path, roles)
     else:
-        examples = _from_table(path, roles)
+        examples, roles = _from_table(path, roles)
     where = f"{path}, column {quoted(roles.label)}" if roles.label else str(path)
     labelled = label_summary(examples.labels, examples.annotations, where)
     X, recipe, features, notes, uses = _features(path, roles, examples)
@@ -113,14 +116,25 @@ def _refuse(path: Path, what: str, **given: Any) -> None:
             raise ValueError(f"{path}: --{name.replace('_', '-')} does not go with {what}. Leave it out.")
 
 
-def _from_table(path: Path, roles: Roles) -> _Examples:
+def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
+    """The examples, and the roles with the column of labels that was not named but is plain."""
     _refuse(path, "a table", labels_file=roles.labels_file)
     sheet = read_sheet(path, roles.encoding)
+    roles = _with_label(sheet, roles)
     labels, annotations, notes = labels_of(sheet, roles)
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
     texts = shown_texts(cells) if cells else None
     ids = ids_of(sheet, roles.id)
-    return _Examples(ids, labels, annotations, texts, None, sheet, (*sheet.notes, *notes))
+    return _Examples(ids, labels, annotations, texts, None, sheet, (*sheet.notes, *notes)), roles
+
+
+def _with_label(sheet: Sheet, roles: Roles) -> Roles:
+    """The only column that is called label, in any case, holds the labels where nobody has named another."""
+    called = [name for name in sheet.columns if name.strip().casefold() == LABEL]
+    is_named = roles.label is not None or roles.annotators
+    if is_named or len(called) != 1 or called[0] in (roles.id, *roles.texts, *(roles.features or ())):
+        return roles
+    return replace(roles, label=called[0])
 
 
 def _from_arrays(path: Path, roles: Roles) -> _Examples:
