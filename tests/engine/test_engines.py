@@ -24,14 +24,30 @@ BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
 SEEDS = pytest.mark.parametrize("seed", range(20))  # all kinds: gamma = 0, beta = 0, either basis, soft labels
 
 
-@pytest.fixture(params=["strict", "torch"])
+@pytest.fixture(params=["strict", "cpu", "cuda"])
 def engine(request):
-    if request.param == "torch":
-        pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
-        from torch_cpu import ENGINE  # noqa: PLC0415
-    else:
+    if request.param == "strict":
         from strict import ENGINE  # noqa: PLC0415
-    return ENGINE
+
+        return ENGINE
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU here: PyTorch's engine is not tried on one")
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    return TorchEngine(request.param)
+
+
+def test_the_same_product_twice_has_the_same_bytes(engine):
+    rng = np.random.default_rng(0)
+    M = sp.csr_array(sp.random(3000, 2000, 0.01, random_state=0))
+    X = engine.asarray(rng.standard_normal((2000, 7)), np.float32)
+    S = engine.operator(M, np.float32)
+    first, again = (engine.numpy(S @ X) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    back = engine.numpy(S.T @ (S @ X))
+    np.testing.assert_array_equal(engine.numpy(S.T @ (S @ X)), back)
+    np.testing.assert_allclose(back, M.T @ (M @ engine.numpy(X)), rtol=1e-4, atol=1e-4)
 
 
 @pytest.fixture(scope="module")

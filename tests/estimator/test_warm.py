@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 
 import siis
 from digits_case import noisy_digits
-from siis import SIISClassifier
+from siis import SIISClassifier, load, save
 from siis.baselines import GFHFClassifier
 from siis.estimators import warm as warm_module
 
@@ -176,3 +177,48 @@ def test_a_ready_made_graph_and_sparse_examples_are_warmed_too(fitted, monkeypat
         model.fit(examples, labels, certain=certain, warm_start=True)
         assert not runs
         monkeypatch.undo()
+
+
+def blobs(seed=0):
+    X, truth = make_blobs(600, centers=4, cluster_std=2.0, random_state=seed, n_features=6)
+    rng = np.random.default_rng(seed)
+    labelled = rng.permutation(600)[:150]
+    y = np.full(600, -1)
+    y[labelled] = truth[labelled]
+    wrong = labelled[:40]
+    y[wrong] = (truth[wrong] + rng.integers(1, 4, 40)) % 4
+    return X, truth, y
+
+
+def test_wrong_labels_that_are_left_are_found_when_the_worst_are_put_right(tmp_path):
+    X, truth, y = blobs()
+    model = SIISClassifier().fit(X, y)
+    worst = model.label_ranking()["index"]
+    for n_checked in (10, 20):  # two rounds, through a file
+        certain = np.zeros(600, dtype=bool)
+        certain[worst[:n_checked]] = True
+        now = np.where(certain, truth, y)
+        save(model, tmp_path / "model.siis")
+        model = load(tmp_path / "model.siis").fit(X, now, certain=certain, warm_start=True)
+        left = np.flatnonzero((now >= 0) & (now != truth))
+        found = model.label_issues()["index"]
+        assert np.isin(left, found).mean() > 0.9
+        assert np.isin(found, left).mean() > 0.9
+        assert model.noise_rate_ == pytest.approx(left.size / (150 - n_checked), abs=0.05)
+
+
+def test_certain_labels_do_not_drown_the_others_in_models_of_the_features():
+    """Three columns of fifteen tell eight classes by thresholds; twenty right labels are marked as checked."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(500, 15))
+    truth = (X[:, :3] > 0.5) @ [1, 2, 4]
+    y = np.full(500, -1)
+    y[:160] = truth[:160]
+    y[:32] = (truth[:32] + rng.integers(1, 8, 32)) % 8
+    certain = np.zeros(500, dtype=bool)
+    certain[100:120] = True
+    right = [
+        np.mean(SIISClassifier().fit(X, y, certain=mask).transduction_[160:] == truth[160:])
+        for mask in (None, certain)
+    ]
+    assert right[1] > right[0] - 0.04

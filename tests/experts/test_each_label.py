@@ -41,17 +41,17 @@ def test_equal_examples_with_different_labels_are_judged_apart():
     assert model.label_distributions_[0, truth[0]] > model.label_distributions_[1, truth[0]]
 
 
-def test_certain_labels_weigh_ten_in_answers_and_count_as_one_in_comparisons():
+def test_certain_labels_weigh_three_in_answers_and_count_as_one_in_comparisons():
     given = np.repeat([0, 1], 10)
     labels = read_labels(given, None, np.arange(20) < 2)
     each = Supervision(np.arange(20), labels.Y, labels.weights, labels.counts)
-    np.testing.assert_array_equal(each.weights, np.where(np.arange(20) < 2, 10.0, 1.0))
+    np.testing.assert_array_equal(each.weights, np.where(np.arange(20) < 2, 3.0, 1.0))
     np.testing.assert_array_equal(each.votes, 1.0)
     np.testing.assert_array_equal(each.picked(np.array([0, 5])).votes, 1.0)
     np.testing.assert_array_equal(each.moved(np.arange(20)[::-1]).votes, 1.0)
     np.testing.assert_array_equal(Supervision(each.rows, each.Y, each.weights).votes, each.weights)
     weights = population_weights(each, np.array([0.3, 0.7]))
-    np.testing.assert_allclose([weights[:10].sum(), weights[10:].sum()] / weights.sum(), [0.3, 0.7])
+    np.testing.assert_allclose([weights[:10].sum(), weights[3:].sum()] / weights.sum(), [0.3, 0.7])
     np.testing.assert_allclose(weights[:10], weights[0])
 
 

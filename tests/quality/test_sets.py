@@ -179,3 +179,39 @@ def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
         model.predict_sets(X, coverage=1)
     with pytest.raises(ValueError, match="predict_sets needs labels that were judged"):
         SIISClassifier(selection=None).fit(X[:300], truth[:300]).predict_sets(X)
+
+
+def left_over(seed=0, n=300, n_checked=30):
+    """Scores of four clear classes, 20 % of the labels wrong; the worst of these are checked and put right."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 4, n)
+    Z = 2.3 * np.eye(4)[truth] + 0.45 * rng.standard_normal((n, 4))
+    given = truth.copy()
+    wrong = rng.permutation(n)[: n // 5]
+    given[wrong] = (truth[wrong] + rng.integers(1, 4, wrong.size)) % 4
+    margin = Z.max(axis=1) - Z[np.arange(n), given]
+    is_certain = np.zeros(n, dtype=bool)
+    is_certain[np.argsort(-margin)[:n_checked]] = True
+    return Z, truth, given, is_certain
+
+
+def test_what_checked_labels_were_tells_of_the_others():
+    Z, truth, given, is_certain = left_over()
+    now = np.where(is_certain, truth, given)
+    still = np.flatnonzero(now != truth)
+    share = still.size / np.count_nonzero(~is_certain)
+    blind = fit_noise(Z, now, np.ones(300), False, is_certain)
+    knowing = fit_noise(Z, now, np.ones(300), False, is_certain, np.where(is_certain, given, now))
+    assert knowing.rate == pytest.approx(share, abs=0.03)
+    assert knowing.interval[0] < share < knowing.interval[1]
+    assert abs(knowing.rate - share) <= abs(blind.rate - share) + 0.005
+    quality = knowing.cautious.posterior(Z, np.eye(4)[now])[np.arange(300), now]
+    assert np.mean(quality[still] < 0.5) > 0.9
+
+
+def test_labels_that_were_confirmed_are_no_wrong_ones():
+    Z, truth, _, is_certain = left_over()
+    found = fit_noise(Z, truth, np.ones(300), False, is_certain, truth)
+    assert found.rate < 0.02
+    unknown = fit_noise(Z, truth, np.ones(300), False, is_certain, np.full(300, -1))
+    assert unknown.rate < 0.03

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from siis._types import Bools, Features, Floats, Sparse
+from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.pooling import Pooled, graph_scores, pool_experts
@@ -69,6 +69,7 @@ JUDGED = (
     "_may_be_empty",
     "_given_codes",
     "_suggested",
+    "_before_codes",
     "_judged",
     "_n_searched",
     "_settings",
@@ -413,14 +414,16 @@ class SIISClassifier(TransductiveClassifier):
             return super()._classify(X, labels, progress, warm_start=False)
         seed, constraints = seed_of(self.random_state), self._constraints()
         vertices = merge_examples(X, labels, self.metric)
-        if warm_start and (former := Former.of(self)) is not None:
+        former = Former.of(self) if warm_start else None
+        before = None if former is None else former.before_checks(vertices, labels)
+        if former is not None:
             again = self._refit(former, vertices, labels, constraints, seed, progress)
             if again is not None:
-                return self._judge(*again, vertices, labels, seed, former.n_searched)
+                return self._judge(*again, vertices, labels, seed, former.n_searched, before)
         is_graph = self.metric == "precomputed"
         choose = choose_on_graph if is_graph else choose_on_points
+        n_labels = int(np.count_nonzero(labels.used))
         if not is_graph:
-            n_labels = int(np.count_nonzero(labels.used))
             progress.expect(expected_seconds(vertices.X.shape[0], X.shape[1], n_labels, labels.classes.size))
         selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress)
         located = build_graph(vertices, selection, points, constraints, seed, progress)
@@ -430,7 +433,7 @@ class SIISClassifier(TransductiveClassifier):
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
         spoken = graph_scores(evidence, solved, labels.classes.size)
         pooled = pool_experts(evidence, located.labels, spoken, located.X, seed, progress)
-        return self._judge(evidence, solved, pooled, vertices, labels, seed, int(np.count_nonzero(labels.used)))
+        return self._judge(evidence, solved, pooled, vertices, labels, seed, n_labels, before)
 
     def _refit(
         self,
@@ -465,15 +468,20 @@ class SIISClassifier(TransductiveClassifier):
         labels: GivenLabels,
         seed: int,
         n_searched: int,
+        before: Ints | None,
     ) -> Answer:
         """Judge the labels by what was said of them while held out, and calibrate the answers."""
         which = vertices.order[evidence.rows]
-        assessment = assess_labels(which, pooled.held_out, labels, evidence.placed.vertex, pooled.final)
+        before = np.where(labels.certain, -1 if before is None else before, labels.codes)
+        assessment = assess_labels(which, pooled.held_out, labels, evidence.placed.vertex, pooled.final, before)
         self._warn_about(evidence, assessment, labels)
         shares = class_shares(which, evidence.placed.vertex, pooled.held_out, assessment, labels, seed)
         answer = self._answer(evidence, solved, pooled, assessment, shares)
         answer.attributes.update(
-            _judged=np.flatnonzero(labels.used)[which], _n_searched=n_searched, _settings=self._settings_now()
+            _judged=np.flatnonzero(labels.used)[which],
+            _before_codes=before,
+            _n_searched=n_searched,
+            _settings=self._settings_now(),
         )
         return answer
 

@@ -48,6 +48,8 @@ class Former:
     classes : ndarray of shape (c,)
     codes : ndarray of shape (n,)
         The labels that it was given; -1 where there was none.
+    before : ndarray of shape (n,)
+        What these were before somebody checked them; -1 where nobody knows.
     judged : ndarray of shape (h,)
         The examples whose labels were held out, in the order of the evidence's readings.
     n_searched : int
@@ -63,6 +65,7 @@ class Former:
     experts: Table
     classes: Ints
     codes: Ints
+    before: Ints
     judged: Ints
     n_searched: int
     settings: str
@@ -80,6 +83,7 @@ class Former:
             model.experts_,
             model.classes_,
             model._given_codes,
+            model._before_codes if hasattr(model, "_before_codes") else model._given_codes,
             model._judged,
             model._n_searched,
             model._settings,
@@ -100,6 +104,12 @@ class Former:
         if np.count_nonzero(is_other) > CHANGED * n_labels:
             return "many labels are other ones"
         return ""
+
+    def before_checks(self, vertices: Vertices, labels: GivenLabels) -> Ints | None:
+        """What certain labels were before they were checked, shape (n,); None for other examples or classes."""
+        if not np.array_equal(labels.classes, self.classes):
+            return None
+        return self.before if labels.used.size == self.codes.size and self._has(vertices) else None
 
     def _has(self, vertices: Vertices) -> bool:
         """Whether the examples are those of the fit."""

@@ -127,7 +127,7 @@ def forest_scores(
     labelled = points[given.rows]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
-        weights = given.strengths
+        weights = given.relative_votes
         model.fit(labelled, codes, sample_weight=weights)
         held_out = _logarithms(_unseen_votes(model, labelled, given))
         if not is_worth(held_out):

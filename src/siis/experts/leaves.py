@@ -114,7 +114,7 @@ def _smoothed(
     model = RandomForestClassifier(N_TREES, random_state=seed, n_jobs=n_threads())
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
-        model.fit(points[given.rows], given.codes, sample_weight=given.strengths)
+        model.fit(points[given.rows], given.codes, sample_weight=given.relative_votes)
     sizes = [tree.tree_.node_count for tree in model.estimators_]
     leaves = model.apply(points) + np.cumsum([0, *sizes[:-1]])
     n = len(leaves)

@@ -74,9 +74,9 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
         given = given.picked(which)
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     A = _scaled(X[given.rows], center, scale)
-    share = given.weights / given.weights.sum()
+    share = given.votes / given.votes.sum()
     shift = np.asarray(A.T @ share)
-    root = np.sqrt(given.strengths)[:, None]
+    root = np.sqrt(given.relative_votes)[:, None]
     A = A.multiply(root).tocsr() if sp.issparse(A) else root * (A - shift)
     q = given.prior
     R = root * (given.Y - q)

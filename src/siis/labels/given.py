@@ -14,7 +14,7 @@ from siis.labels.supervision import label_kinds
 from siis.labels.unlabelled import UNLABELLED, soft_rows
 
 SUM_ERROR = 1e-6  # of a soft label: rounding
-CERTAINTY = 10.0  # ordinary labels that a certain one counts as
+CERTAINTY = 3.0  # ordinary labels that a certain one counts as
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class GivenLabels:
     kinds : ndarray of shape (l,)
         Number of each distinct row of Y.
     weights : ndarray of shape (l,)
-        A certain label has ten times its weight.
+        A certain label has three times its weight.
     certain : ndarray of bool, shape (n,)
         Known to be right.
     """

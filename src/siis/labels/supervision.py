@@ -22,7 +22,7 @@ class Supervision:
         Sum of the weights of the examples behind it.
     counts : ndarray of shape (l,), optional
         By how much it counts where candidates are compared and classes are counted; the weights if left out. A
-        certain label weighs ten in an answer, but counts as one here: those that were checked are the doubtful ones,
+        certain label weighs three in an answer, but counts as one here: those that were checked are the doubtful ones,
         and would decide.
     """
 
@@ -40,6 +40,14 @@ class Supervision:
     def strengths(self) -> Floats:
         """The weights over the mean count, shape (l,): what is certain does not make the others weaker."""
         return np.asarray(self.weights / self.votes.mean())
+
+    @property
+    def relative_votes(self) -> Floats:
+        """The counts over their mean, shape (l,): for models of the features, which would forget the other labels.
+
+        A certain label is right, but stands for no more examples than any other.
+        """
+        return np.asarray(self.votes / self.votes.mean())
 
     @property
     def n_classes(self) -> int:

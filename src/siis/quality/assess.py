@@ -55,7 +55,9 @@ class Assessment:
     may_be_empty: bool
 
 
-def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints, final: Floats) -> Assessment:
+def assess_labels(
+    which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints, final: Floats, before: Ints | None = None
+) -> Assessment:
     """Estimate the noise (C5), judge every given label (C6), and calibrate the answers.
 
     Parameters
@@ -69,6 +71,8 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
         Of each example.
     final : ndarray of shape (n_vertices, c)
         Class scores of the answers.
+    before : ndarray of shape (n,), optional
+        What certain labels were before they were checked; -1 where nobody knows.
 
     Returns
     -------
@@ -79,8 +83,9 @@ def assess_labels(which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints
     judged = used[which]
     codes, weights = labels.codes[judged], labels.counts[which]
     agreement = label_agreement(scores, codes, weights)
-    doubtful = np.flatnonzero(~labels.certain[judged])  # certain labels say nothing of how often others are wrong
-    noise = fit_noise(scores[doubtful], codes[doubtful], weights[doubtful], agreement.is_weak)
+    doubtful = np.flatnonzero(~labels.certain[judged])
+    known = None if before is None else before[judged]
+    noise = fit_noise(scores, codes, weights, agreement.is_weak, labels.certain[judged], known)
     if not doubtful.size:  # nothing was held out: nothing is known of the noise
         unknown = np.full_like(noise.matrix, np.nan)
         noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), matrix=unknown)

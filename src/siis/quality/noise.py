@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from siis._types import Floats, Ints
+from siis._types import Bools, Floats, Ints
 from siis.evidence import softmax
 from siis.quality.calibration import Calibration
 
@@ -90,7 +90,14 @@ def _wrong(blunt: Floats, Y: Floats, confusion: float) -> Floats:
     return np.asarray((1 - confusion) * (1 - Y) / (Y.shape[1] - 1) + confusion * by_scores)
 
 
-def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = False) -> NoiseModel:
+def fit_noise(
+    scores: Floats,
+    codes: Ints,
+    weights: Floats,
+    is_weak: bool = False,
+    is_certain: Bools | None = None,
+    before: Ints | None = None,
+) -> NoiseModel:
     """Weigh explanations of the held-out labels by their likelihood, and average over them.
 
     An explanation has a sharpness a, a doubt e, a rate r and a confusion s. The true class is k with probability p_k,
@@ -115,20 +122,32 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = Fals
     is_weak : bool
         Whether labels are met hardly more often than by chance. Then wrong labels would explain that, too, and only
         the scores are doubted.
+    is_certain : ndarray of bool, shape (l,), optional
+        Labels that somebody has checked. They say how sure the scores may be.
+    before : ndarray of shape (l,), optional
+        What these were before; -1 where nobody knows. Then they say, too, how often labels were wrong: those that are
+        checked first look worst, and what is left of the wrong ones, by itself, looks like borders between classes.
+        The rate, its interval, the matrix and the rates of classes are those of the labels that nobody has checked.
 
     Returns
     -------
     NoiseModel
     """
     c = scores.shape[1]
+    is_certain = np.zeros(len(codes), dtype=bool) if is_certain is None else is_certain
+    before = np.full(len(codes), -1) if before is None else before
     weights = weights / max(float(weights.mean()), 1.0) if len(codes) else weights
     some = np.unique(np.linspace(0, len(codes) - 1, min(len(codes), MOST_LABELS)).astype(np.int64))
-    rates, explanations, log_weights = _likelihoods(scores[some], codes[some], weights[some], is_weak)
+    rates, explanations, log_weights = _likelihoods(
+        scores[some], codes[some], weights[some], is_weak, is_certain[some], before[some]
+    )
     posterior = np.exp(log_weights - log_weights.max())
     posterior /= posterior.sum()
     of_each, of_rate = posterior.sum(axis=1), posterior.sum(axis=0)
     rate, below = float(of_rate @ rates), np.cumsum(of_rate) - of_rate / 2
     low, quartile, high = (float(np.interp(share, below, rates)) for share in (0.025, 0.25, 0.975))
+    rate, low, high = _of_unchecked(np.array([rate, low, high]), codes, weights, is_certain, before)
+    scores, codes, weights = scores[~is_certain], codes[~is_certain], weights[~is_certain]
     low, high = min(low, rate), max(high, rate, _missed(scores, codes, weights))
     kept = of_each > LEAST_WEIGHT * of_each.max()
     mean_rates = posterior[kept] @ rates / of_each[kept]
@@ -151,6 +170,20 @@ def fit_noise(scores: Floats, codes: Ints, weights: Floats, is_weak: bool = Fals
     )
 
 
+def _of_unchecked(
+    rates: Floats, codes: Ints, weights: Floats, is_certain: Bools, before: Ints
+) -> tuple[float, float, float]:
+    """Rates among the labels that nobody has checked: without those that were, where it is known what they were."""
+    was_known = is_certain & (before >= 0)
+    checked = float(weights[was_known].sum())
+    left = float(weights[~is_certain].sum())
+    if not checked or not left:
+        return float(rates[0]), float(rates[1]), float(rates[2])
+    found = float(weights[was_known & (before != codes)].sum())
+    rate, low, high = np.clip((rates * (checked + left) - found) / left, 0.0, 1.0)
+    return float(rate), float(low), float(high)
+
+
 def _missed(scores: Floats, codes: Ints, weights: Floats) -> float:
     """Share of the labels that are not met, at most (97.5 %): so many may be wrong where mistakes follow borders.
 
@@ -162,7 +195,9 @@ def _missed(scores: Floats, codes: Ints, weights: Floats) -> float:
     return min(1.0, share + 1.96 * float(np.sqrt(share * (1 - share) / len(codes))))
 
 
-def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) -> tuple[Floats, Floats, Floats]:
+def _likelihoods(
+    scores: Floats, codes: Ints, weights: Floats, is_weak: bool, is_certain: Bools, earlier: Ints
+) -> tuple[Floats, Floats, Floats]:
     """Rates, shape (r,); sharpness, doubt and confusion, shape (k, 3); log posteriors of all pairs, shape (k, r)."""
     n_labels, c = scores.shape
     rates = np.linspace(0, 1, N_RATES) ** 1.5 * 0.9 * (c - 1) / c
@@ -175,6 +210,9 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) ->
     blunt = softmax(scores, BLUNT)
     q = np.minimum(blunt, 1 - 1e-6)
     inverse = 1 / (1 - q)
+    known = np.flatnonzero(is_certain & (earlier >= 0))
+    is_changed = earlier[known] != codes[known]
+    unknown = is_certain & (earlier < 0)
     best = np.sort(scores, axis=1)[:, -2:]
     n_unclear = np.count_nonzero(best[:, 1] - best[:, 0] < UNCLEAR * c / np.sqrt(c - 1))
     usual_error = 1.0 if is_weak else LEAST_ERROR + n_unclear / max(n_labels, 1)
@@ -192,7 +230,13 @@ def _likelihoods(scores: Floats, codes: Ints, weights: Floats, is_weak: bool) ->
             before -= error / usual_error
             for confusion, of_confusion in CONFUSIONS.items():
                 wrong = (1 - confusion) * (1 - p) / (c - 1) + confusion * by_scores
-                likelihood = np.log(np.maximum((1 - rates)[:, None] * p + rates[:, None] * wrong, 1e-300)) @ weights
+                right = p.copy()
+                wrong[unknown] = p[unknown]  # whatever the rate
+                by_class = q[known, earlier[known]] * inverse[known, codes[known]]
+                wrong[known] = p[known] * is_changed * ((1 - confusion) / (c - 1) + confusion * by_class)
+                right[known] = p[known] * ~is_changed
+                likelihood = np.log(np.maximum((1 - rates)[:, None] * right + rates[:, None] * wrong, 1e-300))
+                likelihood = likelihood @ weights
                 explanations.append((sharpness, doubt, confusion))
                 found.append(
                     likelihood + before + np.log(of_confusion) + (all_right if error <= FEW_ERRORS else prior)

@@ -215,6 +215,8 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _must(isinstance(state.get("_may_be_empty", False), bool), "it does not say whether sets may be empty")
         _check_table(_needed(state, "experts_"))
         _check_table(_needed(state, "class_shares_"))
+    if "_before_codes" in state:
+        _ints(state["_before_codes"], "_before_codes", (n,), -1, c - 1)
     if "_judged" in state:  # what a warm start needs
         judged, n_searched = state["_judged"], state.get("_n_searched")
         _ints(judged, "held-out examples", (np.size(evidence.rows),), 0, n - 1)
