@@ -13,6 +13,7 @@ from imports import imported_units
 ROOT = Path(siis.__file__).parent
 FLOORS = {  # a module may import from floors below its own, and from its own package
     "_types": -1,
+    "forecast": -1,
     "errors": -1,
     "engine": 0,
     "progress": 0,
@@ -25,7 +26,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "labels": 1,
     "spectral": 2,
     "evidence": 2,
-    "experts": 2,
+    "experts": 3,
     "selection": 5,
     "quality": 3,
     "program": 3,

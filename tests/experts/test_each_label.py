@@ -51,7 +51,7 @@ def test_certain_labels_weigh_three_in_answers_and_count_as_one_in_comparisons()
     np.testing.assert_array_equal(each.moved(np.arange(20)[::-1]).votes, 1.0)
     np.testing.assert_array_equal(Supervision(each.rows, each.Y, each.weights).votes, each.weights)
     weights = population_weights(each, np.array([0.3, 0.7]))
-    np.testing.assert_allclose([weights[:10].sum(), weights[3:].sum()] / weights.sum(), [0.3, 0.7])
+    np.testing.assert_allclose([weights[:10].sum(), weights[10:].sum()] / weights.sum(), [0.3, 0.7])
     np.testing.assert_allclose(weights[:10], weights[0])
 
 

@@ -40,6 +40,7 @@ def test_a_column_that_is_called_label_need_not_be_named(tmp_path, name):
     data = read(file, Roles())
     assert data.labels.tolist() == ["a", "b", "a", None]
     assert next(iter(data.columns)).kind == "label"
+    assert any(note.startswith("labels: column ") for note in data.notes)
     assert read(file, Roles(label="kind")).labels.tolist() == ["u", "v", "u", "w"]
 
 
@@ -56,3 +57,12 @@ def test_a_column_called_label_may_have_another_role(tmp_path):
     file.write_text("label,size\na,1\nb,2\nc,3\n")
     with pytest.raises(ValueError, match="must be named"):
         read(file, Roles(id="label"))
+
+
+def test_a_column_called_label_beside_annotators_is_pointed_out(tmp_path):
+    file = tmp_path / "shops.csv"
+    file.write_text("label,size,ann,bob\na,1,a,a\nb,2,b,b\na,3,a,b\n")
+    roles = Roles(annotators=("ann", "bob"))
+    assert any("is no annotator and is compared by" in note for note in read(file, roles).notes)
+    chosen = Roles(annotators=("ann", "bob"), features=("size",))
+    assert any("is no annotator" in note for note in read(file, chosen).notes) is False

@@ -131,8 +131,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of
             unlabelled examples have no effect.
         certain : array-like of bool, shape (n,), optional
-            Labels that somebody has checked: each counts as three in the graph, and is the answer for its example. With
-            ``warm_start``, what they were before tells how many of the others are wrong.
+            Labels that somebody has checked: each counts as three in the graph, and is the answer for its example.
+            With ``warm_start``, what they were before tells how many of the others are wrong.
         warm_start : bool, default=False
             Start from the former fit of this classifier (SIISClassifier alone): its choices, graph and basis stay,
             the program starts from its solution, and held-out labels are read as then, plus what has changed. For

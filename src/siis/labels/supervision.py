@@ -22,8 +22,8 @@ class Supervision:
         Sum of the weights of the examples behind it.
     counts : ndarray of shape (l,), optional
         By how much it counts where candidates are compared and classes are counted; the weights if left out. A
-        certain label weighs three in an answer, but counts as one here: those that were checked are the doubtful ones,
-        and would decide.
+        certain label weighs three in an answer, but counts as one here: those that were checked are the doubtful
+        ones, and would decide.
     """
 
     rows: Ints

@@ -120,8 +120,15 @@ def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
     """The examples, and the roles with the column of labels that was not named but is plain."""
     _refuse(path, "a table", labels_file=roles.labels_file)
     sheet = read_sheet(path, roles.encoding)
-    roles = _with_label(sheet, roles)
+    named, roles = roles, _with_label(sheet, roles)
     labels, annotations, notes = labels_of(sheet, roles)
+    if named.label is None and roles.label is not None:
+        notes = [f"labels: column {quoted(roles.label)}, by its name (--label names another)", *notes]
+    elif roles.annotators and roles.features is None and (called := _called_label(sheet, roles)):
+        notes = [
+            f"column {quoted(called[0])} is no annotator and is compared by; leave it out with --features",
+            *notes,
+        ]
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
     texts = shown_texts(cells) if cells else None
     ids = ids_of(sheet, roles.id)
@@ -130,11 +137,15 @@ def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
 
 def _with_label(sheet: Sheet, roles: Roles) -> Roles:
     """The only column that is called label, in any case, holds the labels where nobody has named another."""
-    called = [name for name in sheet.columns if name.strip().casefold() == LABEL]
+    called = _called_label(sheet, roles)
     is_named = roles.label is not None or roles.annotators
-    if is_named or len(called) != 1 or called[0] in (roles.id, *roles.texts, *(roles.features or ())):
-        return roles
-    return replace(roles, label=called[0])
+    return roles if is_named or len(called) != 1 else replace(roles, label=called[0])
+
+
+def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
+    """Columns that are called label, in any case, and have no role yet."""
+    others = (roles.id, *roles.texts, *roles.annotators, *(roles.features or ()))
+    return [name for name in sheet.columns if name.strip().casefold() == LABEL and name not in others]
 
 
 def _from_arrays(path: Path, roles: Roles) -> _Examples:
