@@ -34,6 +34,8 @@ bench: $(STAMP)  ## time and memory, stage by stage, beside rivals and a direct 
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,test]'
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/default_speed.py
+	$(BIN)/python benchmarks/stages.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/command_line.py
 	$(BIN)/python benchmarks/mutations.py

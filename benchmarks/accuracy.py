@@ -61,7 +61,7 @@ def measure(task, rival):
 
 
 def gather(rows, names, kinds, which, column="accuracy"):
-    """Values of (method, data, kind, noise), of our version, and of the rivals on the same tasks."""
+    """Values of (method, data, kind, noise) by labelled set and run, of ours and of the rivals on the same tasks."""
     values, task = {}, ("data", "kind", "noise", "seed", "run")
     ours = {tuple(row[k] for k in task) for row in rows if row["version"] == siis.__version__}
     for row in rows:
@@ -69,8 +69,18 @@ def gather(rows, names, kinds, which, column="accuracy"):
         mine = row["version"] == siis.__version__ or shared
         if mine and row["data"] in names and (kinds is None or row["kind"] in kinds):
             cell = row["method"], row["data"], row["kind"], row["noise"]
-            values.setdefault(cell, []).append(float(row[column]))
+            values.setdefault(cell, {})[row["seed"], row["run"]] = float(row[column])
     return values
+
+
+def shared_values(values, method, cell):
+    """Ours and the rival's of the fits of a cell that both have."""
+    ours, theirs = values[OURS, *cell], values[method, *cell]
+    return [ours[key] for key in theirs], list(theirs.values())
+
+
+def mean_of(found):
+    return float(np.mean(list(found.values())))
 
 
 def not_behind(mine, theirs):
@@ -98,15 +108,16 @@ def table(rows, names, kinds, which):
     lines += ["|---|---|---|---|---|"]
     for method in methods:
         shared = [cell for cell in cells if (method, *cell) in values]
-        means = [np.mean([np.mean(v[method, *cell]) for cell in shared]) for v in (values, balanced)]
+        means = [np.mean([mean_of(v[method, *cell]) for cell in shared]) for v in (values, balanced)]
         known = "-" if np.isnan(means[1]) else f"{means[1]:.3f}"
         note = "" if len(shared) == len(cells) else f" ({len(shared)} of {len(cells)} cells)"
         line = f"| {method} | {means[0]:.3f}{note} | {known} | "
         if method == OURS:
             lines.append(line + " | |")
             continue
-        level = sum(not_behind(values[OURS, *cell], values[method, *cell]) for cell in shared)
-        lead = np.mean([np.mean(values[OURS, *cell]) - np.mean(values[method, *cell]) for cell in shared])
+        pairs = [shared_values(values, method, cell) for cell in shared]
+        level = sum(not_behind(*pair) for pair in pairs)
+        lead = np.mean([np.mean(ours) - np.mean(theirs) for ours, theirs in pairs])
         lines.append(line + f"{level} of {len(shared)} | {lead:+.3f} |")
     return "\n".join([*lines, "", notes(rows, names, kinds)]) + "\n"
 
@@ -114,7 +125,7 @@ def table(rows, names, kinds, which):
 def with_error(found):
     if found is None:
         return "-"
-    mean, error = mean_and_error(found)
+    mean, error = mean_and_error(list(found.values()))
     return f"{mean:.3f}" + ("" if np.isnan(error) else f" ± {error:.3f}")
 
 
@@ -186,20 +197,19 @@ def short_table(rows):
         shared = [cell for cell in cells if (method, *cell) in values]
         if not shared:
             continue
-        of = {noise: [np.mean(values[method, *cell]) for cell in shared if cell[2] == noise] for noise in noises}
+        of = {noise: [mean_of(values[method, *cell]) for cell in shared if cell[2] == noise] for noise in noises}
         texts = [f"{np.mean(found):.3f}" if found else "-" for found in of.values()]
-        level = sum(not_behind(values[OURS, *cell], values[method, *cell]) for cell in shared)
+        level = sum(not_behind(*shared_values(values, method, cell)) for cell in shared)
         ahead = "" if method == OURS else f"{level} of {len(shared)}"
         name = f"**{method}**" if method == OURS else method
-        whole = np.mean([np.mean(values[method, *cell]) for cell in shared])
+        whole = np.mean([mean_of(values[method, *cell]) for cell in shared])
         lines.append(f"| {name} | " + " | ".join(texts) + f" | {whole:.3f} | {ahead} |")
     fits = sorted({len(values[OURS, *cell]) for cell in cells})
     lines += [
         "",
-        f"Means over {', '.join(names)}; {' to '.join(map(str, fits))} contamination(s) of a cell, the same for all. "
-        "Last column: cells in which ours is at least the rival's, up to one standard error of ours (of one fit: "
-        "0.005). A method that "
-        "cannot be asked about sparse text is compared on the others.",
+        f"Means over {', '.join(names)}; {' to '.join(map(str, fits))} contamination(s) of a cell. "
+        "Last column: cells in which ours is at least the rival's on the fits that both have, up to one standard error "
+        "of ours (of one fit: 0.005). A method that cannot be asked about sparse text is compared on the others.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -217,7 +227,7 @@ def figure(rows, path):
         for i, method in enumerate([*RIVALS, OURS]):
             if not any(key[0] == method for key in values):
                 continue
-            points = {float(key[3]): np.mean(v) for key, v in values.items() if key[:2] == (method, name)}
+            points = {float(key[3]): mean_of(v) for key, v in values.items() if key[:2] == (method, name)}
             style = {"color": f"C{i % 10}", "lw": 1, "ls": "--" if i > 9 else "-"}
             if method == OURS:
                 style = {"color": "black", "lw": 2.5}

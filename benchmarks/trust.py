@@ -153,26 +153,22 @@ def trust_table(rows):
 
 
 def finder_table(rows):
-    """Markdown: average precision and miss rate of each ranking, means over each kind of data."""
-    groups = {}
+    """Markdown: average precision and miss rate of each ranking, means over the fits of each kind that all have."""
+    tasks, groups, methods = {}, {}, (OURS, *RANKINGS)
     for row in rows:
-        pair = float(row["average_precision"]), float(row["missed"])
-        groups.setdefault(group_of(row), {}).setdefault(row["method"], []).append(pair)
-    methods = (OURS, *RANKINGS)
+        found = tasks.setdefault(tuple(row[k] for k in KEYS), {"group": group_of(row)})
+        found[row["method"]] = float(row["average_precision"]), float(row["missed"])
+    for found in tasks.values():
+        if all(method in found for method in methods):
+            groups.setdefault(found["group"], []).append([found[method] for method in methods])
     lines = ["| data | " + " | ".join(methods) + " |", "|" + "---|" * (1 + len(methods))]
     for name, found in groups.items():
-        cells = [
-            "{:.3f} ({:.3f})".format(*np.mean(found[method], axis=0)) if method in found else "-"
-            for method in methods
-        ]
-        lines.append(f"| {name} ({len(found[OURS])} fits) | " + " | ".join(cells) + " |")
-    cells = {}
-    for row in rows:
-        cells.setdefault(tuple(row[k] for k in KEYS), {})[row["method"]] = float(row["average_precision"])
+        cells = ["{:.3f} ({:.3f})".format(*pair) for pair in np.mean(found, axis=0)]
+        lines.append(f"| {name} ({len(found)} fits) | " + " | ".join(cells) + " |")
     lines += ["", "Average precision of wrong labels (share missed when exactly the true number is flagged), means."]
     for method in RANKINGS:
-        both = [found for found in cells.values() if method in found and OURS in found]
-        ahead = sum(found[OURS] >= found[method] - 0.005 for found in both)
+        both = [found for found in tasks.values() if method in found and OURS in found]
+        ahead = sum(found[OURS][0] >= found[method][0] - 0.005 for found in both)
         lines.append(f"Not more than 0.005 behind {method}: {ahead} of {len(both)} fits.")
     return "\n".join(lines) + "\n"
 
