@@ -208,7 +208,7 @@ def short_table(rows):
     lines += [
         "",
         f"Means over {', '.join(names)}; {' to '.join(map(str, fits))} contamination(s) of a cell. "
-        "Last column: cells in which ours is at least the rival's on the fits that both have, up to one standard error "
+        "Last column: cells in which ours is at least the rival's on fits that both have, up to one standard error "
         "of ours (of one fit: 0.005). A method that cannot be asked about sparse text is compared on the others.",
     ]
     return "\n".join(lines) + "\n"
