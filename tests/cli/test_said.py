@@ -1,5 +1,9 @@
 """What the command line says: once, truly, and with what to do."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -77,3 +81,34 @@ def test_one_column_is_not_called_columns():
         X = np.array([[1.0, *["word"] * n], [2.0, *["other"] * n]], dtype=object)
         with pytest.raises(ValueError, match=f"found text {found}"):
             SIISClassifier().fit(X, [0, 1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals here")
+def test_a_terminal_sees_something_before_the_libraries_are_loaded(table, tmp_path):
+    """And, while it runs, how long the whole will take."""
+    import pty  # noqa: PLC0415
+
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "siis", "fit", str(table[0]), "--id", "name", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        assert process.wait() == 0
+    os.close(ours)
+    said = shown.decode(errors="replace")
+    assert said.startswith(f"reading {table[0]}")
+    assert "labels: column label, by its name" in said.replace('"', "").replace("'", "")
+    assert "all" in said
+
+
+def test_a_pipe_sees_what_was_understood_first(siis, table, tmp_path):
+    done = siis("fit", table[0], "--label", "label", "--id", "name", "--out", tmp_path / "out", *QUICK)
+    assert "reading" not in done.stderr

@@ -32,20 +32,31 @@ def boxes(n=400, n_labels=120, seed=0):
 
 
 def asked(X, given, **more):
-    parts = list(splits(given, deal_folds(given.Y, 0)))
+    parts = [held for _, held in splits(given, deal_folds(given.Y, 0))]
     return parts, leaf_scores(X, given, parts, "standardized", 0, **more)
 
 
 def test_held_out_labels_are_read_where_forest_and_graph_have_not_seen_them():
     X, _, given = boxes()
     parts, (_, held_out, _) = asked(X, given)
-    train, held = parts[2]
+    held = parts[2]
     others = Supervision(given.rows, given.Y.copy(), given.weights)
     others.Y[held] = np.roll(others.Y[held], 1, axis=1)
-    same = leaf_scores(X, others, parts, "standardized", 0)[1]  # the parts keep their own labels
-    np.testing.assert_array_equal(same[held], held_out[held])
-    alone = leaf_scores(X, train, [(train, np.arange(0))], "standardized", 0)[0]
+    np.testing.assert_array_equal(leaf_scores(X, others, parts, "standardized", 0)[1][held], held_out[held])
+    train = given.picked(np.setdiff1d(np.arange(given.rows.size), held))
+    alone = leaf_scores(X, train, [], "standardized", 0)[0]
     np.testing.assert_allclose(alone[given.rows[held]], held_out[held], atol=1e-12)
+
+
+def test_the_order_of_the_examples_does_not_matter():
+    X, _, given = boxes()
+    X = np.round(2 * X) / 2  # many examples fall into the same leaves
+    order = np.random.default_rng(3).permutation(len(X))
+    _, (scores, held_out, _) = asked(X, given)
+    moved = given.moved(np.argsort(order))
+    _, (again, held_again, _) = asked(X[order], moved)
+    np.testing.assert_allclose(again, scores[order], atol=1e-5)
+    np.testing.assert_allclose(held_again, held_out, atol=1e-5)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -72,7 +83,7 @@ def test_it_is_given_up_after_the_first_fold_where_it_is_not_worth_it():
     assert scores is None
     assert model is None
     assert len(seen) == 1
-    assert not held_out[parts[1][1]].any()
+    assert not held_out[parts[1]].any()
 
 
 def test_the_default_asks_it_keeps_it_and_knows_its_own_examples(tmp_path, monkeypatch):

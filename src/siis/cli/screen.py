@@ -36,14 +36,14 @@ def say(text: str = "") -> None:
 
 
 def first_words(path: Path, quiet: bool) -> None:
-    """Say what is read before the libraries are loaded, which takes longer than a person likes to see nothing.
+    """Say on a terminal what is read before the libraries are loaded, which takes longer than people like to wait.
 
     Parameters
     ----------
     path : Path
     quiet : bool
     """
-    if not quiet and path.exists():
+    if not quiet and sys.stderr is not None and sys.stderr.isatty() and path.exists():
         say(f"reading {path}")
 
 

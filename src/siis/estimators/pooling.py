@@ -298,7 +298,7 @@ def _leaf_scores(
     is_worth: Callable[[Ints, Floats], bool] = lambda held, scores: True,
 ) -> tuple[Floats | None, Floats, LeafGraph | None]:
     """The graph of a forest's leaves, read as the other graph is; given up where forests are clearly better."""
-    parts = list(splits(labels, deal_folds(labels.Y, seed)))
+    parts = [held for _, held in splits(labels, deal_folds(labels.Y, seed))]
     return leaf_scores(X, labels, parts, evidence.selection.chosen.reading, seed, is_worth)
 
 

@@ -69,7 +69,7 @@ class LeafGraph:
 def leaf_scores(
     X: Features,
     given: Supervision,
-    parts: Sequence[tuple[Supervision, Ints]],
+    parts: Sequence[Ints],
     reading: str,
     seed: int,
     is_worth: Callable[[Ints, Floats], bool] = lambda held, scores: True,
@@ -81,8 +81,8 @@ def leaf_scores(
     X : array or csr_array of shape (n, d)
     given : Supervision
         One label for each labelled example.
-    parts : sequence of (Supervision, ndarray)
-        Labels that stay, and indices of those held out.
+    parts : sequence of ndarray
+        Indices of the labels that are held out together.
     reading : str
     seed : int
     is_worth : callable
@@ -99,11 +99,12 @@ def leaf_scores(
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     points = as_indexed(X) if sp.issparse(X) else single(X, center, scale)
     held_out = np.zeros((given.rows.size, given.n_classes))
-    for k, (train, held) in enumerate(parts):
-        held_out[held] = _smoothed(points, train, reading, seed)[3][given.rows[held]]
+    for k, held in enumerate(parts):
+        stay = np.setdiff1d(np.arange(given.rows.size), held)
+        held_out[held] = _smoothed(points, given.picked(stay), reading, seed)[3][given.rows[held]]
         if k == 0 and not is_worth(held, held_out[held]):
             return None, held_out, None
-    model, axes, Z, scores = _smoothed(points, given.merged(), reading, seed)
+    model, axes, Z, scores = _smoothed(points, given, reading, seed)
     return scores, held_out, LeafGraph(as_arrays(model, given.n_classes, center, scale), axes, Z, scores)
 
 
@@ -116,12 +117,16 @@ def _smoothed(
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
         model.fit(points[given.rows], given.codes, sample_weight=given.relative_votes)
     sizes = [tree.tree_.node_count for tree in model.estimators_]
-    leaves = model.apply(points) + np.cumsum([0, *sizes[:-1]])
-    n = len(leaves)
+    every = model.apply(points) + np.cumsum([0, *sizes[:-1]])
+    leaves, place = np.unique(every, axis=0, return_inverse=True)  # equal ones are one vertex: no ties, no order
+    place = place.ravel()
+    n, given = len(leaves), given.moved(place).merged()
     indptr = np.arange(n + 1, dtype=np.int64) * N_TREES
     shared = sp.csr_array((np.ones(leaves.size), leaves.ravel(), indptr), shape=(n, sum(sizes)))
+    if n < 3:  # no tree has found anything
+        return model, np.zeros((sum(sizes), 1)), np.zeros((place.size, 1)), np.zeros((place.size, given.n_classes))
     q = min(DIMENSIONS, *(size - 1 for size in shared.shape))
-    axes = TruncatedSVD(q, n_iter=2, random_state=seed).fit(shared).components_.T
+    axes = np.ascontiguousarray(TruncatedSVD(q, n_iter=2, random_state=seed).fit(shared).components_.T)
     Z = np.asarray(shared @ axes)
     W = graph_weights(Z, min(N_NEIGHBORS, n - 1), KIND)
-    return model, np.ascontiguousarray(axes), Z, read(smooth_labels(W, given, FIDELITY, PULL), reading)
+    return model, axes, Z[place], read(smooth_labels(W, given, FIDELITY, PULL), reading)[place]
