@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
+from joblib._parallel_backends import LokyBackend
 from sklearn.ensemble import RandomForestClassifier
 
 import siis.experts.forest as module
@@ -120,3 +122,15 @@ def test_it_grows_on_as_if_at_once_and_only_where_that_is_worth_it(monkeypatch):
     assert nothing is None
     assert none is None
     np.testing.assert_array_equal(few, seen[0])
+
+
+def test_no_process_is_started_whatever_the_caller_has_set(monkeypatch):
+    X, given = labelled(3, 60)
+
+    def configure(*args, **more):
+        raise AssertionError("processes are started")
+
+    monkeypatch.setattr(LokyBackend, "configure", configure)
+    monkeypatch.setattr(module, "n_threads", lambda: 2)
+    with parallel_config("loky", n_jobs=2):
+        assert forest_scores(X, given, 1, 0)[0] is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 
 from siis._types import Features, Floats, Ints
@@ -125,7 +126,7 @@ def forest_scores(
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     points = as_indexed(X) if sp.issparse(X) else single(X, center, scale)
     labelled = points[given.rows]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), parallel_config("threading"):  # no processes, whatever the caller has set
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
         weights = given.relative_votes
         model.fit(labelled, codes, sample_weight=weights)

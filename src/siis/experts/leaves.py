@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import parallel_config
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 
@@ -113,11 +114,12 @@ def _smoothed(
 ) -> tuple[RandomForestClassifier, Floats, Floats, Floats]:
     """Grow a forest; the points of its leaves and of all examples, and what is read over their graph."""
     model = RandomForestClassifier(N_TREES, random_state=seed, n_jobs=n_threads())
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), parallel_config("threading"):  # no processes, whatever the caller has set
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
         model.fit(points[given.rows], given.codes, sample_weight=given.relative_votes)
+        every = model.apply(points)
     sizes = [tree.tree_.node_count for tree in model.estimators_]
-    every = model.apply(points) + np.cumsum([0, *sizes[:-1]])
+    every = every + np.cumsum([0, *sizes[:-1]])
     leaves, place = np.unique(every, axis=0, return_inverse=True)  # equal ones are one vertex: no ties, no order
     place = place.ravel()
     n, given = len(leaves), given.moved(place).merged()
