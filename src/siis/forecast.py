@@ -76,7 +76,7 @@ class Forecast:
     Parameters
     ----------
     expected : mapping of str to float
-        Seconds of each stage, by its name without numbers, in their order.
+        Seconds of each stage, by its name without numbers.
     """
 
     def __init__(self, expected: Mapping[str, float]) -> None:

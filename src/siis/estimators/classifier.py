@@ -19,7 +19,7 @@ from siis.estimators.pooling import Pooled, graph_scores, pool_experts
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import Vertices, merge_examples
-from siis.estimators.warm import Former, refit
+from siis.estimators.warm import OTHER_CLASSES, OTHER_EXAMPLES, Former, refit
 from siis.forecast import expected_seconds
 from siis.graph import Graph
 from siis.labels import GivenLabels
@@ -415,9 +415,11 @@ class SIISClassifier(TransductiveClassifier):
         seed, constraints = seed_of(self.random_state), self._constraints()
         vertices = merge_examples(X, labels, self.metric)
         former = Former.of(self) if warm_start else None
-        before = None if former is None else former.before_checks(vertices, labels)
+        before = None
         if former is not None:
-            again = self._refit(former, vertices, labels, constraints, seed, progress)
+            why_not = former.why_not(vertices, labels, self._settings_now())
+            before = None if why_not in (OTHER_CLASSES, OTHER_EXAMPLES) else former.before
+            again = self._refit(former, why_not, vertices, labels, constraints, seed, progress)
             if again is not None:
                 return self._judge(*again, vertices, labels, seed, former.n_searched, before)
         is_graph = self.metric == "precomputed"
@@ -438,6 +440,7 @@ class SIISClassifier(TransductiveClassifier):
     def _refit(
         self,
         former: Former,
+        why_not: str,
         vertices: Vertices,
         labels: GivenLabels,
         constraints: Constraints,
@@ -450,7 +453,7 @@ class SIISClassifier(TransductiveClassifier):
             with progress.stage("solve") as report:
                 return self._solve(program, progress, report, start)
 
-        if why_not := former.why_not(vertices, labels, self._settings_now()):
+        if why_not:
             progress.say(1, f"a new search: {why_not}")
             return None
         basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 GROWN = 1.5  # times the labels of the search, at which to search anew
 CHANGED = 1 / 3  # of the labels, that are other ones than before
 FALLEN = 2.0  # standard errors by which fewer held-out labels are met, at which to search anew
+OTHER_CLASSES, OTHER_EXAMPLES = "the classes have changed", "the examples have changed"
 KEPT = "; choices, graph and basis of the former fit were kept"
 
 
@@ -91,12 +92,12 @@ class Former:
 
     def why_not(self, vertices: Vertices, labels: GivenLabels, settings: str) -> str:
         """Why a search is needed before anything is computed; "" where it is not."""
+        if not np.array_equal(labels.classes, self.classes):
+            return OTHER_CLASSES
+        if labels.used.size != self.codes.size or not self._has(vertices):
+            return OTHER_EXAMPLES
         if settings != self.settings:
             return "parameters have changed"
-        if not np.array_equal(labels.classes, self.classes):
-            return "the classes have changed"
-        if labels.used.size != self.codes.size or not self._has(vertices):
-            return "the examples have changed"
         n_labels = np.count_nonzero(labels.used)
         if n_labels > GROWN * self.n_searched:
             return "there are many more labels"
@@ -104,12 +105,6 @@ class Former:
         if np.count_nonzero(is_other) > CHANGED * n_labels:
             return "many labels are other ones"
         return ""
-
-    def before_checks(self, vertices: Vertices, labels: GivenLabels) -> Ints | None:
-        """What certain labels were before they were checked, shape (n,); None for other examples or classes."""
-        if not np.array_equal(labels.classes, self.classes):
-            return None
-        return self.before if labels.used.size == self.codes.size and self._has(vertices) else None
 
     def _has(self, vertices: Vertices) -> bool:
         """Whether the examples are those of the fit."""
