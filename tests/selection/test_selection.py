@@ -321,20 +321,42 @@ def test_scores_are_tried_on_the_best_and_the_usual_graph_before_all_others(monk
     tried = []
     run = race_module._Race.run
 
-    def recorded(field, weight, graphs, near, parts):
-        tried.append((weight, graphs, len(parts)))
-        run(field, weight, graphs, near, parts)
+    def recorded(field, heats):
+        tried.append([(heat.weight, heat.graphs, len(heat.parts)) for heat in heats])
+        run(field, heats)
 
     monkeypatch.setattr(race_module._Race, "run", recorded)
     model = SIISClassifier(metric="euclidean", n_components=20).fit(X, y)
-    assert tried[0][0] == 0
-    assert len(tried[0][1]) == 6
-    assert tried[0][2] == 5, "without scores all folds are smoothed at once"
-    with_scores = [graphs for weight, graphs, _ in tried[1:3] if weight > 0]
-    assert with_scores
-    assert all((10, "mutual") in graphs and len(graphs) <= 2 for graphs in with_scores)
+    ((weight, graphs, n_folds),) = tried[0]
+    assert (weight, len(graphs), n_folds) == (0.0, 6, race_module.EARLY_FOLDS), "folds without scores go together"
+    assert {weight for weight, _, _ in tried[1]} == set(race_module.SCORE_WEIGHTS[1:])
+    assert all((10, "mutual") in graphs and len(graphs) <= 2 for _, graphs, _ in tried[1])
     kept = {row["score_weight"] for row in model.selection_.rows() if row["stage"] == "graph"}
     assert 0.0 in kept
+
+
+def test_what_is_far_behind_on_some_folds_is_not_tried_on_the_others(monkeypatch):
+    """It stays in the table, with the labels that it was judged by; what is left is judged by all of them."""
+    X, y, _ = noisy_digits(900, per_class=40)
+    spoiled = (5, "mutual")
+    real = race_module.graph_weights
+
+    def weights(near, n_neighbors, kind, bandwidth):
+        W = real(near, n_neighbors, kind, bandwidth)
+        if (n_neighbors, kind) == spoiled:
+            order = np.random.default_rng(0).permutation(W.shape[0])
+            W = W[order][:, order]  # another graph's edges: it knows nothing
+        return W
+
+    monkeypatch.setattr(race_module, "graph_weights", weights)
+    model = SIISClassifier(metric="euclidean", n_components=20).fit(X, y)
+    rows = [row for row in model.selection_.rows() if row["stage"] == "graph"]
+    most = max(row["n_held_out"] for row in rows)
+    judged = {(row["n_neighbors"], row["graph"]): row["n_held_out"] for row in rows if row["score_weight"] == 0}
+    assert len(judged) == 6
+    assert judged[spoiled] < most / 2
+    assert not any(row["chosen"] for row in rows if row["n_held_out"] < most)
+    assert sum(row["chosen"] for row in rows) == 1
 
 
 def test_graphs_that_cannot_be_told_apart_are_heard_together():

@@ -25,7 +25,12 @@ ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any s
 
 
 def final_basis(
-    graph: Graph, chosen: Candidate, seed: int, dtype: Any = np.float64, report: Report = no_progress
+    graph: Graph,
+    chosen: Candidate,
+    seed: int,
+    dtype: Any = np.float64,
+    report: Report = no_progress,
+    residual: float = ROUGH_BASIS,
 ) -> SmoothBasis:
     """The basis of a final program; at least one vector for each connected component.
 
@@ -36,13 +41,15 @@ def final_basis(
     seed : int
     dtype : type
     report : callable
+    residual : float
+        Largest residual of a vector.
 
     Returns
     -------
     SmoothBasis
     """
     m = min(max(chosen.n_components, graph.n_components), graph.n_vertices)
-    return smooth_basis(graph, m, chosen.laplacian, seed, residual=ROUGH_BASIS, dtype=dtype, report=report)
+    return smooth_basis(graph, m, chosen.laplacian, seed, residual=residual, dtype=dtype, report=report)
 
 
 def final_program(

@@ -32,6 +32,7 @@ PROGRAMS = {  # size of the basis and beta, in units of the graph; the usual one
 ALPHA = 1.0  # in units of the graph
 SINGLE_RANGE = 1e6  # of the heaviest edge, for single precision in the search
 ROUGH, FEW_ITERATIONS = 3e-2, 30  # gap and iterations in the search
+ROUGHER = 1e-3  # residual of a basis there
 
 
 def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: int) -> list[Candidate]:
@@ -133,7 +134,7 @@ def choose_program(
             basis: SmoothBasis | None = None
             for k in of_laplacian:
                 try:
-                    basis = basis or final_basis(graph, candidates[k], seed, precision)
+                    basis = basis or final_basis(graph, candidates[k], seed, precision, residual=ROUGHER)
                     smaller = basis.first(candidates[k].n_components)
                     programs = [
                         final_program(graph, smaller, soft, candidates[k], constraints) for _, _, soft in group

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -18,7 +17,16 @@ from siis.graph import Neighbors
 from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.progress import Progress
-from siis.selection.candidate import Candidate, compare, expected_hits, failed_rows, held_out, hits, rank_candidates
+from siis.selection.candidate import (
+    Candidate,
+    Comparison,
+    compare,
+    expected_hits,
+    failed_rows,
+    held_out,
+    hits,
+    rank_candidates,
+)
 from siis.selection.constraints import Constraints, usual_graph
 from siis.selection.folds import splits
 from siis.selection.prepared import PreparedSpace
@@ -32,7 +40,19 @@ WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
 MOST_HEARD = 3  # graphs whose evidence is averaged
 
+EARLY_FOLDS = 2  # on which all are tried
+
 Split = tuple[Supervision, Ints]  # labels that stay, and indices of those held out
+Key = tuple[float, tuple[int, str]]  # score weight and graph
+
+
+class Heat(NamedTuple):
+    """Graphs of the same neighbours, to be tried on some of the folds."""
+
+    weight: float
+    graphs: list[tuple[int, str]]
+    near: Neighbors
+    parts: list[Split]
 
 
 def smoothing_path(W: Sparse, trains: Sequence[Supervision], fidelities: tuple[float, ...]) -> Iterator[list[Floats]]:
@@ -99,51 +119,90 @@ class _Race:
     parts: list[Split]
     constraints: Constraints
     reading: str
-    met: dict[tuple[float, tuple[int, str]], Floats] = field(default_factory=dict)
-    unreached: dict[tuple[float, tuple[int, str]], float] = field(default_factory=dict)
+    met: dict[Key, Floats] = field(default_factory=dict)
+    unreached: dict[Key, float] = field(default_factory=dict)
     failures: dict[Candidate, str] = field(default_factory=dict)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
 
-    def candidates(self, weight: float, graph: tuple[int, str]) -> list[Candidate]:
-        """One for each fidelity."""
+    def candidates(self, keys: Iterable[Key]) -> list[Candidate]:
+        """One for each score weight, graph and fidelity."""
         name = self.prepared.space.name
-        return [Candidate(name, weight, *graph, fidelity, PULLS[0], self.reading) for fidelity in FIDELITIES]
+        return [
+            Candidate(name, weight, *graph, fidelity, PULLS[0], self.reading)
+            for weight, graph in keys
+            for fidelity in FIDELITIES
+        ]
 
-    def run(self, weight: float, graphs: list[tuple[int, str]], near: Neighbors, parts: list[Split]) -> None:
-        """Try graphs of these neighbours on some of the folds; those that fail are out."""
+    def run(self, heats: Sequence[Heat]) -> None:
+        """Try graphs on some of the folds, in threads; those that fail are out."""
         failed = {(c.score_weight, (c.n_neighbors, c.graph)) for c in self.failures}
-        graphs = [graph for graph in graphs if (weight, graph) not in failed]
+        tries = [(heat, graph) for heat in heats for graph in heat.graphs if (heat.weight, graph) not in failed]
 
-        def attempt(graph: tuple[int, str]) -> tuple[Floats, float] | str:
+        def attempt(one: tuple[Heat, tuple[int, str]]) -> tuple[Floats, float] | str:
+            heat, graph = one
             try:
-                W = graph_weights(near, *graph, self.constraints.bandwidth)
-                return path_hits(W, self.given, parts, FIDELITIES, self.reading)
+                W = graph_weights(heat.near, *graph, self.constraints.bandwidth)
+                return path_hits(W, self.given, heat.parts, FIDELITIES, self.reading)
             except FAILURES as failure:
                 return str(failure)
 
         worth = len(self.prepared.points) >= WORTH_THREADS
-        for graph, found in zip(graphs, in_threads(attempt, graphs) if worth else map(attempt, graphs), strict=True):
+        told = in_threads(attempt, tries) if worth else [attempt(one) for one in tries]
+        for (heat, graph), found in zip(tries, told, strict=True):
+            key = (heat.weight, graph)
             if isinstance(found, str):
-                self.failures.update(dict.fromkeys(self.candidates(weight, graph), found))
-                self.met.pop((weight, graph), None)
+                self.failures.update(dict.fromkeys(self.candidates([key]), found))
             else:
-                self.met[weight, graph] = self.met.get((weight, graph), 0.0) + found[0]
-                self.unreached[weight, graph] = found[1]
+                self.met[key] = self.met.get(key, 0.0) + found[0]
+                self.unreached[key] = found[1]
+        for c in self.failures:
+            self.met.pop((c.score_weight, (c.n_neighbors, c.graph)), None)
 
-    def best(self, labels: Ints) -> tuple[float, tuple[int, str]]:
+    def best(self, labels: Ints) -> Key:
         """Score weight and graph of the winner on some of the labels."""
-        keys, found = self._flat(labels)
-        order = [c.complexity for key in self.met for c in self.candidates(*key)]
-        return keys[compare(found, self.given.votes[labels]).winner(order)]
+        candidates = self.candidates(self.met)
+        winner = candidates[self._compare(labels).winner([c.complexity for c in candidates])]
+        return winner.score_weight, (winner.n_neighbors, winner.graph)
 
-    def level(self, labels: Ints) -> set[tuple[float, tuple[int, str]]]:
-        """Which are not far behind the best on some of the labels."""
-        keys, found = self._flat(labels)
-        is_level = compare(found, self.given.votes[labels]).level(RACE_MARGIN)
-        return {key for key, ahead in zip(keys, is_level, strict=True) if ahead}
+    def drop(self, labels: Ints) -> None:
+        """Leave out those that are far behind the best on some of the labels, with all of their smoothings."""
+        if not self.met:
+            return
+        rows, _ = self.ranked(labels)
+        is_level = self._compare(labels).level(RACE_MARGIN).reshape(-1, len(FIDELITIES))
+        out = [key for key, ahead in zip(list(self.met), is_level, strict=True) if not ahead.any()]
+        for weight, graph in out:
+            del self.met[weight, graph]
+            key = (weight, *graph)
+            self.dropped += [r for r in rows if (r["score_weight"], r["n_neighbors"], r["graph"]) == key]
 
-    def _flat(self, labels: Ints) -> tuple[list[tuple[float, tuple[int, str]]], Floats]:
-        keys = [key for key in self.met for _ in FIDELITIES]
-        return keys, np.concatenate([met[:, labels] for met in self.met.values()])
+    def ranked(self, labels: Ints) -> tuple[list[dict[str, Any]], Candidate]:
+        """Rows of those that are left, and the winner."""
+        candidates = self.candidates(self.met)
+        rows, best = rank_candidates(
+            "graph",
+            candidates,
+            self._hits(labels),
+            self.given.votes[labels],
+            [c.complexity for c in candidates],
+            unreached=np.repeat([self.unreached[key] for key in self.met], len(FIDELITIES)),
+        )
+        return rows, candidates[best]
+
+    def heard(self, winner: Candidate, labels: Ints) -> list[Candidate]:
+        """The winner, and the best smoothing of the next best graphs that are not far behind."""
+        candidates, judged = self.candidates(self.met), self._compare(labels)
+        is_level, heard = judged.level(RACE_MARGIN), {winner.graph_key: winner}
+        for k in np.argsort(-judged.accuracy, kind="stable"):
+            if is_level[k] and len(heard) < MOST_HEARD:
+                heard.setdefault(candidates[k].graph_key, candidates[k])
+        return list(heard.values())
+
+    def _compare(self, labels: Ints) -> Comparison:
+        return compare(self._hits(labels), self.given.votes[labels])
+
+    def _hits(self, labels: Ints) -> Floats:
+        return np.concatenate([met[:, labels] for met in self.met.values()])
 
 
 def race(
@@ -157,65 +216,58 @@ def race(
 ) -> tuple[list[dict[str, Any]], list[Candidate]]:
     """Try score weights, graphs and fidelities; give the winner and those that are heard beside it.
 
-    First all graphs without scores, whose folds share them; then each score weight on the winner's graph and on the
-    usual one, fold after fold, until it falls far behind; at last the other graphs with the score weight that won.
-    None where all of them have failed. Beside the winner, the best smoothing of each of the next best graphs is heard
-    where it is not far behind the best.
+    All graphs without scores, and each score weight on the winner of these and on the usual graph: first on some of
+    the folds, then, those that are not far behind, on the others. At last, in the same way, the other graphs with the
+    score weight that won. None where all of them have failed. Beside the winner, the best smoothing of each of the
+    next best graphs is heard where it is not far behind the best.
     """
     out = held_out(folds)
     field = _Race(prepared, given, list(splits(given, folds)), constraints, reading)
-    field.run(SCORE_WEIGHTS[0], graphs, prepared.near, field.parts)
-    first = list(dict.fromkeys([field.best(out)[1], usual_graph(graphs)])) if field.met else graphs
-    near = _joined(field, first, progress)
-    if field.met:
-        weight = field.best(out)[0]
-        if weight > 0:
-            for part, found in zip(field.parts, near[weight], strict=True):
-                field.run(weight, [g for g in graphs if g not in first], found, [part])
-            progress.say(2, f"scores of weight {weight:g} on {len(graphs)} graphs")
+    joined = _Joined(prepared, field.parts)
+    early, late = range(EARLY_FOLDS), range(EARLY_FOLDS, len(field.parts))
+    seen = np.concatenate([held for _, held in field.parts[:EARLY_FOLDS]])
+    field.run([Heat(0.0, graphs, prepared.near, field.parts[:EARLY_FOLDS])])
+    first = list(dict.fromkeys([field.best(seen)[1], usual_graph(graphs)])) if field.met else graphs
+    field.run(joined.heats(early, dict.fromkeys(SCORE_WEIGHTS[1:], first)))
+    field.drop(seen)
+    left = {weight: [graph for w, graph in field.met if w == weight] for weight in SCORE_WEIGHTS}
+    plain = [Heat(0.0, left.pop(0.0), prepared.near, field.parts[EARLY_FOLDS:])] if late else []
+    field.run(plain + joined.heats(late, left))
+    progress.say(2, f"after {seen.size} labels: {len(field.met)} graphs left")
+    if field.met and (weight := field.best(out)[0]) > 0:
+        others = [graph for graph in graphs if graph not in first]
+        field.run(joined.heats(early, {weight: others}))
+        field.drop(seen)
+        field.run(joined.heats(late, {weight: [graph for graph in others if (weight, graph) in field.met]}))
+        progress.say(2, f"scores of weight {weight:g}: {len(field.met)} graphs left")
+    failed = failed_rows("graph", field.failures)
     if not field.met:
-        return failed_rows("graph", field.failures), []
-    keys = list(field.met)
-    candidates = [c for key in keys for c in field.candidates(*key)]
-    rows, best = rank_candidates(
-        "graph",
-        candidates,
-        np.concatenate([field.met[key][:, out] for key in keys]),
-        given.votes[out],
-        [c.complexity for c in candidates],
-        unreached=np.repeat([field.unreached[key] for key in keys], len(FIDELITIES)),
-    )
-    return rows + failed_rows("graph", field.failures), _heard(field, candidates[best], out)
+        return field.dropped + failed, []
+    rows, winner = field.ranked(out)
+    return rows + field.dropped + failed, field.heard(winner, out)
 
 
-def _heard(field: _Race, winner: Candidate, labels: Ints) -> list[Candidate]:
-    """The winner, and the best smoothing of the next best graphs that are not far behind."""
-    candidates = [c for key in field.met for c in field.candidates(*key)]
-    judged = compare(field._flat(labels)[1], field.given.votes[labels])
-    is_level, heard = judged.level(RACE_MARGIN), {winner.graph_key: winner}
-    for k in np.argsort(-judged.accuracy, kind="stable"):
-        if is_level[k] and len(heard) < MOST_HEARD:
-            heard.setdefault(candidates[k].graph_key, candidates[k])
-    return list(heard.values())
+class _Joined:
+    """Neighbours of points and scores for each weight and fold, found once."""
 
+    def __init__(self, prepared: PreparedSpace, parts: list[Split]) -> None:
+        self.prepared, self.parts = prepared, parts
+        self.found: dict[tuple[float, int], Neighbors] = {}
 
-def _joined(field: _Race, graphs: list[tuple[int, str]], progress: Progress) -> dict[float, list[Neighbors]]:
-    """Score weights on some graphs, fold after fold; the neighbours of those that have come to the end."""
-    near: dict[float, list[Neighbors]] = {weight: [] for weight in SCORE_WEIGHTS[1:]}
-    seen = np.zeros(0, dtype=np.int64)
-    most = field.prepared.near.indices.shape[1]
-    for part in field.parts:
-        if not near:
-            break
-        scores = field.prepared.scores(part[0])
-        for weight, found in near.items():
-            found.append(nearest(field.prepared.joined(scores, weight), most))
-            field.run(weight, graphs, found[-1], [part])
-        seen = np.concatenate([seen, part[1]])
-        level = field.level(seen) if field.met else set()
-        for weight, graph in product(list(near), graphs):
-            if (weight, graph) not in level:
-                field.met.pop((weight, graph), None)
-        near = {weight: found for weight, found in near.items() if any((weight, g) in field.met for g in graphs)}
-        progress.say(2, f"score weights left after {seen.size} labels: {', '.join(map(str, near)) or 'none'}")
-    return near
+    def heats(self, folds: Iterable[int], graphs: dict[float, list[tuple[int, str]]]) -> list[Heat]:
+        """Graphs of each score weight, on each of the folds."""
+        chosen, folds = [weight for weight in graphs if graphs[weight]], list(folds)
+
+        def search(fold: int) -> None:
+            missing = [weight for weight in chosen if (weight, fold) not in self.found]
+            scores = self.prepared.scores(self.parts[fold][0]) if missing else None
+            for weight in missing:
+                most = self.prepared.near.indices.shape[1]
+                self.found[weight, fold] = nearest(self.prepared.joined(scores, weight), most)
+
+        in_threads(search, folds)
+        return [
+            Heat(weight, graphs[weight], self.found[weight, fold], [self.parts[fold]])
+            for fold in folds
+            for weight in chosen
+        ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby, product
+from itertools import count, groupby, product
 from typing import Any
 
 import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
+from siis.engine.threads import in_threads, one_blas_thread
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, smooth_labels, spaces
 from siis.graph.rough import graph_weights
@@ -43,6 +44,7 @@ SPEAKS = {
 ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
 
 
+@one_blas_thread()
 def choose_on_points(
     X: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress
 ) -> tuple[Selection, Floats | None]:
@@ -105,17 +107,22 @@ def _choose_space(
     found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints, report: Report
 ) -> tuple[list[dict[str, Any]], PreparedSpace]:
     """Compare spaces by a probe; to leave features as they are, where these are even, takes a clear lead."""
-    kept: list[tuple[Candidate, PreparedSpace, Floats]] = []
     most = max(K for K, _ in (*PROBES, *constraints.graphs(X.shape[0])))
-    failures: dict[Candidate, str] = {}
-    for space in found:
-        candidate = Candidate(space.name, 0.0, *USUAL, PULLS[0], READINGS[0])
+    candidates_of = [Candidate(space.name, 0.0, *USUAL, PULLS[0], READINGS[0]) for space in found]
+    done = count(1)
+
+    def attempt(space: Space) -> tuple[PreparedSpace, Floats] | str:
         try:
             prepared = prepare_space(space, X, given, most)
-            kept.append((candidate, prepared, probe(prepared, given, folds, constraints)))
+            return prepared, probe(prepared, given, folds, constraints)
         except FAILURES as failure:
-            failures[candidate] = str(failure)
-        report((len(kept) + len(failures)) / (len(found) + 1))
+            return str(failure)
+        finally:
+            report(next(done) / (len(found) + 1))
+
+    tried = list(zip(candidates_of, in_threads(attempt, found), strict=True))
+    kept = [(candidate, *told) for candidate, told in tried if not isinstance(told, str)]
+    failures = {candidate: told for candidate, told in tried if isinstance(told, str)}
     if not kept:
         raise NumericalError(f"the examples cannot be compared in any space: {next(iter(failures.values()))}")
     candidates, spaces_kept, met = zip(*kept, strict=True)
@@ -279,16 +286,23 @@ def _evidence_of_folds(
 
     Folds that share a graph are smoothed at once.
     """
-    built = [graphs_of(train) for train in trains]
+    built = in_threads(graphs_of, trains)
+    shared = [
+        (m, list(folds))
+        for m in range(len(heard))
+        for _, folds in groupby(range(len(trains)), key=lambda i: id(built[i][0][m]))
+    ]
+
+    def on_one_graph(one: tuple[int, list[int]]) -> list[Floats]:
+        m, folds = one
+        every = [(trains[i], pull, built[i][1]) for i in folds for pull in pulls]
+        labels, weights, scores = zip(*every, strict=True)
+        return smooth_all(built[folds[0]][0][m], labels, heard[m].fidelity, weights, scores)
+
     evidence: list[list[list[Floats]]] = [[] for _ in trains]
-    for m, candidate in enumerate(heard):
-        for _, group in groupby(range(len(trains)), key=lambda i: id(built[i][0][m])):
-            folds = list(group)
-            every = [(trains[i], pull, built[i][1]) for i in folds for pull in pulls]
-            labels, weights, scores = zip(*every, strict=True)
-            found = smooth_all(built[folds[0]][0][m], labels, candidate.fidelity, weights, scores)
-            for k, i in enumerate(folds):
-                evidence[i].append(found[k * len(pulls) : (k + 1) * len(pulls)])
+    for (_, folds), found in zip(shared, in_threads(on_one_graph, shared), strict=True):
+        for k, i in enumerate(folds):
+            evidence[i].append(found[k * len(pulls) : (k + 1) * len(pulls)])
     return [graphs[0] for graphs, _ in built], evidence
 
 
