@@ -17,6 +17,7 @@ from siis.graph.rough import graph_weights
 from siis.labels import Supervision, gather, one_hot
 from siis.selection import Candidate, Constraints, deal_folds, final_program, final_readings, join_scores, smoothed
 from siis.selection.candidate import compare, expected_hits
+from siis.selection.part import searched_part
 from siis.selection.programs import program_candidates
 
 pytestmark = pytest.mark.slow
@@ -130,15 +131,39 @@ def test_a_ready_made_graph_is_smoothed_by_choice():
 
 def test_a_large_set_is_searched_in_part(monkeypatch):
     X, y, truth = noisy_digits(700)
-    monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
-    monkeypatch.setattr(search_module, "SEARCHED", 300)
-    monkeypatch.setattr("siis.estimators.evidence.MOST_VERTICES", 300)
-    monkeypatch.setattr(search_module, "MOST_LABELS", 80)
+    monkeypatch.setattr("siis.selection.part.MOST_VERTICES", 300)
+    monkeypatch.setattr("siis.selection.part.SEARCHED", 300)
+    monkeypatch.setattr("siis.selection.part.MOST_LABELS", 80)
     model = SIISClassifier().fit(X, y)
     assert model.graph_.n_vertices == 700
     assert max(model.selection_["n_held_out"]) <= 80
     assert not np.isnan(model.label_quality_[y >= 0]).any()
     assert np.mean(model.transduction_ == truth) > 0.85
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_many_classes_are_searched_in_groups_of_near_ones(kind):
+    """The search sees classes next to each other and the examples around them; the answer is on all."""
+    rng = np.random.default_rng(0)
+    n, c = 3000, 150
+    truth = rng.integers(0, c, n)
+    centers = rng.normal(size=(c, 12))
+    X = centers[truth] + 0.3 * rng.normal(size=(n, 12))
+    X = sp.csr_array(np.where(np.abs(X) > 0.5, np.abs(X), 0.0)) if kind == "sparse" else 5 + 100 * X
+    y = np.full(n, -1)
+    for k in range(c):
+        y[np.flatnonzero(truth == k)[:6]] = k
+    part = searched_part(X, Supervision(np.flatnonzero(y >= 0), np.eye(c)[y[y >= 0]], np.ones((y >= 0).sum())), 0)
+    assert 64 <= part.classes.size <= 160
+    assert part.given.n_classes == part.classes.size
+    assert set(part.classes[part.given.codes]) <= set(y[y >= 0][part.labels])
+    assert part.X.shape[0] < n
+    model = SIISClassifier(n_components=50).fit(X, y)
+    assert model.classes_.size == c
+    assert max(model.selection_["n_held_out"]) < (y >= 0).sum()
+    assert np.isfinite(model.label_quality_[y >= 0]).all()
+    assert np.isfinite(model.held_out_distributions_[y >= 0]).all(), "every label is held out on the finished graph"
+    assert np.mean(model.transduction_ == truth) > (0.9 if kind == "dense" else 0.6)
 
 
 def test_progress_names_the_stages(capfd):
@@ -284,8 +309,8 @@ def test_a_graph_that_leaves_most_rows_without_evidence_is_not_chosen():
 def test_with_too_few_labels_the_search_is_not_quadratic_in_the_examples(monkeypatch):
     prepared_module, sizes = sys.modules["siis.selection.prepared"], []
     find = prepared_module.nearest
-    monkeypatch.setattr(search_module, "MOST_VERTICES", 300)
-    monkeypatch.setattr(search_module, "SEARCHED", 300)
+    monkeypatch.setattr("siis.selection.part.MOST_VERTICES", 300)
+    monkeypatch.setattr("siis.selection.part.SEARCHED", 300)
     monkeypatch.setattr(prepared_module, "nearest", lambda points, k: sizes.append(len(points)) or find(points, k))
     X, _ = make_blobs(1000, 3, centers=2, random_state=0)
     y = np.full(1000, -1)

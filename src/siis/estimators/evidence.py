@@ -24,10 +24,10 @@ from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.progress import Progress
 from siis.selection import (
-    MOST_VERTICES,
     Constraints,
     Selection,
     cross_readings,
+    is_searched_in_part,
     join_scores,
     smoothed,
     total_deviation,
@@ -217,12 +217,15 @@ def gather_evidence(
     -------
     Evidence
     """
-    W, chosen = located.placed.graph.weights, selection.chosen
+    graphs, heard = (located.placed.graph.weights, *located.beside), (selection.chosen, *selection.beside)
+    n = located.placed.graph.n_vertices
     rows, readings = selection.rows, selection.readings
     with progress.stage("evidence"):
         said = spoken_evidence(located, selection)
-        if W.shape[0] > MOST_VERTICES and rows.size:  # the search has seen some of the labels only
-            rows, readings = cross_readings(W, located.labels, chosen, located.scores, seed)
+        if (
+            is_searched_in_part(n, located.given.n_classes) and rows.size
+        ):  # the search has seen some of the labels only
+            rows, readings = cross_readings(graphs, located.labels, heard, located.scores, seed)
     return Evidence(
         located.placed,
         located.pairs,

@@ -12,7 +12,7 @@ from siis._types import Features, Floats, Ints
 from siis.estimators.evidence import Evidence, Located
 from siis.evidence.reading import SHARPNESS
 from siis.experts import Forest, LeafGraph, LinearScores, Pool, fit_pool, forest_scores, leaf_scores, linear_scores
-from siis.experts.forest import LEAVES, MOST_COLUMNS
+from siis.experts.forest import LEAVES, MOST_COLUMNS, MOST_VOTES
 from siis.experts.leaves import MOST_VERTICES
 from siis.labels import Supervision
 from siis.progress import Progress
@@ -274,7 +274,7 @@ def _ask(
         met = np.array([by_graph, hits(held_out[evidence.rows], given.Y)])
         return bool(compare(met, weights).level(margin)[1])
 
-    if X.shape[1] <= MOST_COLUMNS:
+    if X.shape[1] <= MOST_COLUMNS and labels.Y.size <= MOST_VOTES:
         found = {name: forest_scores(X, labels, leaf, seed, is_near) for name, leaf in FORESTS.items()}
         yield from found.items()
         told = [held_out for _, held_out, _ in found.values()]

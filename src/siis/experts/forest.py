@@ -18,6 +18,7 @@ from siis.labels import Supervision
 
 LEAVES = (1, 5)  # least labels in a leaf: clean labels want 1, noisy ones more
 MOST_COLUMNS = 2000
+MOST_VOTES = 5_000_000  # labels times classes: every node of a tree holds a vote for each class
 MOST_TREES, LEAST_TREES = 300, 50
 WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
 FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible

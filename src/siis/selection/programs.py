@@ -24,6 +24,7 @@ from siis.solvers import solve_batch
 from siis.spectral import SmoothBasis
 
 LEAST_COMPONENTS, COMPONENTS_PER_CLASS = 150, 3
+MOST_COMPONENTS = 600  # more vectors take longer than all the rest
 SMALLER = 0.4  # of the basis
 PROGRAMS = {  # size of the basis and beta, in units of the graph; the usual one first. More were tried, for nothing
     "normalized": ((1.0, 3.0), (SMALLER, 30.0)),
@@ -48,7 +49,7 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
     -------
     list of Candidate
     """
-    usual = max(LEAST_COMPONENTS, COMPONENTS_PER_CLASS * n_classes)
+    usual = _usual_components(n_classes)
     laplacians = tuple(PROGRAMS) if constraints.laplacian == "auto" else (constraints.laplacian,)
     if chosen.reading != "standardized":
         laplacians = laplacians[:1]  # the unnormalised one lets large classes flood small ones
@@ -64,6 +65,32 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
         for share, beta in PROGRAMS[laplacian]
     ]
     return list(dict.fromkeys(found))
+
+
+def _usual_components(n_classes: int) -> int:
+    return int(np.clip(COMPONENTS_PER_CLASS * n_classes, LEAST_COMPONENTS, MOST_COMPONENTS))
+
+
+def is_within(n_classes: int) -> bool:
+    """Whether a program of as many vectors as so many classes need is tried at all; else the evidence speaks."""
+    return COMPONENTS_PER_CLASS * n_classes <= MOST_COMPONENTS
+
+
+def as_large(chosen: Candidate, constraints: Constraints, n_classes: int) -> Candidate:
+    """The program that was chosen by some of the classes, for all of them.
+
+    Parameters
+    ----------
+    chosen : Candidate
+    constraints : Constraints
+    n_classes : int
+
+    Returns
+    -------
+    Candidate
+    """
+    found = program_candidates(chosen, constraints, n_classes)
+    return next((c for c in found if (c.beta, c.laplacian) == (chosen.beta, chosen.laplacian)), found[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,10 +37,13 @@ PULLS = (1e-4, 0.1)
 PROBES = ((10, "mutual"), (20, "union"))  # graphs by which spaces are compared
 ROUGH = 3e-2  # tolerance of smoothing in the search
 WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
-RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is dropped
+RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is not heard beside it
 MOST_HEARD = 3  # graphs whose evidence is averaged
 
-EARLY_FOLDS = 2  # on which all are tried
+EARLY_FOLDS, EARLY_MARGIN = (
+    2,
+    3.0,
+)  # on which all are tried, and standard errors behind at which the others are spared
 
 Split = tuple[Supervision, Ints]  # labels that stay, and indices of those held out
 Key = tuple[float, tuple[int, str]]  # score weight and graph
@@ -169,7 +172,7 @@ class _Race:
         if not self.met:
             return
         rows, _ = self.ranked(labels)
-        is_level = self._compare(labels).level(RACE_MARGIN).reshape(-1, len(FIDELITIES))
+        is_level = self._compare(labels).level(EARLY_MARGIN).reshape(-1, len(FIDELITIES))
         out = [key for key, ahead in zip(list(self.met), is_level, strict=True) if not ahead.any()]
         for weight, graph in out:
             del self.met[weight, graph]

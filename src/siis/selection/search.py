@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count, groupby, product
 from typing import Any
@@ -19,15 +20,14 @@ from siis.result_table import Table
 from siis.selection.candidate import TELL_APART, Candidate, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import USUAL_GRAPH, Constraints, usual_graph
 from siis.selection.folds import deal_folds, splits
+from siis.selection.part import MOST_VERTICES, searched_part
 from siis.selection.prepared import GraphsOf, PreparedSpace, fold_graphs, prepare_space, smooth_all
-from siis.selection.programs import Held, choose_program, program_candidates
+from siis.selection.programs import Held, as_large, choose_program, is_within, program_candidates
 from siis.selection.race import FIDELITIES, PROBES, PULLS, SCORE_WEIGHTS, path_hits, probe, race
 from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
 from siis.selection.shares import answered_shares, population_weights, usual_reading
 
 USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
-MOST_VERTICES = 10_000  # that the search sees all of; the answer is computed on all in any case
-SEARCHED, MOST_LABELS = 6_000, 3_000  # vertices and labels that it sees of more
 MOST_AT_ONCE = 2**23  # soft labels of folds that are smoothed as columns of one block, on all vertices
 ROUGHLY = 1e-3  # tolerance of that
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
@@ -66,17 +66,18 @@ def choose_on_points(
     points : ndarray of shape (n, k), or None
         The examples in the chosen space; None where the search has seen some of them only.
     """
-    n = X.shape[0]
+    n, c = X.shape[0], given.n_classes
     found, graphs = spaces(X, constraints.family, seed), constraints.graphs(n)
+    part = searched_part(X, given, seed)
+    every, is_part = given, not part.is_whole
+    X, given = part.X, part.given
     folds = deal_folds(given.Y, seed)
-    labels, X, given, folds, is_part = _subset(X, given, folds, seed)
-    if (
-        is_part and constraints.laplacian == "auto"
-    ):  # the other's smoothest vectors sit on stray vertices, and take long
+    if n > MOST_VERTICES and constraints.laplacian == "auto":
+        # the other's smoothest vectors sit on stray vertices, and take long
         constraints = replace(constraints, laplacian="normalized")
     if held_out(folds).size < LEAST_HELD_OUT or n < 3:
         prepared = prepare_space(found[0], X, given, 0)
-        return _fixed(prepared, graphs, given, constraints, TOO_FEW), None if is_part else prepared.points
+        return _fixed(prepared, graphs, every, constraints, TOO_FEW), None if is_part else prepared.points
     with progress.stage(f"selection: {len(found)} spaces") as report:
         rows, prepared = _choose_space(found, X, given, folds, constraints, report)
     points = None if is_part else prepared.points
@@ -86,20 +87,26 @@ def choose_on_points(
         more, heard = race(prepared, graphs, given, folds, constraints, reading, progress)
         rows += more
     if not heard:
-        stated = _fixed(prepared, graphs, given, constraints, ALL_FAILED)
+        stated = _fixed(prepared, graphs, every, constraints, ALL_FAILED)
         return replace(stated, table=Table.from_rows(rows, COLUMNS)), points
     with progress.stage("selection: reading"):
         fresh = deal_folds(given.Y, seed + 1)  # the score that won the race is biased upwards on its own folds
-        heard = heard[:1] if is_part else heard  # where examples are so many, one graph is enough to compute
+        heard = (
+            heard[:1] if n > MOST_VERTICES else heard
+        )  # where examples are so many, one graph is enough to compute
         graphs_of = fold_graphs(prepared, heard, constraints)
         more, heard, known = _choose_reading(heard, given, fresh, PULLS, graphs_of)
         rows += more
     more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress)
     rows += more
-    table, reason, judged = Table.from_rows(rows, COLUMNS), _reason(rows, answer, len(heard)), labels[held_out(fresh)]
+    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, len(heard))
+    judged, shares = part.labels[held_out(fresh)], known.shares
+    if part.classes.size < c:
+        chosen, readings, shares = as_large(chosen, constraints, c), part.spread(readings, c), every.prior
+        answer = answer if is_within(c) else EVIDENCE
     space, beside = prepared.space, tuple(heard[1:])
     return Selection(
-        chosen, space, prepared.unit, prepared.kernel, table, reason, judged, readings, known.shares, answer, beside
+        chosen, space, prepared.unit, prepared.kernel, table, reason, judged, readings, shares, answer, beside
     ), points
 
 
@@ -182,16 +189,17 @@ def choose_on_graph(
 
 
 def cross_readings(
-    W: Sparse, given: Supervision, chosen: Candidate, scores: Floats | None, seed: int
+    graphs: Sequence[Sparse], given: Supervision, heard: Sequence[Candidate], scores: Floats | None, seed: int
 ) -> tuple[Ints, Floats]:
-    """Read every label that can be held out on one finished graph, where the search has seen only some of them.
+    """Read every label that can be held out on finished graphs, where the search has seen only some of them.
 
     Parameters
     ----------
-    W : csr_array of shape (n, n)
+    graphs : sequence of csr_array of shape (n, n)
     given : Supervision
         One label for each labelled example.
-    chosen : Candidate
+    heard : sequence of Candidate
+        One for each graph.
     scores : ndarray of shape (n, c), or None
     seed : int
 
@@ -200,18 +208,20 @@ def cross_readings(
     which : ndarray of shape (h,)
         Indices of the labels that were held out.
     readings : ndarray of shape (h, c)
+        The mean of what is read on the graphs.
     """
     folds = deal_folds(given.Y, seed)
     readings = np.zeros((given.rows.size, given.n_classes))
     parts = list(splits(given, folds))
-    together = max(1, MOST_AT_ONCE // (W.shape[0] * given.n_classes))
-    for a in range(0, len(parts), together):
-        some = parts[a : a + together]
-        trains, k = [train for train, _ in some], len(some)
-        for F, (_, held) in zip(
-            smooth_all(W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY), some, strict=True
-        ):
-            readings[held] = read(F, chosen.reading)[given.rows[held]]
+    together = max(1, MOST_AT_ONCE // (graphs[0].shape[0] * given.n_classes))
+    for W, chosen in zip(graphs, heard, strict=True):
+        for a in range(0, len(parts), together):
+            some = parts[a : a + together]
+            trains, k = [train for train, _ in some], len(some)
+            for F, (_, held) in zip(
+                smooth_all(W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY), some, strict=True
+            ):
+                readings[held] += read(F, chosen.reading)[given.rows[held]] / len(heard)
     out = held_out(folds)
     return out, readings[out]
 
@@ -230,23 +240,6 @@ def _fixed(
     empty, table = np.zeros((0, given.n_classes)), Table.from_rows([], COLUMNS)
     space, unit, kernel = (None, 1.0, None) if prepared is None else (prepared.space, prepared.unit, prepared.kernel)
     return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty, given.prior)
-
-
-def _subset(
-    X: Features, given: Supervision, folds: Ints, seed: int
-) -> tuple[Ints, Features, Supervision, Ints, bool]:
-    """All vertices, or SEARCHED of them, labelled ones first; which labels are left, and is it a part?"""
-    n = X.shape[0]
-    if n <= MOST_VERTICES:
-        return np.arange(given.rows.size), X, given, folds, False
-    rng = np.random.default_rng(seed)
-    labels = np.sort(rng.permutation(given.rows.size)[:MOST_LABELS])
-    at = np.unique(given.rows[labels])
-    others = rng.permutation(np.setdiff1d(np.arange(n), given.rows))[: SEARCHED - at.size]
-    kept = np.sort(np.concatenate([at, others]))
-    place = np.full(n, -1)
-    place[kept] = np.arange(kept.size)
-    return labels, X[kept], given.picked(labels).moved(place), folds[labels], True
 
 
 def _choose_reading(

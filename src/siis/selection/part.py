@@ -1,0 +1,122 @@
+"""The part of the examples and classes that the search sees, where all would cost more than they tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from siis._types import Features, Floats, Ints
+from siis.labels import Supervision
+
+MOST_VERTICES = 10_000  # that the search sees all of; the answer is computed on all in any case
+SEARCHED, MOST_LABELS = 6_000, 3_000  # vertices and labels that it sees of more
+MOST_CLASSES = 64  # that it sees all of
+GROUPS = 4  # of classes next to each other, that it sees of more: those that are confused are among them
+LEAST, LARGEST, ENOUGH = 16, 40, 600  # classes in a group: as many as it takes for so many labels
+BLOCK = 2**22  # products of examples and classes at once
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the search sees.
+
+    Attributes
+    ----------
+    X : array or csr_array of shape (n_part, d)
+    given : Supervision
+        Of the classes that it sees.
+    labels : ndarray of shape (l_part,)
+        Which of the labels these are.
+    classes : ndarray of shape (c_part,)
+    is_whole : bool
+    """
+
+    X: Features
+    given: Supervision
+    labels: Ints
+    classes: Ints
+    is_whole: bool
+
+    def spread(self, readings: Floats, n_classes: int) -> Floats:
+        """Readings of all classes, shape (h, c): those that it has not seen are as unlikely as any."""
+        if self.classes.size == n_classes:
+            return readings
+        every = np.full((len(readings), n_classes), readings.min(initial=0.0))
+        every[:, self.classes] = readings
+        return every
+
+
+def is_searched_in_part(n: int, n_classes: int) -> bool:
+    """Whether the search sees some of the vertices or classes only."""
+    return n > MOST_VERTICES or n_classes > MOST_CLASSES
+
+
+def searched_part(X: Features, given: Supervision, seed: int) -> Part:
+    """All there is; or, of many classes, some groups of near ones; and of many vertices some, labelled ones first.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n, d)
+        Distinct examples.
+    given : Supervision
+    seed : int
+
+    Returns
+    -------
+    Part
+    """
+    n, c = X.shape[0], given.n_classes
+    rng = np.random.default_rng(seed)
+    vertices, labels, classes = np.arange(n), np.arange(given.rows.size), np.arange(c)
+    if c > MOST_CLASSES:
+        classes, vertices = _near_classes(X, given, rng)
+        labels = np.flatnonzero(np.isin(given.codes, classes))
+        vertices = np.union1d(vertices, given.rows[labels])
+    if vertices.size > MOST_VERTICES:
+        labels = np.sort(rng.permutation(labels)[:MOST_LABELS])
+        at = np.unique(given.rows[labels])
+        others = rng.permutation(np.setdiff1d(vertices, given.rows))[: SEARCHED - at.size]
+        vertices = np.sort(np.concatenate([at, others]))
+    if not is_searched_in_part(n, c):
+        return Part(X, given, labels, classes, is_whole=True)
+    place = np.full(n, -1)
+    place[vertices] = np.arange(vertices.size)
+    some = given.picked(labels).moved(place)
+    Y = some.Y[:, classes]
+    some = Supervision(some.rows, Y / Y.sum(axis=1, keepdims=True), some.weights, some.counts)
+    return Part(X[vertices], some, labels, classes, is_whole=False)
+
+
+def _near_classes(X: Features, given: Supervision, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Groups of classes whose means are close to each other, and the vertices that are closest to these means.
+
+    Of columns of unit variance; of rows of unit length where they are sparse.
+    """
+    codes, c = given.codes, given.n_classes
+    counts = np.bincount(codes, minlength=c)
+    shares = sp.csr_array((1 / counts[codes], (codes, given.rows)), shape=(c, X.shape[0]))
+    if sp.issparse(X):
+        Z = sp.csr_array(normalize(X))
+        means = sp.csr_array(normalize(shares @ Z))
+    else:
+        deviation = X.std(axis=0)
+        Z = np.asarray((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
+        means = np.asarray(shares @ Z)
+    drawn = rng.permutation(np.flatnonzero(counts > 1))[:GROUPS]
+    size = int(np.clip(ENOUGH * c / (GROUPS * codes.size), LEAST, LARGEST))
+    near = np.argsort(-_closeness(means[drawn], means), axis=1, kind="stable")[:, :size]
+    classes = np.unique(near)
+    step = max(1, BLOCK // c)
+    closest = [np.argmax(_closeness(Z[a : a + step], means), axis=1) for a in range(0, Z.shape[0], step)]
+    return classes, np.flatnonzero(np.isin(np.concatenate(closest), classes))
+
+
+def _closeness(A: Features, means: Features) -> Floats:
+    """A'm - m'm / 2 for all pairs, shape (n_a, c): the larger, the closer."""
+    products = A @ means.T
+    if sp.issparse(products):
+        return np.asarray(products.toarray())
+    return np.asarray(products - np.einsum("ij,ij->i", means, means) / 2)
