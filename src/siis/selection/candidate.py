@@ -107,7 +107,7 @@ class Comparison:
         return min(level, key=lambda k: (complexity[k], -self.accuracy[k], k))
 
 
-def compare(met: Floats, weights: Floats) -> Comparison:
+def compare(met: Floats, weights: Floats, order: list[tuple[float, ...]] | None = None) -> Comparison:
     """Compare candidates on held-out labels.
 
     Parameters
@@ -115,6 +115,8 @@ def compare(met: Floats, weights: Floats) -> Comparison:
     met : ndarray of shape (k, l)
         The share of each label's mass that lies on the predicted class.
     weights : ndarray of shape (l,)
+    order : list of k tuples, optional
+        Of several that are best, the others are compared to the least in this; if left out, to the first.
 
     Returns
     -------
@@ -123,7 +125,9 @@ def compare(met: Floats, weights: Floats) -> Comparison:
     share = weights / weights.sum()
     accuracy = met @ share
     behind = accuracy.max() - accuracy
-    difference = met[np.argmax(accuracy)] - met
+    level = np.flatnonzero(behind <= 1e-12)
+    best = level[0] if order is None else min(level, key=lambda k: order[k])
+    difference = met[best] - met
     return Comparison(
         accuracy,
         _standard_error(met - accuracy[:, None], share),
@@ -215,7 +219,7 @@ def rank_candidates(
         For the table of what was tried, best first.
     best : int
     """
-    judged = compare(met, weights)
+    judged = compare(met, weights, order)
     best = judged.winner(order, margin)
     rows: list[dict[str, Any]] = [
         {

@@ -164,7 +164,7 @@ class _Race:
     def best(self, labels: Ints) -> Key:
         """Score weight and graph of the winner on some of the labels."""
         candidates = self.candidates(self.met)
-        winner = candidates[self._compare(labels).winner([c.complexity for c in candidates])]
+        winner = candidates[self._compare(labels).winner(self._order)]
         return winner.score_weight, (winner.n_neighbors, winner.graph)
 
     def drop(self, labels: Ints) -> None:
@@ -187,7 +187,7 @@ class _Race:
             candidates,
             self._hits(labels),
             self.given.votes[labels],
-            [c.complexity for c in candidates],
+            self._order,
             unreached=np.repeat([self.unreached[key] for key in self.met], len(FIDELITIES)),
         )
         return rows, candidates[best]
@@ -202,7 +202,11 @@ class _Race:
         return list(heard.values())
 
     def _compare(self, labels: Ints) -> Comparison:
-        return compare(self._hits(labels), self.given.votes[labels])
+        return compare(self._hits(labels), self.given.votes[labels], self._order)
+
+    @property
+    def _order(self) -> list[tuple[float, ...]]:
+        return [c.complexity for c in self.candidates(self.met)]
 
     def _hits(self, labels: Ints) -> Floats:
         return np.concatenate([met[:, labels] for met in self.met.values()])
