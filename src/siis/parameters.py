@@ -58,6 +58,7 @@ SEARCH = Rule(
     "an object with fit and kneighbors",
 )
 AUTO = one_of("auto")
+WORD = Rule(lambda value: isinstance(value, str) and value != "", "a word")
 NOTHING = Rule(lambda value: value is None, "None")
 
 

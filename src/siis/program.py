@@ -206,12 +206,18 @@ class Program:
         -------
         ndarray or csr_array of shape (m, m)
         """
-        graph, n = self.graph, self.graph.n_vertices
-        weights = sp.csr_array((n, n))
-        if self.gamma > 0:
-            squares = (p * graph.edges.weights**2)[graph.edges.entries]
-            weights = sp.csr_array((squares, graph.weights.indices, graph.weights.indptr), shape=(n, n))
-        return self.basis.project_laplacian(weights, np.bincount(self.vertices, q, n).astype(np.float64))
+        edges, n = self.graph.edges, self.graph.n_vertices
+        squares = p * edges.weights**2 if self.gamma > 0 else np.zeros(self.graph.n_edges)
+        degrees = np.bincount(self.vertices, q, n).astype(np.float64)
+        degrees += np.bincount(edges.heads, squares, n) + np.bincount(edges.tails, squares, n)
+        engine = self._pattern.engine
+        entries = engine.take(engine.asarray(squares, np.float64), edges.entries, 0)
+        return self.basis.project_laplacian(self._pattern.with_entries(entries), degrees)
+
+    @cached_property
+    def _pattern(self) -> Operator:
+        """The graph's weights on the engine, for others in the same places."""
+        return self.basis.operator(self.graph.weights)
 
     def dual_point(self, V1: Array, V2: Array) -> DualPoint:
         """Make any multipliers a feasible point of the dual (M6), and value it.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import array_api_strict as xp
 import numpy as np
+import scipy.sparse as sp
 
 from siis.engine import Engine
 
@@ -29,6 +30,11 @@ class StrictOperator:
     def __matmul__(self, X):
         assert X.device == DEVICE
         return self.engine.asarray(self.matrix @ self.engine.numpy(X).astype(self.dtype), self.dtype)
+
+    def with_entries(self, entries):
+        matrix = self.matrix.tocsr()
+        parts = (self.engine.numpy(entries).astype(self.dtype), matrix.indices, matrix.indptr)
+        return StrictOperator(self.engine, sp.csr_array(parts, shape=matrix.shape), self.dtype)
 
 
 class StrictEngine(Engine):

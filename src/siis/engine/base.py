@@ -14,7 +14,7 @@ import numpy as np
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine.edges import EdgeRows, WeightedEdges
-from siis.engine.types import Array, Namespace, Precision
+from siis.engine.types import Array, Namespace, Precision, Report
 
 
 class Operator(Protocol):
@@ -38,6 +38,9 @@ class Operator(Protocol):
 
     def __matmul__(self, X: Array) -> Array:
         """Multiply with a block of shape (n, p), rounded to the operator's precision: shape (r, p)."""
+
+    def with_entries(self, entries: Array) -> Operator:
+        """Give the matrix with other entries in the same places, row after row."""
 
 
 class Engine(ABC):
@@ -76,6 +79,38 @@ class Engine(ABC):
     @abstractmethod
     def operator(self, M: Sparse, dtype: Precision) -> Operator:
         """Bring a sparse matrix to the engine, in this precision."""
+
+    @property
+    def is_host(self) -> bool:
+        """Whether arrays lie in the host's memory as NumPy's do, so that caches and compiled loops matter."""
+        return self.xp is np
+
+    can_search: bool = False  # whether ``nearest`` is there
+
+    def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+        """Search nearest points in a way of the engine's own.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n, d)
+        n_wanted : int
+            The point itself among them.
+        seed : int
+        report : callable
+            Takes the share of the work that is done.
+
+        Returns
+        -------
+        indices : ndarray of shape (n, n_wanted)
+            -1 where a place stays empty.
+        distances : ndarray of shape (n, n_wanted)
+            In double precision, ascending.
+        """
+        raise NotImplementedError
+
+    def medians(self, X: Array) -> Floats:
+        """Medians of the columns, on the host."""
+        return np.asarray(np.median(self.numpy(X), axis=0))
 
     def keep(self, X: Array) -> Array:
         """Compute an array that the next step of a recurrence needs; lazy libraries would repeat all steps."""

@@ -30,6 +30,10 @@ class WeightedEdges(Protocol):
         """P, shape (E, n)."""
 
     @property
+    def divergence(self) -> Sparse:
+        """P', shape (n, E)."""
+
+    @property
     def edges(self) -> Any:
         """Heads, tails and weights of the edges."""
 
@@ -61,7 +65,7 @@ class EdgeRows:
 
     def prepare(self, graph: WeightedEdges) -> None:
         """Bring P and P' to the engine."""
-        self.P = self.engine.operator(graph.incidence, self.dtype)
+        self.P, self.PT = (self.engine.operator(M, self.dtype) for M in (graph.incidence, graph.divergence))
 
     def set_penalties(self, p: Floats, gamma: float) -> None:
         """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
@@ -78,7 +82,7 @@ class EdgeRows:
     def divergence(self, slope: float, offset: float) -> Array:
         """P' p (slope f + offset) N, shape (n, k c)."""
         flow = (self.p[:, None] * (slope * self.f + offset))[:, :, None] * self.N
-        return self.P.T @ self.engine.xp.reshape(flow, (flow.shape[0], flow.shape[1] * flow.shape[2]))
+        return self.PT @ self.engine.xp.reshape(flow, (flow.shape[0], flow.shape[1] * flow.shape[2]))
 
     def norms(self, F: Array) -> Array:
         """Row norms of P F in each group, shape (E, k), in double precision."""

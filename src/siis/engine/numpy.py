@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.engine.base import Engine, Operator
@@ -46,6 +47,12 @@ class NumpyOperator:
     def __matmul__(self, X: Floats) -> Floats:
         """Multiply with a block, shape (n, p): shape (r, p)."""
         return product(self.matrix, np.asarray(X, self.dtype))
+
+    def with_entries(self, entries: Floats) -> NumpyOperator:
+        """The matrix with other entries."""
+        entries = np.asarray(entries, self.dtype)
+        parts = (entries, self.matrix.indices, self.matrix.indptr)
+        return NumpyOperator(self.engine, sp.csr_array(parts, shape=self.matrix.shape))
 
 
 class NumpyEngine(Engine):

@@ -9,14 +9,28 @@ from typing import Any
 
 import array_api_compat.torch as namespace
 import numpy as np
+import scipy.sparse as sp
 import torch
 
-from siis._types import Floats, Sparse
+from siis._types import Floats, Ints, Sparse
 from siis.engine.base import Engine
-from siis.engine.types import Array, Precision
+from siis.engine.torch_neighbors import nearest_indices
+from siis.engine.types import Array, Precision, Report
 
 KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
 SHORT = 2**31 - 1  # entries up to which indices have 32 bits
+LONG = 2048  # entries of a row that are added up one after the other
+
+
+def gpu_problem() -> str:
+    """Why there is no GPU to run on, in a clause; empty where there is one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a driver that does not answer
+            found = torch.cuda.is_available()
+    except Exception as wrong:
+        return f"the GPU's driver does not answer ({type(wrong).__name__})"
+    return "" if found else "PyTorch sees no GPU here"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +44,15 @@ class TorchOperator:
         On the host.
     tensor : Tensor
     dtype : {np.float64, np.float32}
+    pieces : (Tensor, TorchOperator), optional
+        Where rows are long, the ends of their pieces, which are multiplied side by side, and what adds these up.
     """
 
     engine: TorchEngine
     matrix: Sparse
     tensor: Array
     dtype: Precision
+    pieces: tuple[Array, TorchOperator] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,7 +73,32 @@ class TorchOperator:
             return self.tensor @ X
         from siis.engine.rows_times_block import rows_times_block  # noqa: PLC0415  (where there is a GPU)
 
-        return rows_times_block(self.tensor.crow_indices(), self.tensor.col_indices(), self.tensor.values(), X)
+        indices, data = self.tensor.col_indices(), self.tensor.values()
+        if self.pieces is None:
+            return rows_times_block(self.tensor.crow_indices(), indices, data, X)
+        ends, of_rows = self.pieces
+        return of_rows @ rows_times_block(ends, indices, data, X)
+
+    def with_entries(self, entries: Array) -> TorchOperator:
+        """The matrix with other entries."""
+        parts = (self.tensor.crow_indices(), self.tensor.col_indices(), self.engine.asarray(entries, self.dtype))
+        matrix = _Pattern(self.matrix.shape, self.matrix.nnz)
+        return TorchOperator(self.engine, matrix, _by_rows(*parts, self.matrix.shape), self.dtype, self.pieces)
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """What is known of a matrix whose entries are on the device alone."""
+
+    shape: tuple[int, int]
+    nnz: int
+
+
+def _by_rows(indptr: Array, indices: Array, data: Array, shape: tuple[int, int]) -> Array:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
+        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")
+        return torch.sparse_csr_tensor(indptr, indices, data, size=shape, check_invariants=False)
 
 
 class TorchEngine(Engine):
@@ -69,9 +111,34 @@ class TorchEngine(Engine):
     """
 
     xp = namespace
+    can_search = True
 
     def __init__(self, device: str = "cuda") -> None:
         self.device = torch.device(device)
+        torch.zeros(1, device=self.device)  # it answers
+
+    @property
+    def name(self) -> str:
+        """The device in words."""
+        if self.device.type != "cuda":
+            return f"PyTorch's {self.device.type}"
+        return str(torch.cuda.get_device_name(self.device))
+
+    @property
+    def full(self) -> type[Exception]:
+        """What is raised where the device's memory is full."""
+        return torch.OutOfMemoryError  # type: ignore[no-any-return]
+
+    @property
+    def memory(self) -> float:
+        """The device's memory, in GB; NaN on the host."""
+        if self.device.type != "cuda":
+            return float("nan")
+        return torch.cuda.get_device_properties(self.device).total_memory / 1e9  # type: ignore[no-any-return]
+
+    def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+        """Neighbours on the device: exactly, or within overlapping cells."""
+        return nearest_indices(points, n_wanted, seed, report, self.device)
 
     def asarray(self, a: Any, dtype: type) -> Array:
         """The tensor on the device, in this precision."""
@@ -93,10 +160,24 @@ class TorchEngine(Engine):
         M.sum_duplicates()
         index = np.int32 if max(*M.shape, M.nnz) <= SHORT else np.int64
         parts = (M.indptr.astype(index), M.indices.astype(index), M.data)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-            warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")
-            tensor = torch.sparse_csr_tensor(
-                *(torch.from_numpy(part).to(self.device) for part in parts), size=M.shape, check_invariants=False
-            )
-        return TorchOperator(self, M, tensor, dtype)
+        indptr, indices, data = (torch.from_numpy(part).to(self.device) for part in parts)
+        return TorchOperator(self, M, _by_rows(indptr, indices, data, M.shape), dtype, self._pieces(M, dtype))
+
+    def _pieces(self, M: Sparse, dtype: Precision) -> tuple[Array, TorchOperator] | None:
+        """Cut long rows, which one thread after the other would go through, into pieces."""
+        lengths = np.diff(M.indptr)
+        if lengths.max(initial=0) <= LONG:
+            return None
+        counts = np.maximum(-(-lengths // LONG), 1)
+        first = np.concatenate([[0], np.cumsum(counts)])
+        place = np.arange(first[-1]) - np.repeat(first[:-1], counts)
+        starts = np.repeat(M.indptr[:-1], counts) + LONG * place
+        ends = torch.from_numpy(np.append(starts, M.indptr[-1]).astype(np.int64)).to(self.device)
+        ones = sp.csr_array((np.ones(first[-1]), np.arange(first[-1]), first), shape=(M.shape[0], first[-1]))
+        return ends, self.operator(ones, dtype)
+
+    def medians(self, X: Array) -> Floats:
+        """Medians of the columns: the device sorts."""
+        ordered, half = torch.sort(X, dim=0).values, X.shape[0] // 2
+        middle = ordered[half] if X.shape[0] % 2 else (ordered[half - 1] + ordered[half]) / 2
+        return self.numpy(middle)

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
 from siis.errors import UnreachedWarning
 from siis.graph import Embedded, Graph, embed, neighbors_between, prepare
 from siis.graph.graph import ASYMMETRY
@@ -37,12 +38,14 @@ class Task:
     points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
     given : Supervision
     progress : Progress
+    engine : Engine
     """
 
     graph: Graph
     points: Features | None
     given: Supervision
     progress: Progress
+    engine: Engine = NUMPY
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,17 +179,24 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if warm_start:
             raise ValueError(f"{type(self).__name__} has no warm start; only SIISClassifier has. Fit without it.")
         n_neighbors, metric, kind = self._graph_setting()
+        engine = self._engine(X, progress)
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))
-            placed = embed(X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report)
+            placed = embed(
+                X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report, engine
+            )
         given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
         points = None if placed.points is None else placed.points[reached]
-        F, attributes = self._soft_labels(Task(core, points, given.moved(np.cumsum(reached) - 1), progress))
+        F, attributes = self._soft_labels(Task(core, points, given.moved(np.cumsum(reached) - 1), progress, engine))
         answers = np.tile(given.prior, (placed.graph.n_vertices, 1))
         answers[reached] = distributions(F, given.n_classes)
         return Answer(placed, answers, reached, given.prior, n_neighbors, attributes)
+
+    def _engine(self, X: Features, progress: Progress) -> Engine:
+        """On what the fit runs."""
+        return NUMPY
 
     def predict_proba(self, X: Any) -> Floats:
         """Give the label distributions of examples, through their neighbours among the training examples.

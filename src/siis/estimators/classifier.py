@@ -13,6 +13,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
+from siis.engine.choice import ENGINES, choose_engine
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.pooling import Pooled, graph_scores, pool_experts
@@ -24,7 +26,7 @@ from siis.forecast import expected_seconds
 from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
-from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, Rule, one_of, seed_of
+from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, WORD, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
@@ -131,6 +133,11 @@ class SIISClassifier(TransductiveClassifier):
         Most iterations.
     random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
+    engine : {"auto", "numpy", "torch"}, default="auto"
+        On which the computation runs. "auto": PyTorch (``pip install 'siis[gpu]'``) on a GPU, from 20,000 examples on
+        and where there is one that answers; else NumPy.
+    device : str, default="auto"
+        Of PyTorch: "auto" is its GPU, or the CPU where there is none; or as PyTorch names it ("cuda:1").
     verbose : int, default=0
         1: a line on standard error for each stage; 2: the race of the candidates and the solver's gap as well.
 
@@ -245,6 +252,8 @@ class SIISClassifier(TransductiveClassifier):
         "tol": POSITIVE,
         "max_iter": COUNT,
         "random_state": SEED,
+        "engine": one_of(*ENGINES),
+        "device": WORD,
     }
 
     def __init__(
@@ -264,6 +273,8 @@ class SIISClassifier(TransductiveClassifier):
         tol: float = 1e-4,
         max_iter: int = 1000,
         random_state: int | None = None,
+        engine: str = "auto",
+        device: str = "auto",
         verbose: int = 0,
     ) -> None:
         self.alpha = alpha
@@ -280,6 +291,8 @@ class SIISClassifier(TransductiveClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.engine = engine
+        self.device = device
         self.verbose = verbose
 
     def label_issues(self, threshold: float | None = None) -> Table:
@@ -413,13 +426,14 @@ class SIISClassifier(TransductiveClassifier):
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress, warm_start=False)
         seed, constraints = seed_of(self.random_state), self._constraints()
+        engine = self._engine(X, progress)
         vertices = merge_examples(X, labels, self.metric)
         former = Former.of(self) if warm_start else None
         before = None
         if former is not None:
             why_not = former.why_not(vertices, labels, self._settings_now())
             before = None if why_not in (OTHER_CLASSES, OTHER_EXAMPLES) else former.before
-            again = self._refit(former, why_not, vertices, labels, constraints, seed, progress)
+            again = self._refit(former, why_not, vertices, labels, constraints, seed, progress, engine)
             if again is not None:
                 return self._judge(*again, vertices, labels, seed, former.n_searched, before)
         is_graph = self.metric == "precomputed"
@@ -428,9 +442,9 @@ class SIISClassifier(TransductiveClassifier):
         if not is_graph:
             progress.expect(expected_seconds(vertices.X.shape[0], X.shape[1], n_labels, labels.classes.size))
         selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress)
-        located = build_graph(vertices, selection, points, constraints, seed, progress)
-        evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X))
-        solved = self._solve_final(evidence, constraints, _precision(X), progress)
+        located = build_graph(vertices, selection, points, constraints, seed, progress, engine)
+        evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X), engine)
+        solved = self._solve_final(evidence, constraints, _precision(X), progress, engine)
         if solved.failures:
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
         spoken = graph_scores(evidence, solved, labels.classes.size)
@@ -446,6 +460,7 @@ class SIISClassifier(TransductiveClassifier):
         constraints: Constraints,
         seed: int,
         progress: Progress,
+        engine: Engine,
     ) -> tuple[Evidence, Solved, Pooled] | None:
         """The former fit with other labels, where its choices still hold."""
 
@@ -456,8 +471,8 @@ class SIISClassifier(TransductiveClassifier):
         if why_not:
             progress.say(1, f"a new search: {why_not}")
             return None
-        basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress)
-        found = refit(former, vertices, labels, constraints, basis_of, solve, seed, progress)
+        basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress, engine)
+        found = refit(former, vertices, labels, constraints, basis_of, solve, seed, progress, engine)
         if found is None:
             progress.say(1, "a new search: clearly fewer of the held-out labels are met than before")
         return found
@@ -489,7 +504,12 @@ class SIISClassifier(TransductiveClassifier):
         return answer
 
     def _solve_final(
-        self, evidence: Evidence, constraints: Constraints, dtype: type[np.floating[Any]], progress: Progress
+        self,
+        evidence: Evidence,
+        constraints: Constraints,
+        dtype: type[np.floating[Any]],
+        progress: Progress,
+        engine: Engine,
     ) -> Solved:
         """Basis, program, solution; of the next candidate where the chosen one cannot be solved."""
         graph, chosen = evidence.placed.graph, evidence.selection.chosen
@@ -500,16 +520,15 @@ class SIISClassifier(TransductiveClassifier):
 
         others = program_candidates(chosen, constraints, evidence.given.n_classes)
         candidates = list(dict.fromkeys([chosen, *others]))
-        return solve_final(
-            graph, evidence.distributions, candidates, constraints, solve, self._basis_of(graph, dtype, progress)
-        )
+        basis_of = self._basis_of(graph, dtype, progress, engine)
+        return solve_final(graph, evidence.distributions, candidates, constraints, solve, basis_of)
 
     def _basis_of(
-        self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress
+        self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress, engine: Engine
     ) -> Callable[[Candidate], SmoothBasis]:
         def basis_of(candidate: Candidate) -> SmoothBasis:
             with progress.stage("basis") as report:
-                return final_basis(graph, candidate, seed_of(self.random_state), dtype, report)
+                return final_basis(graph, candidate, seed_of(self.random_state), dtype, report, engine=engine)
 
         return basis_of
 
@@ -526,9 +545,11 @@ class SIISClassifier(TransductiveClassifier):
     ) -> Answer:
         """Everything that a fit shows."""
         graph, given, selection = evidence.placed.graph, evidence.given, evidence.selection
+        basis = solved.program.basis
+        assert isinstance(basis, SmoothBasis)
         attributes = {
-            "basis_": solved.program.basis,
-            **solution_attributes(solved.solution),
+            "basis_": basis.on(NUMPY),
+            **solution_attributes(solved.solution, basis.engine),
             "selection_": selection.table,
             "selection_reason_": "; ".join(filter(None, (selection.reason, pooled.words))),
             "class_shares_": shares,
@@ -579,6 +600,12 @@ class SIISClassifier(TransductiveClassifier):
             return X
         return X.toarray() if sp.issparse(X) else sp.csr_array(X)
 
+    def _engine(self, X: Features, progress: Progress) -> Engine:
+        engine, why = choose_engine(self.engine, self.device, X.shape[0])
+        if why:
+            progress.say(1, why)
+        return engine
+
     def _located(self, X: Features) -> Features:
         return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
 
@@ -595,12 +622,15 @@ class SIISClassifier(TransductiveClassifier):
             n_components = enough_components(task.graph, _or_default(self.n_components, 30))
             laplacian = _or_default(self.laplacian, "unnormalized")
             seed, dtype = seed_of(self.random_state), _precision(task.points)
-            basis = smooth_basis(task.graph, n_components, laplacian, seed, dtype=dtype, report=report)
+            basis = smooth_basis(
+                task.graph, n_components, laplacian, seed, dtype=dtype, report=report, engine=task.engine
+            )
         alpha, beta = _or_default(self.alpha, 100.0), _or_default(self.beta, 10.0)
         program = Program(task.graph, basis, given.rows, given.coded, alpha * given.weights, beta)
         with progress.stage("solve") as report:
             solution = self._solve(program, progress, report)
-        return basis.synthesize(solution.coefficients), {"basis_": basis, **solution_attributes(solution)}
+        F = task.engine.numpy(basis.synthesize(solution.coefficients))
+        return F, {"basis_": basis.on(NUMPY), **solution_attributes(solution, task.engine)}
 
     def _solve(self, program: Program, progress: Progress, report: Report, start: Solution | None = None) -> Solution:
         if self.schedule == "paper":

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Features, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
 from siis.estimators.vertices import Vertices
 from siis.evidence import KernelScores, kernel_scores, read, softmax
 from siis.graph import (
@@ -145,6 +146,7 @@ def build_graph(
     constraints: Constraints,
     seed: int,
     progress: Progress,
+    engine: Engine = NUMPY,
 ) -> Located:
     """Build the chosen graph on all examples.
 
@@ -157,6 +159,7 @@ def build_graph(
     constraints : Constraints
     seed : int
     progress : Progress
+    engine : Engine
 
     Returns
     -------
@@ -171,7 +174,7 @@ def build_graph(
     assert selection.kernel is not None
     with progress.stage("graph") as report:
         Z = selection.space(vertices.X) if points is None else points
-        scores, model = kernel_scores(Z, given, selection.kernel)
+        scores, model = kernel_scores(Z, given, selection.kernel, engine)
         X, marks = vertices.X, fingerprints(vertices.X)
         joined = join_scores(Z, scores, chosen.score_weight * selection.unit)
         if len(joined) == 1:
@@ -186,9 +189,9 @@ def build_graph(
                 vertices.X,
                 [],
             )
-        near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report)
+        near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report, engine)
         width = median_bandwidth(near) if constraints.bandwidth == "median" else float(constraints.bandwidth)
-        graph = placed(near, width, chosen.graph, vertices.vertex, joined)
+        graph = placed(near, width, chosen.graph, vertices.vertex, joined, engine)
         beside = _beside(Z, scores, selection, constraints)
     if graph.order is not None:  # vertices have new numbers
         number = np.argsort(graph.order)
@@ -200,7 +203,7 @@ def build_graph(
 
 
 def gather_evidence(
-    located: Located, selection: Selection, seed: int, progress: Progress, is_sparse: bool
+    located: Located, selection: Selection, seed: int, progress: Progress, is_sparse: bool, engine: Engine = NUMPY
 ) -> Evidence:
     """Smooth the labels over the graph (C3), and read them (C4).
 
@@ -212,6 +215,7 @@ def gather_evidence(
     progress : Progress
     is_sparse : bool
         Whether the examples came as a sparse matrix.
+    engine : Engine
 
     Returns
     -------
@@ -221,11 +225,11 @@ def gather_evidence(
     n = located.placed.graph.n_vertices
     rows, readings = selection.rows, selection.readings
     with progress.stage("evidence"):
-        said = spoken_evidence(located, selection)
+        said = spoken_evidence(located, selection, engine)
         if (
             is_searched_in_part(n, located.given.n_classes) and rows.size
         ):  # the search has seen some of the labels only
-            rows, readings = cross_readings(graphs, located.labels, heard, located.scores, seed)
+            rows, readings = cross_readings(graphs, located.labels, heard, located.scores, seed, engine)
     return Evidence(
         located.placed,
         located.pairs,
@@ -241,13 +245,14 @@ def gather_evidence(
     )
 
 
-def spoken_evidence(located: Located, selection: Selection) -> Floats:
+def spoken_evidence(located: Located, selection: Selection, engine: Engine = NUMPY) -> Floats:
     """Smooth the labels over the graphs that are heard (C3), and take the mean of what is read there (C4).
 
     Parameters
     ----------
     located : Located
     selection : Selection
+    engine : Engine
 
     Returns
     -------
@@ -256,7 +261,7 @@ def spoken_evidence(located: Located, selection: Selection) -> Floats:
     heard = (selection.chosen, *selection.beside)
     graphs = (located.placed.graph.weights, *located.beside)
     said = [
-        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4), c.reading)
+        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4, engine), c.reading)
         for c, W in zip(heard, graphs, strict=True)
     ]
     return np.asarray(np.mean(said, axis=0))

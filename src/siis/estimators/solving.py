@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from siis.engine import NUMPY, Engine
 from siis.graph import Graph
 from siis.program import Program
 from siis.progress import Progress, Report, no_progress
@@ -90,17 +92,23 @@ def log_history(solution: Solution, progress: Progress) -> Solution:
     return solution
 
 
-def solution_attributes(solution: Solution) -> dict[str, Any]:
-    """Name what a fitted estimator shows of its solution.
+def solution_attributes(solution: Solution, engine: Engine = NUMPY) -> dict[str, Any]:
+    """Name what a fitted estimator shows of its solution, with the multipliers on the host.
 
     Parameters
     ----------
     solution : Solution
+    engine : Engine
+        On which it was found.
 
     Returns
     -------
     dict
     """
+    if not engine.is_host:
+        dual = solution.dual
+        dual = replace(dual, edges=engine.numpy(dual.edges), labels=engine.numpy(dual.labels))
+        solution = replace(solution, dual=dual)
     return {
         "solution_": solution,
         "objective_": solution.objective,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.engine import Engine
 from siis.estimators.evidence import Evidence, Located, relocate, spoken_evidence
 from siis.estimators.pooling import Pooled, Voices, graph_scores, pool_again
 from siis.estimators.vertices import Vertices
@@ -129,6 +130,7 @@ def refit(
     solve: Callable[[Program, Solution | None], Solution],
     seed: int,
     progress: Progress,
+    engine: Engine,
 ) -> tuple[Evidence, Solved, Pooled] | None:
     """Smooth the new labels over the former graphs, and solve the former program from its former solution.
 
@@ -147,6 +149,7 @@ def refit(
         Takes a program and a solution to start from.
     seed : int
     progress : Progress
+    engine : Engine
 
     Returns
     -------
@@ -159,8 +162,8 @@ def refit(
     chosen = evidence.selection.chosen
     with progress.stage("evidence"):
         located = relocate(evidence, vertices, constraints)
-        distributions = softmax(spoken_evidence(located, evidence.selection))
-    basis = former.basis or basis_of(chosen)
+        distributions = softmax(spoken_evidence(located, evidence.selection, engine))
+    basis = basis_of(chosen) if former.basis is None else former.basis.on(engine)
     program = final_program(evidence.placed.graph, basis, distributions, chosen, constraints)
     solved = Solved(chosen, program, solve(program, former.solution), {})
     evidence = replace(evidence, pairs=located.pairs, given=located.given, distributions=distributions)

@@ -8,6 +8,9 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import Floats, Ints
+from siis.engine import NUMPY, Engine
+from siis.engine.rows import dots
+from siis.engine.types import Array, Namespace
 from siis.labels import Supervision
 
 WIDTHS = (0.1, 0.3, 1.0, 3.0)  # over the median squared distance between labelled points
@@ -45,12 +48,13 @@ class KernelScores:
     mean: Floats
     width: float
 
-    def __call__(self, points: Floats) -> Floats:
+    def __call__(self, points: Floats, engine: Engine = NUMPY) -> Floats:
         """Score points.
 
         Parameters
         ----------
         points : ndarray of shape (n, d)
+        engine : Engine
 
         Returns
         -------
@@ -58,18 +62,19 @@ class KernelScores:
         """
         scores = np.empty((len(points), self.mean.size))
         step = max(1, BLOCK // len(self.centers))
+        centers, coefficients = (engine.asarray(a, np.float64) for a in (self.centers, self.coefficients))
         for a in range(0, len(points), step):
-            K = np.exp(-self.width * squared_distances(points[a : a + step], self.centers))
-            scores[a : a + step] = self.mean + K @ self.coefficients
+            D = squared_distances(engine.asarray(points[a : a + step], np.float64), centers, engine.xp)
+            scores[a : a + step] = self.mean + engine.numpy(engine.xp.exp(-self.width * D) @ coefficients)
         return scores
 
 
-def squared_distances(A: Floats, B: Floats) -> Floats:
+def squared_distances(A: Array, B: Array, xp: Namespace = np) -> Array:
     """Compute ||a - b||^2 for all pairs, shape (n_a, n_b); about the mean of B, where it keeps its digits."""
-    center = B.mean(axis=0)
+    center = xp.mean(B, axis=0)
     A, B = A - center, B - center
-    squares = np.einsum("ij,ij->i", A, A)[:, None] + np.einsum("ij,ij->i", B, B) - 2 * (A @ B.T)
-    return np.asarray(np.maximum(squares, 0.0, out=squares))
+    squares = dots(A, A, -1, xp)[:, None] + dots(B, B, -1, xp) - 2 * (A @ B.T)
+    return np.maximum(squares, 0.0, out=squares) if xp is np else xp.clip(squares, 0.0, None)
 
 
 def choose_kernel(points: Floats, given: Supervision) -> Kernel:
@@ -117,7 +122,9 @@ def choose_kernel(points: Floats, given: Supervision) -> Kernel:
     return best
 
 
-def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[Floats, KernelScores]:
+def kernel_scores(
+    points: Floats, given: Supervision, kernel: Kernel, engine: Engine = NUMPY
+) -> tuple[Floats, KernelScores]:
     """Score all points; the labelled ones by the others' labels alone.
 
     Parameters
@@ -126,6 +133,7 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
     given : Supervision
         One label for each vertex.
     kernel : Kernel
+    engine : Engine
 
     Returns
     -------
@@ -142,7 +150,7 @@ def kernel_scores(points: Floats, given: Supervision, kernel: Kernel) -> tuple[F
         K = np.exp(-kernel.width * squared_distances(centers, centers))
         coefficients, held_out = _fit_kernel(K, given, kernel.ridge)
     model = KernelScores(centers, coefficients, given.prior, kernel.width)
-    scores = model(points)
+    scores = model(points, engine)
     scores[given.rows] = held_out
     return scores, model
 

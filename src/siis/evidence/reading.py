@@ -3,13 +3,13 @@
 import numpy as np
 from scipy import special
 
-from siis._types import Floats
+from siis._types import Floats, Ints
 
 READINGS = ("balanced", "standardized", "centered")
 SHARPNESS = 2.0  # of the distributions that enter the program, in standard deviations
 
 
-def read(F: Floats, reading: str) -> Floats:
+def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
     """Put soft labels on one scale, so that the largest entry of a row is its class, (C4).
 
     Soft labels are what is smoothed of y - q, the labels less their frequencies q. "centered": as they are. Wrong
@@ -23,20 +23,25 @@ def read(F: Floats, reading: str) -> Floats:
     ----------
     F : ndarray of shape (n, c)
     reading : {"balanced", "standardized", "centered"}
+    rows : ndarray of shape (h,), optional
+        The rows that are wanted, put on the scale of all of them; all if left out.
 
     Returns
     -------
-    ndarray of shape (n, c)
+    ndarray of shape (n, c) or (h, c)
     """
-    deviation = F.std(axis=0)
+    mean, deviation = F.mean(axis=0), F.std(axis=0)
     flat = deviation <= 1e-6 * deviation.max(initial=0.0)  # a class that nothing speaks for
+    wanted = F if rows is None else F[rows]
     if reading == "standardized":
-        Z: Floats = (F - F.mean(axis=0)) / np.where(flat, 1.0, deviation)  # (C4)
-        Z[:, flat] = Z.min(initial=0.0)
+        scale = np.where(flat, 1.0, deviation)
+        Z: Floats = (wanted - mean) / scale  # (C4)
+        if flat.any():
+            Z[:, flat] = np.min((F.min(axis=0) - mean) / scale, initial=0.0)
         return Z
-    Z = F / np.where(flat, 1.0, np.sqrt(deviation)) if reading == "balanced" else F
-    overall = float(np.sqrt(np.mean(Z.var(axis=0))))
-    return Z / overall if overall > 0 else Z
+    scale = np.where(flat, 1.0, np.sqrt(deviation)) if reading == "balanced" else np.ones_like(deviation)
+    overall = float(np.sqrt(np.mean((deviation / scale) ** 2)))
+    return np.asarray(wanted / (scale * overall) if overall > 0 else wanted / scale)
 
 
 def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:

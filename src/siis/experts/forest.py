@@ -125,8 +125,7 @@ def forest_scores(
         few, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads(), warm_start=few < n_trees
     )
     center, scale = (None, None) if sp.issparse(X) else moments(X)
-    points = as_indexed(X) if sp.issparse(X) else single(X, center, scale)
-    labelled = points[given.rows]
+    labelled = as_indexed(X[given.rows]) if sp.issparse(X) else single(X[given.rows], center, scale)
     with warnings.catch_warnings(), parallel_config("threading"):  # no processes, whatever the caller has set
         warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
         weights = given.relative_votes
@@ -140,7 +139,7 @@ def forest_scores(
             held_out = _logarithms(_unseen_votes(model, labelled, given))
     votes = np.zeros((X.shape[0], c))
     model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
-    votes[:, model.classes_] = model.predict_proba(points)
+    votes[:, model.classes_] = model.predict_proba(as_indexed(X) if sp.issparse(X) else single(X, center, scale))
     return _logarithms(votes), held_out, as_arrays(model, c, center, scale)
 
 

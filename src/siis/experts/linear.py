@@ -15,6 +15,7 @@ from siis.labels import Supervision
 RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)  # over the mean eigenvalue
 MOST_IN_DUAL = 3000  # labels, where there are more columns than labels; the others are scored out of sample
 MOST_PRIMAL = 2000  # columns
+ROWS = 100_000  # by which columns are centred and scaled, where there are more
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,8 @@ def _left_vectors(A: Features, root: Floats, shift: Floats) -> tuple[Floats, Flo
 
 
 def moments(X: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of the columns; a constant one is divided by infinity."""
+    """Mean and standard deviation of the columns; a constant one is divided by infinity. By some rows of many."""
+    X = X[:: max(1, len(X) // ROWS)]
     center, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
     live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
     return center, np.where(live, deviation, np.inf)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Bools, Features, Ints
+from siis.engine import NUMPY, Engine
 from siis.graph.distinct import distinct_rows
 from siis.graph.graph import Graph, join
 from siis.graph.neighbors import Neighbors, neighbors_within, prepare
@@ -58,6 +59,7 @@ def embed(
     search: Any = "exact",
     seed: int = 0,
     report: Report = no_progress,
+    engine: Engine = NUMPY,
 ) -> Embedded:
     """Merge equal examples and join each to its nearest neighbours.
 
@@ -71,7 +73,7 @@ def embed(
     kind : {"union", "mutual"}
     absent : ndarray of bool, shape (n,), optional
         Examples that stay off the graph (a ready-made graph keeps all).
-    search, seed, report
+    search, seed, report, engine
         As in ``neighbors_within``.
 
     Returns
@@ -97,13 +99,13 @@ def embed(
         )
     if k == 0:
         return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
-    neighbors = neighbors_within(points, k, search, seed, report)
+    neighbors = neighbors_within(points, k, search, seed, report, engine)
     if (neighbors.distances == 0).any():
         raise ValueError(
             "distances between different examples underflow to 0; rescale X (for instance to unit variance)"
         )
     width = median_bandwidth(neighbors) if bandwidth == "median" else float(bandwidth)
-    return placed(neighbors, width, kind, vertex, points)
+    return placed(neighbors, width, kind, vertex, points, engine)
 
 
 def ready_made(graph: Graph) -> Embedded:
@@ -120,7 +122,9 @@ def ready_made(graph: Graph) -> Embedded:
     return Embedded(graph, np.arange(graph.n_vertices), None, float("nan"), "ready-made", float("nan"))
 
 
-def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features) -> Embedded:
+def placed(
+    neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features, engine: Engine = NUMPY
+) -> Embedded:
     """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
 
     Parameters
@@ -130,17 +134,19 @@ def placed(neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, poin
     kind : {"union", "mutual"}
     vertex : ndarray of shape (n,)
     points : array or csr_array of shape (n_vertices, d)
+    engine : Engine
+        On the host, vertices are renumbered.
 
     Returns
     -------
     Embedded
     """
     W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind)
-    if W.shape[0] <= RENUMBER_FROM:
-        return Embedded(Graph(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
+    if W.shape[0] <= RENUMBER_FROM or not engine.is_host:
+        return Embedded(Graph.symmetric(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
     order = local_order(W)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     vertex = np.where(vertex >= 0, number[vertex], -1)
-    graph = Graph(W[order][:, order])
+    graph = Graph.symmetric(W[order][:, order])
     return Embedded(graph, vertex, points[order], bandwidth, neighbors.method, neighbors.recall, order)

@@ -38,6 +38,11 @@ class Edges:
     weights: Floats
     entries: Ints
 
+    @property
+    def heads(self) -> Ints:
+        """I, shape (E,)."""
+        return np.repeat(np.arange(self.first.size - 1, dtype=self.tails.dtype), np.diff(self.first))
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -77,13 +82,36 @@ class Graph:
                 f"weights must be symmetric; max |W - W'| = {asymmetry:.1e}. Symmetrise with W.maximum(W.T), or "
                 "np.maximum(W, W.T)."
             )
-        W = sp.csr_array((W + W.T) / 2)
-        W.data[W.data <= NEGLIGIBLE * largest] = 0.0
-        W.eliminate_zeros()
+        self._take(sp.csr_array((W + W.T) / 2))
+
+    def _take(self, W: Sparse) -> None:
+        """Keep weights that are known to be good, without negligible ones."""
+        negligible = W.data <= NEGLIGIBLE * W.data.max(initial=0.0)
+        if negligible.any():
+            W = W.copy()
+            W.data[negligible] = 0.0
+            W.eliminate_zeros()
         W.sort_indices()
         for part in (W.data, W.indices, W.indptr):
             part.flags.writeable = False  # shared by everything that is built on the graph
         object.__setattr__(self, "weights", W)
+
+    @classmethod
+    def symmetric(cls, W: Sparse) -> Graph:
+        """A graph of weights that are symmetric, non-negative and 0 on the diagonal by the way they were made.
+
+        Parameters
+        ----------
+        W : csr_array of shape (n, n), in double precision
+            Its arrays are kept, and can be read only from now on.
+
+        Returns
+        -------
+        Graph
+        """
+        graph = object.__new__(cls)
+        graph._take(W)
+        return graph
 
     @classmethod
     def from_neighbors(cls, neighbors: Neighbors, weights: Floats, kind: str = "union") -> Graph:
@@ -132,22 +160,29 @@ class Graph:
         upper = rows < W.indices
         first = np.zeros(self.n_vertices + 1, dtype=W.indptr.dtype)
         np.cumsum(np.bincount(rows[upper], minlength=self.n_vertices), out=first[1:])
+        tails, numbers = W.indices[upper], np.arange(self.n_edges, dtype=W.indptr.dtype)
         entries = np.empty(W.nnz, dtype=W.indptr.dtype)
-        entries[upper] = np.arange(self.n_edges)
-        # the lower entries, column after column, are the upper ones row after row
-        lower = np.flatnonzero(~upper)
-        entries[lower[np.argsort(W.indices[lower], kind="stable")]] = np.arange(self.n_edges)
-        return Edges(first, W.indices[upper], W.data[upper], entries)
+        entries[upper] = numbers
+        # the lower entries row after row are the upper ones column after column
+        entries[~upper] = sp.csr_array((numbers, tails, first), shape=W.shape).tocsc().data
+        return Edges(first, tails, W.data[upper], entries)
 
     @cached_property
     def incidence(self) -> Sparse:
         """P, shape (E, n): the row of edge (i, j), i < j, is w_ij (e_i - e_j)."""
-        upper = sp.coo_array(sp.triu(self.weights, k=1))
-        heads, tails = upper.coords
-        entries = np.column_stack([upper.data, -upper.data]).ravel()
-        columns = np.column_stack([heads, tails]).ravel()
-        indptr = np.arange(0, 2 * upper.nnz + 1, 2)
-        return sp.csr_array((entries, columns, indptr), shape=(upper.nnz, self.n_vertices))
+        edges = self.edges
+        entries = np.column_stack([edges.weights, -edges.weights]).ravel()
+        columns = np.column_stack([edges.heads, edges.tails]).ravel()
+        indptr = np.arange(0, 2 * self.n_edges + 1, 2)
+        return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.n_vertices))
+
+    @cached_property
+    def divergence(self) -> Sparse:
+        """P', shape (n, E): its rows have as many entries as those of the weights."""
+        W = self.weights
+        rows = np.repeat(np.arange(self.n_vertices, dtype=W.indices.dtype), np.diff(W.indptr))
+        entries = np.where(rows < W.indices, W.data, -W.data)
+        return sp.csr_array((entries, self.edges.entries, W.indptr), shape=(self.n_vertices, self.n_edges))
 
     @cached_property
     def component(self) -> Ints:
@@ -183,7 +218,7 @@ class Graph:
         -------
         Graph
         """
-        return self if keep.all() else Graph(self.weights[keep][:, keep])
+        return self if keep.all() else Graph.symmetric(self.weights[keep][:, keep])
 
 
 def join(neighbors: Neighbors, weights: Floats, kind: str = "union") -> Sparse:

@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
 from siis.engine.blocks import row_pieces
 from siis.engine.loops import keep_nearest, pair_distances
 from siis.engine.threads import in_threads, one_blas_thread, pause_point
@@ -20,6 +21,7 @@ from siis.progress import Report, no_progress
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
 SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
 MOST_EXACT = 40_000  # points, up to which "auto" is exact
+ON_ENGINE = "torch"  # the only engine with a search of its own
 SAMPLE = 500  # points on which recall is measured
 POOR_RECALL = 0.8  # below, a warning
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
@@ -99,7 +101,12 @@ def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> 
 
 
 def neighbors_within(
-    points: Features, n_neighbors: int, search: Any = "exact", seed: int = 0, report: Report = no_progress
+    points: Features,
+    n_neighbors: int,
+    search: Any = "exact",
+    seed: int = 0,
+    report: Report = no_progress,
+    engine: Engine = NUMPY,
 ) -> Neighbors:
     """Find the nearest other points of each point.
 
@@ -115,13 +122,18 @@ def neighbors_within(
         Of an approximate search, and of the sample on which its recall is measured.
     report : callable
         Takes the share of the work that is done.
+    engine : Engine
+        One with a search of its own is asked where the search is "auto" and points are dense.
 
     Returns
     -------
     Neighbors
     """
-    method = _method(search, points)
-    if method == "exact":
+    is_asked = isinstance(search, str) and search == "auto" and engine.can_search and not sp.issparse(points)
+    method = ON_ENGINE if is_asked else _method(search, points)
+    if is_asked:
+        found = _on_engine(engine, points, n_neighbors + 1, seed, report)
+    elif method == "exact":
         found = _ranked(points, points, n_neighbors + 1, report)
     else:
         found = _approximate(search, method, points, n_neighbors + 1, seed, report)
@@ -179,18 +191,40 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
     else:
         indices = with_own(search, points, n_wanted)
     indices = complete(indices, n)
-    share = recall(indices[sample], exact)
-    if share < POOR_RECALL:
-        warnings.warn(
-            f"the neighbour search ({method}) found only {share:.0%} of the nearest neighbours (measured on "
-            f"{sample.size} examples). Use another search, or neighbors='exact'.",
-            UserWarning,
-            stacklevel=3,
-        )
+    share = _measured(recall(indices[sample], exact), method, sample.size)
     distances = _distances(points, points, indices)
     _check_finite(distances)
     order = np.lexsort((indices, distances))
     return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1), method, share)
+
+
+def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
+    """The engine's own search, with its recall on a sample."""
+    n = points.shape[0]
+    indices, distances = engine.nearest(points, min(n_wanted + SPARE, n), seed, report)
+    if (indices[:, n_wanted - 1] < 0).any():
+        indices = complete(indices, n)
+        distances = _distances(points, points, indices)
+        order = np.lexsort((indices, distances))
+        indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
+    indices, distances = indices[:, :n_wanted], distances[:, :n_wanted]
+    _check_finite(distances)
+    sample = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
+    exact = neighbors_between(points[sample], points, n_wanted).indices
+    share = _measured(recall(indices[sample], exact), ON_ENGINE, sample.size)
+    return Neighbors(indices, distances, ON_ENGINE, share)
+
+
+def _measured(share: float, method: str, n_sample: int) -> float:
+    """The recall on a sample; a warning where it is poor."""
+    if share < POOR_RECALL:
+        warnings.warn(
+            f"the neighbour search ({method}) found only {share:.0%} of the nearest neighbours (measured on "
+            f"{n_sample} examples). Use another search, or neighbors='exact'.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return share
 
 
 def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = no_progress) -> Neighbors:

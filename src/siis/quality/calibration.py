@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Floats
+from siis.engine.threads import in_threads
 from siis.evidence import softmax
 
+BLOCK = 20_000  # examples in one piece of work
 LEAST = 1e-4  # of the weight: less is left out
 
 
@@ -38,9 +40,14 @@ class Calibration:
             Rows sum to 1.
         """
         P = np.zeros(scores.shape)
-        for sharpness, weight in zip(self.sharpness, self.weights, strict=True):
-            P += weight * softmax(scores, sharpness)
-        return np.asarray(P / P.sum(axis=1, keepdims=True))
+
+        def piece(rows: slice) -> None:
+            for sharpness, weight in zip(self.sharpness, self.weights, strict=True):
+                P[rows] += weight * softmax(scores[rows], sharpness)
+            P[rows] /= P[rows].sum(axis=1, keepdims=True)
+
+        in_threads(piece, [slice(a, a + BLOCK) for a in range(0, len(P), BLOCK)])
+        return P
 
     @classmethod
     def of(cls, sharpness: Floats, weights: Floats) -> Calibration:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
+from siis.engine import NUMPY, Engine
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import as_distributions, read
 from siis.graph import Graph
@@ -31,6 +32,7 @@ def final_basis(
     dtype: Any = np.float64,
     report: Report = no_progress,
     residual: float = ROUGH_BASIS,
+    engine: Engine = NUMPY,
 ) -> SmoothBasis:
     """The basis of a final program; at least one vector for each connected component.
 
@@ -43,13 +45,16 @@ def final_basis(
     report : callable
     residual : float
         Largest residual of a vector.
+    engine : Engine
 
     Returns
     -------
     SmoothBasis
     """
     m = min(max(chosen.n_components, graph.n_components), graph.n_vertices)
-    return smooth_basis(graph, m, chosen.laplacian, seed, residual=residual, dtype=dtype, report=report)
+    return smooth_basis(
+        graph, m, chosen.laplacian, seed, residual=residual, dtype=dtype, report=report, engine=engine
+    )
 
 
 def final_program(

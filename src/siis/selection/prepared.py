@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from siis._types import Features, Floats, Sparse
+from siis.engine import NUMPY, Engine
 from siis.evidence import FoldScores, Space, choose_kernel, smooth_folds
 from siis.evidence.kernel import Kernel
 from siis.graph import Neighbors
@@ -136,7 +137,13 @@ def fold_graphs(prepared: PreparedSpace, heard: Sequence[Candidate], constraints
 
 
 def smoothed(
-    W: Sparse, given: Supervision, fidelity: float, pull: float, scores: Floats | None, tol: float = 1e-3
+    W: Sparse,
+    given: Supervision,
+    fidelity: float,
+    pull: float,
+    scores: Floats | None,
+    tol: float = 1e-3,
+    engine: Engine = NUMPY,
 ) -> Floats:
     """Evidence: the labels less their frequencies, smoothed, with a pull towards the scores' own excess.
 
@@ -147,12 +154,13 @@ def smoothed(
     fidelity, pull : float
     scores : ndarray of shape (n, c), or None
     tol : float
+    engine : Engine
 
     Returns
     -------
     ndarray of shape (n, c)
     """
-    return smooth_all(W, [given], fidelity, (pull,), [scores], tol)[0]
+    return smooth_all(W, [given], fidelity, (pull,), [scores], tol, engine)[0]
 
 
 def smooth_all(
@@ -162,6 +170,7 @@ def smooth_all(
     pulls: Sequence[float],
     scores: Sequence[Floats | None],
     tol: float = 1e-3,
+    engine: Engine = NUMPY,
 ) -> list[Floats]:
     """Evidence of several sets of labels on one graph, each as ``smoothed`` would give it.
 
@@ -173,10 +182,11 @@ def smooth_all(
     pulls : sequence of k floats
     scores : sequence of k ndarrays of shape (n, c), or of None
     tol : float
+    engine : Engine
 
     Returns
     -------
     list of k ndarrays of shape (n, c)
     """
     excess = [s - labels.prior for s, labels in zip(scores, given, strict=True) if s is not None]
-    return smooth_folds(W, given, fidelity, pulls, excess or None, tol)
+    return smooth_folds(W, given, fidelity, pulls, excess or None, tol, engine=engine)

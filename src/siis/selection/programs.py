@@ -154,7 +154,7 @@ def choose_program(
     groups = [list(group) for _, group in groupby(parts, key=lambda part: id(part[1]))]
 
     def on_one_graph(group: list[tuple[Ints, Sparse, Floats]]) -> None:
-        graph = Graph(group[0][1])
+        graph = Graph.symmetric(group[0][1])
         heaviest = float(graph.weights.data.max(initial=0.0))
         precision = np.float32 if 1 / SINGLE_RANGE < heaviest < SINGLE_RANGE else np.float64
         for _, of_laplacian in groupby(order, key=lambda k: candidates[k].laplacian):

@@ -93,7 +93,7 @@ def path_hits(
     for k, path in enumerate(smoothing_path(W, [train for train, _ in parts], fidelities)):
         for F, (train, held), is_reached in zip(path, parts, reached, strict=True):
             rows, Y = given.rows[held], given.Y[held]
-            said = hits(read(F, reading)[rows], Y)
+            said = hits(read(F, reading, rows), Y)
             met[k, held] = expected_hits(said, Y, train.prior, is_reached[rows], float(np.mean(~is_reached)))
     return met, float(np.mean([np.mean(~is_reached) for is_reached in reached]))
 

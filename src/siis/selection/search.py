@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
 from siis.engine.threads import in_threads, one_blas_thread
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, smooth_labels, spaces
@@ -29,6 +30,7 @@ from siis.selection.shares import answered_shares, population_weights, usual_rea
 
 USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
 MOST_AT_ONCE = 2**23  # soft labels of folds that are smoothed as columns of one block, on all vertices
+MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
 ROUGHLY = 1e-3  # tolerance of that
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
@@ -189,7 +191,12 @@ def choose_on_graph(
 
 
 def cross_readings(
-    graphs: Sequence[Sparse], given: Supervision, heard: Sequence[Candidate], scores: Floats | None, seed: int
+    graphs: Sequence[Sparse],
+    given: Supervision,
+    heard: Sequence[Candidate],
+    scores: Floats | None,
+    seed: int,
+    engine: Engine = NUMPY,
 ) -> tuple[Ints, Floats]:
     """Read every label that can be held out on finished graphs, where the search has seen only some of them.
 
@@ -202,6 +209,7 @@ def cross_readings(
         One for each graph.
     scores : ndarray of shape (n, c), or None
     seed : int
+    engine : Engine
 
     Returns
     -------
@@ -213,15 +221,15 @@ def cross_readings(
     folds = deal_folds(given.Y, seed)
     readings = np.zeros((given.rows.size, given.n_classes))
     parts = list(splits(given, folds))
-    together = max(1, MOST_AT_ONCE // (graphs[0].shape[0] * given.n_classes))
+    most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
+    together = max(1, most // (graphs[0].shape[0] * given.n_classes))
     for W, chosen in zip(graphs, heard, strict=True):
         for a in range(0, len(parts), together):
             some = parts[a : a + together]
             trains, k = [train for train, _ in some], len(some)
-            for F, (_, held) in zip(
-                smooth_all(W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY), some, strict=True
-            ):
-                readings[held] += read(F, chosen.reading)[given.rows[held]] / len(heard)
+            smooth = smooth_all(W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY, engine)
+            for F, (_, held) in zip(smooth, some, strict=True):
+                readings[held] += read(F, chosen.reading, given.rows[held]) / len(heard)
     out = held_out(folds)
     return out, readings[out]
 
@@ -258,7 +266,7 @@ def _choose_reading(
     for (_, held), of_graphs in zip(parts, evidence, strict=True):
         for found in of_graphs:
             for k, (F, reading) in enumerate(product(found, READINGS)):
-                readings[k, held] += read(F, reading)[given.rows[held]] / len(heard)
+                readings[k, held] += read(F, reading, given.rows[held]) / len(heard)
     out = held_out(folds)
     met = np.array([hits(r[out], given.Y[out]) for r in readings])
     order: list[tuple[float, ...]] = [(float(c.reading != first.reading), c.pull) for c in candidates]

@@ -337,14 +337,14 @@ class _State:
         """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
         heaviest = float(self.programs[0].graph.weights.data.max(initial=0.0))
 
-        def curvature(weight: Floats | float, norms: Floats, unit: float) -> Floats:
-            typical = np.median(norms, axis=0) if norms.size else np.full(norms.shape[1], unit)
+        def curvature(weight: Floats | float, rows: Array, unit: float) -> Floats:
+            norms = self.engine.numpy(rows)
+            typical = self.engine.medians(rows) if norms.size else np.full(norms.shape[1], unit)
             shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
             short = np.clip(typical, shortest * unit, max(SHORT, shortest) * unit)
             return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
 
-        edges, labels = self.engine.numpy(edge_norms), self.engine.numpy(label_norms)
         return (
-            curvature(self.gamma, edges, heaviest * self.longest),
-            curvature(self.alpha, labels, self.longest),
+            curvature(self.gamma, edge_norms, heaviest * self.longest),
+            curvature(self.alpha, label_norms, self.longest),
         )

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
-from siis.engine import NUMPY, Engine
+from siis.engine import NUMPY, Engine, Operator
 from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.numpy import NumpyOperator
 from siis.engine.types import Array, Precision
 
 SOFT = 1e-4  # of the largest eigenvalue: below, a vector is nearly constant on parts that nearly no edge joins
@@ -79,6 +80,12 @@ class SmoothBasis:
         """The same vectors, in double precision."""
         return replace(self, vectors=self.engine.asarray(self.vectors, np.float64), dtype=np.float64)
 
+    def on(self, engine: Engine) -> SmoothBasis:
+        """The same vectors on another engine."""
+        if engine is self.engine:
+            return self
+        return replace(self, vectors=engine.asarray(self.engine.numpy(self.vectors), self.dtype), engine=engine)
+
     def synthesize(self, A: Floats) -> Array:
         """F = U A, shape (n, c), in the precision of U."""
         return self.engine.times(self.vectors, A)
@@ -100,12 +107,15 @@ class SmoothBasis:
         """Sigma, shape (m, m)."""
         return np.diag(self.values)
 
-    def project_laplacian(self, weights: Sparse, diagonal: Floats) -> Floats:
-        """U' (D - W + diag(diagonal)) U, D the row sums of W: shape (m, m), with no array larger than U."""
+    def operator(self, M: Sparse) -> Operator:
+        """A matrix on the engine, for ``project_laplacian``."""
+        return self.engine.operator(M, self.dtype)
+
+    def project_laplacian(self, weights: Operator, degrees: Floats) -> Floats:
+        """U' (diag(degrees) - W) U: shape (m, m), with no array larger than U."""
         U, engine = self.vectors, self.engine
-        degrees = np.asarray(weights.sum(axis=1)).ravel() + diagonal
         images = engine.asarray(degrees, self.dtype)[:, None] * U
-        images -= engine.operator(weights, self.dtype) @ U
+        images -= weights @ U
         return engine.inner(U, images)
 
 
@@ -183,10 +193,14 @@ class IdentityBasis:
         """L, shape (n, n)."""
         return self.laplacian_matrix
 
-    def project_laplacian(self, weights: Sparse, diagonal: Floats) -> Sparse:
-        """D - W + diag(diagonal), D the row sums of W: shape (n, n)."""
-        degrees = np.asarray(weights.sum(axis=1)).ravel() + diagonal
-        return sp.csr_array(sp.diags_array(degrees) - weights)
+    def operator(self, M: Sparse) -> NumpyOperator:
+        """A matrix on the host, where systems are solved."""
+        return NUMPY.operator(M, np.float64)
+
+    def project_laplacian(self, weights: Operator, degrees: Floats) -> Sparse:
+        """diag(degrees) - W, shape (n, n)."""
+        assert isinstance(weights, NumpyOperator)
+        return sp.csr_array(sp.diags_array(degrees) - weights.matrix)
 
 
 Basis = SmoothBasis | IdentityBasis

@@ -26,6 +26,7 @@ MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
 COARSE_FROM = 5_000  # vertices: from there on, start from eigenvectors of a coarsened graph
 GUARD = 4  # coarse eigenvectors beyond the wanted ones: they tell where to cut next
 COARSE_CUT = 5.0  # times the largest coarse eigenvalue: what is above is damped in the coarse eigenvectors
+FACTORED_BELOW = 100_000  # vertices, from which on an engine off the host is not left for a factorisation
 MOST_DENSE = 20_000  # vertices of a component that the last resort takes: some 3 GB
 METHODS = ("auto", "dense", "shift-invert", "chebyshev")
 
@@ -93,7 +94,7 @@ def smooth_basis(
     _check(n, n_components, method, start)
     m = min(n_components, n)
     scale = _vertex_scale(graph, laplacian)
-    S = sp.csr_array(sp.diags_array(scale) @ graph.laplacian @ sp.diags_array(scale))
+    S = _scaled(graph.laplacian, scale)
     null = _null_vectors(graph, scale)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
@@ -116,6 +117,12 @@ def smooth_basis(
         values = np.concatenate([values, np.maximum(found.values, FLOOR * high)])
         residuals = np.concatenate([residuals, found.residuals])
     return SmoothBasis(V, values, laplacian, n_null, residuals, used, check, dtype, engine)
+
+
+def _scaled(L: Sparse, scale: Floats) -> Sparse:
+    """diag(scale) L diag(scale)."""
+    entries = L.data * np.repeat(scale, np.diff(L.indptr)) * scale[L.indices]
+    return sp.csr_array((entries, L.indices, L.indptr), shape=L.shape)
 
 
 def _unscaled(start: Array, scale: Floats, engine: Engine) -> Array:
@@ -152,7 +159,8 @@ def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tupl
     """
     if method != "auto":
         return _attempt(problem, method, warm, seed)
-    first = _choose(problem.S, problem.block)
+    is_far = not problem.engine.is_host and problem.S.shape[0] >= FACTORED_BELOW
+    first = "chebyshev" if is_far else _choose(problem.S, problem.block)
     largest = int(np.bincount(problem.graph.component).max())
     attempts = [(first, warm, seed)]
     attempts += [("chebyshev", None, seed + 1)] if first != "dense" else []
@@ -259,7 +267,7 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
     n, coarse = S.shape[0], None
     if warm is not None:
         block = min(block, warm.shape[1])
-    elif n >= COARSE_FROM:
+    elif n >= COARSE_FROM and engine.is_host:  # elsewhere filters cost less than to coarsen the graph on the host
         coarse = coarse_eigenvectors(
             problem.S, problem.null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed, engine, dtype
         )

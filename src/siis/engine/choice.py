@@ -1,0 +1,55 @@
+"""Which engine a fit runs on."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from siis.engine.base import Engine
+from siis.engine.numpy import NUMPY
+
+ENGINES = ("auto", "numpy", "torch")
+WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
+INSTALL = "Install it with `pip install 'siis[gpu]'`, or use engine='numpy'."
+
+
+def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
+    """Choose the engine of a fit.
+
+    Parameters
+    ----------
+    name : {"auto", "numpy", "torch"}
+        "auto": PyTorch where there are many examples and a GPU that answers, else NumPy.
+    device : str
+        Of PyTorch: "auto" is its GPU where there is one, else the CPU; or as PyTorch names it ("cuda:1").
+    n : int
+        Number of examples.
+
+    Returns
+    -------
+    engine : Engine
+    why : str
+        What it runs on, in a line; empty where there was no choice.
+    """
+    if name == "numpy" or (name == "auto" and n < WORTH_A_GPU and device == "auto"):
+        return NUMPY, ""
+    if find_spec("torch") is None or find_spec("array_api_compat") is None:
+        if name == "auto" and device == "auto":
+            return NUMPY, ""
+        raise ValueError(f"engine={name!r} with device={device!r} needs PyTorch, which is not installed. {INSTALL}")
+    from siis.engine.torch import TorchEngine, gpu_problem  # noqa: PLC0415  (an extra, slow to import)
+
+    problem = gpu_problem()
+    if device == "auto":
+        if name == "auto" and problem:
+            return NUMPY, f"on the CPU: {problem}"
+        device = "cpu" if problem else "cuda"
+    if device.startswith("cuda") and problem:
+        raise ValueError(f"device={device!r} needs a GPU; {problem}. Use engine='numpy'.")
+    try:
+        engine = TorchEngine(device)
+    except (RuntimeError, AssertionError) as wrong:
+        first = str(wrong).strip().splitlines()[0]
+        raise ValueError(
+            f"device must be one that PyTorch has, as 'cpu' or 'cuda'; found {device!r} ({first})"
+        ) from None
+    return engine, f"on {engine.name}"

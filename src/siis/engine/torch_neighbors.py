@@ -1,0 +1,199 @@
+"""Nearest neighbours on a device of PyTorch: exactly by bins, or within overlapping cells where points are many.
+
+Exactly: scores of a block of queries and all points by one product; the smallest of each bin of points; the K nearest
+lie in the K bins with the smallest minima, so the search for them goes over bins and then inside a few of these.
+Within cells: each point belongs to the few cells whose centres are nearest, is compared to all others there, and the
+best of its cells are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from siis._types import Floats, Ints
+from siis.engine.types import Array, Report
+
+MOST_EXACT = 200_000  # points that are all compared with each other
+BIN = 256  # points
+QUERIES = 2048  # in one block; fewer where memory is short
+LEAST_QUERIES = 64
+CELLS = 4  # of each point
+POINTS_PER_CELL = 2000
+SAMPLED, ROUNDS = 200, 8  # points for each centre, and rounds, by which centres are found
+
+
+def nearest_indices(
+    points: Floats, n_wanted: int, seed: int, report: Report, device: torch.device
+) -> tuple[Ints, Floats]:
+    """Find the nearest points of each point, itself among them, in single precision about their mean.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_wanted : int
+    seed : int
+    report : callable
+    device : torch.device
+
+    Returns
+    -------
+    indices : ndarray of shape (n, n_wanted)
+        -1 where a place stays empty.
+    distances : ndarray of shape (n, n_wanted)
+        From coordinate differences in double precision, ascending; equal ones, to nine digits, by index.
+    """
+    given = torch.from_numpy(np.ascontiguousarray(points)).to(device)
+    X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
+    found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT else _in_cells(X, n_wanted, seed, report)
+    del X
+    return _ranked(given, found)
+
+
+def smallest(products: Array, k: int) -> tuple[Array, Array]:
+    """The k smallest entries of each row and their columns, ascending; by minima of bins where rows are long.
+
+    Parameters
+    ----------
+    products : Tensor of shape (q, n)
+    k : int
+
+    Returns
+    -------
+    values, columns : Tensor of shape (q, k)
+    """
+    q, n = products.shape
+    if n < 4 * k * BIN:
+        return torch.topk(products, k, dim=1, largest=False)  # type: ignore[no-any-return]
+    n_bins = -(-n // BIN)
+    padded = torch.nn.functional.pad(products, (0, n_bins * BIN - n), value=torch.inf).view(q, n_bins, BIN)
+    bins = torch.topk(padded.amin(dim=2), k, dim=1, largest=False).indices
+    inside = torch.gather(padded, 1, bins[:, :, None].expand(-1, -1, BIN)).reshape(q, k * BIN)
+    values, places = torch.topk(inside, k, dim=1, largest=False)
+    return values, torch.gather(bins, 1, places // BIN) * BIN + places % BIN
+
+
+def _ranked(points: Array, found: Array) -> tuple[Ints, Floats]:
+    """Distances of what was found, and its order by them, then by index."""
+    indices, distances = np.empty(found.shape, dtype=np.int64), np.empty(found.shape)
+
+    def block(first: int, last: int) -> tuple[Array, Array]:
+        names = found[first:last].long()
+        difference = points[names.clamp(min=0)].double() - points[first:last, None].double()
+        lengths = (difference * difference).sum(-1).sqrt()
+        lengths = torch.where(names < 0, torch.inf, lengths)
+        largest = torch.where(torch.isinf(lengths), 0.0, lengths).amax(dim=1, keepdim=True)
+        order = torch.argsort(names, dim=1, stable=True)
+        names, lengths = torch.gather(names, 1, order), torch.gather(lengths, 1, order)
+        ties = torch.round(1e9 * lengths / torch.where(largest > 0, largest, 1.0))
+        order = torch.argsort(ties, dim=1, stable=True)
+        return torch.gather(names, 1, order), torch.gather(lengths, 1, order)
+
+    for first, last, (names, lengths) in _by_blocks(block, len(found), 64 * QUERIES):
+        indices[first:last], distances[first:last] = names.cpu().numpy(), lengths.cpu().numpy()
+    return indices, distances
+
+
+def _exact(X: Array, n_wanted: int, report: Report) -> Array:
+    squares = (X * X).sum(1)
+
+    def block(first: int, last: int) -> Array:
+        return smallest(torch.addmm(squares[None], X[first:last], X.T, alpha=-2), n_wanted)[1]
+
+    found = torch.empty((len(X), n_wanted), dtype=torch.int64, device=X.device)
+    for first, last, columns in _by_blocks(block, len(X)):
+        found[first:last] = columns
+        report(last / len(X))
+    return found
+
+
+def _by_blocks(work: Callable[[int, int], Any], n: int, queries: int = QUERIES) -> Iterator[tuple[int, int, Any]]:
+    """Blocks of rows and what ``work`` makes of them; smaller ones where the device's memory is full."""
+    first = 0
+    while first < n:
+        last = min(first + queries, n)
+        try:
+            found = work(first, last)
+        except torch.OutOfMemoryError:
+            if queries <= LEAST_QUERIES:
+                raise
+            queries //= 2
+            torch.cuda.empty_cache()
+            continue
+        yield first, last, found
+        first = last
+
+
+def _centers(X: Array, k: int, seed: int) -> Array:
+    """Centres of cells: means of what is nearest to them, a few rounds on a sample."""
+    generator = torch.Generator(device="cpu").manual_seed(seed)
+    sample = torch.randperm(len(X), generator=generator)[: min(SAMPLED * k, len(X))].to(X.device)
+    S = X[sample]
+    centers = S[:k].clone()
+    for _ in range(ROUNDS):
+        member = _nearest_cells(S, centers, 1)[:, 0]
+        order = torch.argsort(member, stable=True)
+        counts = torch.bincount(member, minlength=k)
+        ends = torch.cumsum(counts, 0)
+        totals = torch.cat([torch.zeros_like(S[:1], dtype=torch.float64), torch.cumsum(S[order].double(), 0)])
+        sums = totals[ends] - totals[ends - counts]  # in order, not in that of threads: the same each time
+        centers = torch.where(counts[:, None] > 0, sums / counts.clamp(min=1)[:, None], centers.double()).float()
+    return centers
+
+
+def _nearest_cells(X: Array, centers: Array, n_cells: int) -> Array:
+    squares = (centers * centers).sum(1)
+    found = torch.empty((len(X), n_cells), dtype=torch.int64, device=X.device)
+
+    def block(first: int, last: int) -> Array:
+        scores = torch.addmm(squares[None], X[first:last], centers.T, alpha=-2)
+        return torch.topk(scores, n_cells, dim=1, largest=False).indices
+
+    for first, last, cells in _by_blocks(block, len(X), 32 * QUERIES):
+        found[first:last] = cells
+    return found
+
+
+def _in_cells(X: Array, n_wanted: int, seed: int, report: Report) -> Array:
+    n, k = len(X), max(CELLS, len(X) // POINTS_PER_CELL)
+    cells = _nearest_cells(X, _centers(X, k, seed), CELLS)
+    flat = cells.reshape(-1)
+    order = torch.argsort(flat, stable=True)
+    ends = torch.cumsum(torch.bincount(flat, minlength=k), 0).tolist()
+    squares = (X * X).sum(1)
+    indices = torch.full((n, CELLS * n_wanted), -1, dtype=torch.int32, device=X.device)
+    scores = torch.full((n, CELLS * n_wanted), torch.inf, device=X.device)
+    first = 0
+    for c, last in enumerate(ends):
+        entries, first = order[first:last], last
+        rows, slots = entries // CELLS, entries % CELLS
+        P, here = X[rows], squares[rows]
+
+        def block(a: int, b: int, P: Array = P, here: Array = here) -> tuple[Array, Array]:
+            return smallest(torch.addmm(here[None], P[a:b], P.T, alpha=-2), min(n_wanted, len(P)))
+
+        for a, b, (values, columns) in _by_blocks(block, len(P), 4 * QUERIES):
+            at = slots[a:b, None] * n_wanted + torch.arange(values.shape[1], device=X.device)[None]
+            indices[rows[a:b, None], at] = rows[columns].int()
+            scores[rows[a:b, None], at] = values
+        report((c + 1) / (len(ends) + 1))
+    return _merged(indices, scores, n_wanted)
+
+
+def _merged(indices: Array, scores: Array, n_wanted: int) -> Array:
+    """The best of all lists of a point; what stands in two of them counts once."""
+    found = torch.empty((len(indices), n_wanted), dtype=torch.int32, device=indices.device)
+
+    def block(first: int, last: int) -> Array:
+        named, order = torch.sort(indices[first:last], dim=1, stable=True)
+        values = torch.gather(scores[first:last], 1, order)
+        values[:, 1:][named[:, 1:] == named[:, :-1]] = torch.inf
+        best = torch.topk(values, n_wanted, dim=1, largest=False)
+        return torch.where(torch.isinf(best.values), -1, torch.gather(named, 1, best.indices))
+
+    for first, last, best in _by_blocks(block, len(indices), 512 * QUERIES):
+        found[first:last] = best
+    return found
