@@ -6,14 +6,19 @@ and, as "all", the whole) and gpu.md. Needs a GPU.
 
 import argparse
 import json
+import os
+import resource
 import subprocess
 import sys
 import time
 import warnings
 
 import numpy as np
+import torch
 
+from default_speed import generated, isolet
 from protocol import RESULTS, Rows
+from siis import SIISClassifier
 from siis.progress import listening
 
 COLUMNS = ("machine", "case", "method", "stage", "seconds", "gpu_gb", "host_gb", "recall", "accuracy")
@@ -27,13 +32,6 @@ METHODS = {"plain": {"selection": None}, "default": {}}
 
 def measure(case, method, engine):
     """Fit once after a small fit; a dictionary of rows."""
-    import resource
-
-    import torch
-
-    from default_speed import generated, isolet
-    from siis import SIISClassifier
-
     warnings.simplefilter("ignore")
     found = isolet() if CASES[case] is None else generated(*CASES[case])
     if found is None:
@@ -58,6 +56,7 @@ def measure(case, method, engine):
     total = time.perf_counter() - started
     free = np.flatnonzero(y < 0)
     machine = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    machine += f" with {os.cpu_count()} processor cores"
     gpu = torch.cuda.max_memory_allocated() / 1e9 if torch.cuda.is_available() else float("nan")
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     right = float(np.mean(model.transduction_[free] == truth[free]))
@@ -80,27 +79,16 @@ def measure(case, method, engine):
 def table(rows):
     """Markdown: a line for each case and method."""
     lines = [
-        "| examples | method | seconds | stage by stage | GPU memory, GB | host memory, GB | recall | accuracy |"
+        "| examples | method | seconds | stage by stage | GPU, GB | host, GB | recall | accuracy |",
+        "|---" * 8 + "|",
     ]
-    lines += ["|---|---|---|---|---|---|---|---|"]
     keys = list(dict.fromkeys((row["machine"], row["case"], row["method"]) for row in rows))
-    for key in keys:
-        mine = [row for row in rows if (row["machine"], row["case"], row["method"]) == key]
+    for machine, case, method in keys:
+        mine = [row for row in rows if (row["machine"], row["case"], row["method"]) == (machine, case, method)]
         whole = next(row for row in mine if row["stage"] == "all")
-        stages = ", ".join(
-            f"{row['stage'].removeprefix('selection: ')} {row['seconds']}" for row in mine if row["stage"] != "all"
-        )
-        cells = [
-            key[1],
-            key[2],
-            whole["seconds"],
-            stages,
-            whole["gpu_gb"],
-            whole["host_gb"],
-            whole["recall"],
-            whole["accuracy"],
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+        stages = [f"{row['stage'].removeprefix('selection: ')} {row['seconds']}" for row in mine if row is not whole]
+        beside = [whole[name] for name in COLUMNS[5:]]
+        lines.append("| " + " | ".join([case, method, whole["seconds"], ", ".join(stages), *beside]) + " |")
     machines = ", ".join(dict.fromkeys(key[0] for key in keys))
     return "\n".join([*lines, "", f"One run each, on {machines}."]) + "\n"
 
@@ -126,7 +114,7 @@ def main():
             for row in json.loads(done.stdout.splitlines()[-1]):
                 print(*row, flush=True)
                 rows.add(*row)
-    (RESULTS / "gpu.md").write_text(table(Rows(RESULTS / "gpu.csv", COLUMNS, 4)))
+    (RESULTS / "gpu.md").write_text(table(Rows(RESULTS / "gpu.csv", COLUMNS, 4).rows))
 
 
 if __name__ == "__main__":

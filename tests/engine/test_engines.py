@@ -154,7 +154,8 @@ def test_a_start_from_a_coarsened_graph_is_for_the_host(engine, cloud, laplacian
     assert len(seen) == 1
     V = seen[0].vectors
     np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-8)
-    same_basis(smooth_basis(cloud, 8, laplacian, method="chebyshev", engine=engine), expected, engine)
+    found = smooth_basis(cloud, 8, laplacian, method="chebyshev", engine=engine)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-8)
     assert len(seen) == 1, "elsewhere filters cost less than to coarsen the graph on the host"
 
 

@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 
 from digits_case import noisy_digits
 from siis import SIISClassifier
+from siis.engine import NUMPY
 from siis.errors import NumericalError, UnreachedWarning
 from siis.evidence import kernel_scores, read, softmax
 from siis.graph import distinct_rows, embed
@@ -80,7 +81,7 @@ def test_a_label_does_not_vouch_for_itself(monkeypatch):
 
     def readings(labels):
         graphs_of = search_module.fold_graphs(place, heard, Constraints())
-        return search_module._choose_reading(heard, labels, folds, (1e-4,), graphs_of)[2].readings
+        return search_module._choose_reading(heard, labels, folds, (1e-4,), graphs_of, NUMPY)[2].readings
 
     monkeypatch.setattr(search_module, "READINGS", ("standardized",))
     assert (folds >= 0).all()
@@ -311,7 +312,7 @@ def test_with_too_few_labels_the_search_is_not_quadratic_in_the_examples(monkeyp
     find = prepared_module.nearest
     monkeypatch.setattr("siis.selection.part.MOST_VERTICES", 300)
     monkeypatch.setattr("siis.selection.part.SEARCHED", 300)
-    monkeypatch.setattr(prepared_module, "nearest", lambda points, k: sizes.append(len(points)) or find(points, k))
+    monkeypatch.setattr(prepared_module, "nearest", lambda *args: sizes.append(len(args[0])) or find(*args))
     X, _ = make_blobs(1000, 3, centers=2, random_state=0)
     y = np.full(1000, -1)
     y[:3] = [0, 1, 1]

@@ -95,6 +95,8 @@ def fit(
     schedule: Annotated[str, typer.Option(help="certified, or paper: Algorithm 1.")] = "certified",
     tol: Annotated[float, typer.Option(help="Relative duality gap at which to stop.")] = 1e-4,
     max_iter: Annotated[int, typer.Option(help="Iterations at most.")] = 1000,
+    engine: Annotated[str, typer.Option(help="auto, numpy, or torch: PyTorch, as `siis[gpu]` brings it.")] = "auto",
+    device: Annotated[str, typer.Option(help="Of PyTorch: auto, cuda, cuda:1, cpu.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same files.")] = 0,
     config: Annotated[
         Path | None,
@@ -121,6 +123,7 @@ def fit(
       siis fit answers.csv --annotators ann bob eve --embeddings vectors.npy
       siis fit data.csv --label label --corrections corrections.csv
       siis fit data.csv --config fit.toml --seed 1 --json
+      siis fit large.parquet --label label --engine torch --device cuda
     """
     with one_sentence(f"Files in {out} are as they were."):
         first_words(data, quiet)
@@ -141,6 +144,8 @@ def fit(
             "tol": tol,
             "max_iter": max_iter,
             "random_state": seed,
+            "engine": engine,
+            "device": device,
         }
         roles = {
             "label": label,

@@ -25,6 +25,8 @@ from siis.progress import Progress
 
 TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
 SHOWN_COLUMNS = 5
+HOST = 1  # of DLPack's numbers of devices
+DEVICE_IS_FULL = "OutOfMemoryError"  # of PyTorch, by its name: it may not be installed
 SINGLE_RANGE = 1e12  # of the largest feature: squares, and squares of small differences, stay in single precision
 
 
@@ -152,9 +154,18 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         check_parameters(self, self._rules)
         progress = Progress(int(self.verbose))
         X = self._validated(X, reset=True)
-        labels = read_labels(y, sample_weight, certain)
+        labels = read_labels(*(on_host(given) for given in (y, sample_weight, certain)))
         check_consistent_length(X, labels.used)
-        answer = self._classify(X, labels, progress, bool(warm_start))
+        try:
+            answer = self._classify(X, labels, progress, bool(warm_start))
+        except RuntimeError as wrong:
+            if type(wrong).__name__ != DEVICE_IS_FULL:
+                raise
+            n, c = X.shape[0], labels.classes.size
+            raise ValueError(
+                f"the device's memory does not hold a fit to {n:,} examples and {c} classes; nothing of it was kept. "
+                f"Half of the examples may fit ({n // 2:,}); or use engine='numpy'."
+            ) from None
         placed = answer.placed
         for name in self._optional:
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -252,6 +263,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return labelled_accuracy(y, self.predict(X), self.classes_, sample_weight)
 
     def _validated(self, X: Any, reset: bool) -> Features:
+        X = on_host(X)
         _refuse(_columns_of_times(X), "dates or times")  # NumPy would take some of them for numbers
         try:
             checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -349,6 +361,17 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 UserWarning,
                 stacklevel=3,
             )
+
+
+def on_host(given: Any) -> Any:
+    """Arrays of other libraries (PyTorch, CuPy, JAX: what speaks DLPack) as NumPy's; anything else as it is."""
+    if isinstance(given, np.ndarray) or not hasattr(given, "__dlpack_device__"):
+        return given
+    if hasattr(given, "detach"):
+        given = given.detach()
+    if int(given.__dlpack_device__()[0]) != HOST:
+        given = given.get() if hasattr(given, "get") else given.cpu()
+    return np.asarray(given if isinstance(given, np.ndarray) else np.from_dlpack(given))
 
 
 def in_range(X: Features) -> Features:

@@ -441,7 +441,7 @@ class SIISClassifier(TransductiveClassifier):
         n_labels = int(np.count_nonzero(labels.used))
         if not is_graph:
             progress.expect(expected_seconds(vertices.X.shape[0], X.shape[1], n_labels, labels.classes.size))
-        selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress)
+        selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress, engine)
         located = build_graph(vertices, selection, points, constraints, seed, progress, engine)
         evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X), engine)
         solved = self._solve_final(evidence, constraints, _precision(X), progress, engine)

@@ -3,9 +3,11 @@
 import numpy as np
 
 from siis._types import Floats, Sparse
+from siis.engine import NUMPY, Engine
 from siis.graph.graph import join
 from siis.graph.neighbors import Neighbors, candidates, without_self
 from siis.graph.weights import gaussian_weights, median_bandwidth
+from siis.progress import no_progress
 
 
 def graph_weights(
@@ -18,8 +20,11 @@ def graph_weights(
     return join(found, gaussian_weights(found, width), kind)
 
 
-def nearest(points: Floats, n_neighbors: int) -> Neighbors:
+def nearest(points: Floats, n_neighbors: int, engine: Engine = NUMPY) -> Neighbors:
     """Nearest other points, in single precision."""
+    if engine.can_search:
+        indices, distances = engine.nearest(points, min(n_neighbors + 1, len(points)), 0, no_progress)
+        return Neighbors(*without_self(indices, distances))
     centered = points - points.mean(axis=0)
     largest = float(np.abs(centered).max()) or 1.0  # any units of X fit into single precision
     compact = np.ascontiguousarray(centered / largest, dtype=np.float32)

@@ -38,6 +38,8 @@ class PreparedSpace:
     kernel : Kernel
     scores : callable
         What the kernel model says of all points by some of the labels.
+    engine : Engine
+        On which neighbours are sought, and labels smoothed.
     """
 
     space: Space
@@ -46,6 +48,7 @@ class PreparedSpace:
     unit: float
     kernel: Kernel
     scores: FoldScores
+    engine: Engine = NUMPY
 
     def joined(self, scores: Floats | None, weight: float) -> Floats:
         """Points, with weighted scores over their total deviation, times the unit, as further coordinates."""
@@ -86,7 +89,9 @@ def unit_distance(near: Neighbors) -> float:
     return float(np.median(found[found > 0])) if (found > 0).any() else 1.0
 
 
-def prepare_space(space: Space, X: Features, given: Supervision, n_neighbors: int) -> PreparedSpace:
+def prepare_space(
+    space: Space, X: Features, given: Supervision, n_neighbors: int, engine: Engine = NUMPY
+) -> PreparedSpace:
     """Map examples to a space, find neighbours there, measure its unit and choose a kernel in it.
 
     Parameters
@@ -96,15 +101,18 @@ def prepare_space(space: Space, X: Features, given: Supervision, n_neighbors: in
     given : Supervision
     n_neighbors : int
         Of the largest graph.
+    engine : Engine
+        On which neighbours are sought, and labels smoothed.
 
     Returns
     -------
     PreparedSpace
     """
     points = space(X)
-    near = nearest(points, min(max(n_neighbors, UNIT_NEIGHBOR), len(points) - 1))
+    near = nearest(points, min(max(n_neighbors, UNIT_NEIGHBOR), len(points) - 1), engine)
     kernel = choose_kernel(points, given.merged())
-    return PreparedSpace(space, points, near, unit_distance(near), kernel, FoldScores(points, given, kernel))
+    scores = FoldScores(points, given, kernel)
+    return PreparedSpace(space, points, near, unit_distance(near), kernel, scores, engine)
 
 
 def fold_graphs(prepared: PreparedSpace, heard: Sequence[Candidate], constraints: Constraints) -> GraphsOf:
@@ -122,7 +130,7 @@ def fold_graphs(prepared: PreparedSpace, heard: Sequence[Candidate], constraints
     def build(train: Supervision) -> tuple[list[Sparse], Floats]:
         scores = prepared.scores(train)
         near = {
-            weight: nearest(prepared.joined(scores, weight), most)
+            weight: nearest(prepared.joined(scores, weight), most, prepared.engine)
             for weight in {c.score_weight for c in heard} - {0.0}
         }
         graphs = [

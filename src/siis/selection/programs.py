@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
 from siis.engine.threads import in_threads, one_blas_thread
 from siis.errors import FAILURES
 from siis.evidence import softmax
@@ -120,6 +121,7 @@ def choose_program(
     held: Held,
     constraints: Constraints,
     seed: int,
+    engine: Engine = NUMPY,
 ) -> tuple[list[dict[str, Any]], Candidate, str, Floats]:
     """Choose among final programs by held-out labels; then whether it, the evidence or their mean is the answer.
 
@@ -134,6 +136,7 @@ def choose_program(
     held : Held
     constraints : Constraints
     seed : int
+    engine : Engine
 
     Returns
     -------
@@ -161,7 +164,9 @@ def choose_program(
             basis: SmoothBasis | None = None
             for k in of_laplacian:
                 try:
-                    basis = basis or final_basis(graph, candidates[k], seed, precision, residual=ROUGHER)
+                    basis = basis or final_basis(
+                        graph, candidates[k], seed, precision, residual=ROUGHER, engine=engine
+                    )
                     smaller = basis.first(candidates[k].n_components)
                     programs = [
                         final_program(graph, smaller, soft, candidates[k], constraints) for _, _, soft in group

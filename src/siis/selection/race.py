@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
 from siis.engine.threads import in_threads
 from siis.errors import FAILURES
 from siis.evidence import READINGS, read, smooth_folds
@@ -58,16 +59,23 @@ class Heat(NamedTuple):
     parts: list[Split]
 
 
-def smoothing_path(W: Sparse, trains: Sequence[Supervision], fidelities: tuple[float, ...]) -> Iterator[list[Floats]]:
+def smoothing_path(
+    W: Sparse, trains: Sequence[Supervision], fidelities: tuple[float, ...], engine: Engine = NUMPY
+) -> Iterator[list[Floats]]:
     """Smooth sets of labels from rough to fine, each from the one before."""
     F = None
     for fidelity in fidelities:
-        F = smooth_folds(W, trains, fidelity, [PULLS[0]] * len(trains), tol=ROUGH, start=F)
+        F = smooth_folds(W, trains, fidelity, [PULLS[0]] * len(trains), tol=ROUGH, start=F, engine=engine)
         yield F
 
 
 def path_hits(
-    W: Sparse, given: Supervision, parts: Sequence[Split], fidelities: tuple[float, ...], reading: str = READINGS[0]
+    W: Sparse,
+    given: Supervision,
+    parts: Sequence[Split],
+    fidelities: tuple[float, ...],
+    reading: str = READINGS[0],
+    engine: Engine = NUMPY,
 ) -> tuple[Floats, float]:
     """Hits of labels smoothed over a graph, for each fidelity; vertices that no label reaches count as guesses.
 
@@ -79,6 +87,7 @@ def path_hits(
         Labels that stay, and indices of those held out.
     fidelities : tuple of float
     reading : str
+    engine : Engine
 
     Returns
     -------
@@ -90,7 +99,7 @@ def path_hits(
     component = connected_components(W, directed=False)[1]
     reached = [np.isin(component, component[train.rows]) for train, _ in parts]
     met = np.zeros((len(fidelities), given.rows.size))
-    for k, path in enumerate(smoothing_path(W, [train for train, _ in parts], fidelities)):
+    for k, path in enumerate(smoothing_path(W, [train for train, _ in parts], fidelities, engine)):
         for F, (train, held), is_reached in zip(path, parts, reached, strict=True):
             rows, Y = given.rows[held], given.Y[held]
             said = hits(read(F, reading, rows), Y)
@@ -109,7 +118,7 @@ def probe(prepared: PreparedSpace, given: Supervision, folds: Ints, constraints:
     met = [hits(read(scores - given.prior, READINGS[0])[given.rows], given.Y)]
     for K, kind in graphs:
         W = graph_weights(prepared.near, K, kind, constraints.bandwidth)
-        met.extend(path_hits(W, given, parts, FIDELITIES[:2])[0])
+        met.extend(path_hits(W, given, parts, FIDELITIES[:2], engine=prepared.engine)[0])
     return np.asarray(np.mean(met, axis=0)[held_out(folds)])
 
 
@@ -145,7 +154,7 @@ class _Race:
             heat, graph = one
             try:
                 W = graph_weights(heat.near, *graph, self.constraints.bandwidth)
-                return path_hits(W, self.given, heat.parts, FIDELITIES, self.reading)
+                return path_hits(W, self.given, heat.parts, FIDELITIES, self.reading, self.prepared.engine)
             except FAILURES as failure:
                 return str(failure)
 
@@ -270,7 +279,7 @@ class _Joined:
             scores = self.prepared.scores(self.parts[fold][0]) if missing else None
             for weight in missing:
                 most = self.prepared.near.indices.shape[1]
-                self.found[weight, fold] = nearest(self.prepared.joined(scores, weight), most)
+                self.found[weight, fold] = nearest(self.prepared.joined(scores, weight), most, self.prepared.engine)
 
         in_threads(search, folds)
         return [

@@ -48,7 +48,7 @@ ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; st
 
 @one_blas_thread()
 def choose_on_points(
-    X: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress
+    X: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress, engine: Engine = NUMPY
 ) -> tuple[Selection, Floats | None]:
     """Choose space, graph, smoothing, reading and program by cross-validation on the given labels.
 
@@ -61,6 +61,7 @@ def choose_on_points(
     constraints : Constraints
     seed : int
     progress : Progress
+    engine : Engine
 
     Returns
     -------
@@ -78,10 +79,10 @@ def choose_on_points(
         # the other's smoothest vectors sit on stray vertices, and take long
         constraints = replace(constraints, laplacian="normalized")
     if held_out(folds).size < LEAST_HELD_OUT or n < 3:
-        prepared = prepare_space(found[0], X, given, 0)
+        prepared = prepare_space(found[0], X, given, 0, engine)
         return _fixed(prepared, graphs, every, constraints, TOO_FEW), None if is_part else prepared.points
     with progress.stage(f"selection: {len(found)} spaces") as report:
-        rows, prepared = _choose_space(found, X, given, folds, constraints, report)
+        rows, prepared = _choose_space(found, X, given, folds, constraints, report, engine)
     points = None if is_part else prepared.points
     most = len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)
     with progress.stage(f"selection: at most {most} graphs and smoothings"):
@@ -97,9 +98,9 @@ def choose_on_points(
             heard[:1] if n > MOST_VERTICES else heard
         )  # where examples are so many, one graph is enough to compute
         graphs_of = fold_graphs(prepared, heard, constraints)
-        more, heard, known = _choose_reading(heard, given, fresh, PULLS, graphs_of)
+        more, heard, known = _choose_reading(heard, given, fresh, PULLS, graphs_of, engine)
         rows += more
-    more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress)
+    more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress, engine)
     rows += more
     table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, len(heard))
     judged, shares = part.labels[held_out(fresh)], known.shares
@@ -113,7 +114,13 @@ def choose_on_points(
 
 
 def _choose_space(
-    found: list[Space], X: Features, given: Supervision, folds: Ints, constraints: Constraints, report: Report
+    found: list[Space],
+    X: Features,
+    given: Supervision,
+    folds: Ints,
+    constraints: Constraints,
+    report: Report,
+    engine: Engine,
 ) -> tuple[list[dict[str, Any]], PreparedSpace]:
     """Compare spaces by a probe; to leave features as they are, where these are even, takes a clear lead."""
     most = max(K for K, _ in (*PROBES, *constraints.graphs(X.shape[0])))
@@ -122,7 +129,7 @@ def _choose_space(
 
     def attempt(space: Space) -> tuple[PreparedSpace, Floats] | str:
         try:
-            prepared = prepare_space(space, X, given, most)
+            prepared = prepare_space(space, X, given, most, engine)
             return prepared, probe(prepared, given, folds, constraints)
         except FAILURES as failure:
             return str(failure)
@@ -149,7 +156,7 @@ def _usual_reading(prepared: PreparedSpace, given: Supervision, constraints: Con
 
 
 def choose_on_graph(
-    W: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress
+    W: Features, given: Supervision, constraints: Constraints, seed: int, progress: Progress, engine: Engine = NUMPY
 ) -> tuple[Selection, None]:
     """Choose smoothing, reading and program on a ready-made graph.
 
@@ -161,6 +168,7 @@ def choose_on_graph(
     constraints : Constraints
     seed : int
     progress : Progress
+    engine : Engine
 
     Returns
     -------
@@ -173,18 +181,20 @@ def choose_on_graph(
         return _fixed(None, [(0, "ready-made")], given, constraints, TOO_FEW), None
     with progress.stage("selection: smoothing"):
         parts, out = list(splits(given, folds)), held_out(folds)
-        usual, _ = path_hits(W, given, parts, USUAL[2:])
+        usual, _ = path_hits(W, given, parts, USUAL[2:], engine=engine)
         share = float(given.votes[out] @ usual[0, out] / given.votes[out].sum())
         reading = usual_reading(smooth_labels(W, given.merged(), USUAL[2], PULLS[0]), given, share)
         plain = Candidate("ready-made", 0.0, 0, "ready-made", USUAL[2], PULLS[0], reading)
         candidates = [replace(plain, fidelity=fidelity) for fidelity in FIDELITIES]
-        met, _ = path_hits(W, given, parts, FIDELITIES, reading)
+        met, _ = path_hits(W, given, parts, FIDELITIES, reading, engine)
         order: list[tuple[float, ...]] = [c.complexity for c in candidates]
         rows, best = rank_candidates("smoothing", candidates, met[:, out], given.votes[out], order)
         fresh = deal_folds(given.Y, seed + 1)
-        more, heard, known = _choose_reading([candidates[best]], given, fresh, PULLS[:1], lambda train: ([W], None))
+        more, heard, known = _choose_reading(
+            [candidates[best]], given, fresh, PULLS[:1], lambda train: ([W], None), engine
+        )
     rows += more
-    more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress)
+    more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress, engine)
     rows += more
     table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, 1)
     return Selection(chosen, None, 1.0, None, table, reason, held_out(fresh), readings, known.shares, answer), None
@@ -256,13 +266,14 @@ def _choose_reading(
     folds: Ints,
     pulls: tuple[float, ...],
     graphs_of: GraphsOf,
+    engine: Engine,
 ) -> tuple[list[dict[str, Any]], list[Candidate], Held]:
     """Choose pull and reading for those that are heard; keep what they say in the mean, and of held-out labels."""
     first = heard[0]
     candidates = [replace(first, pull=pull, reading=reading) for pull in pulls for reading in READINGS]
     readings = np.zeros((len(candidates), given.rows.size, given.n_classes))
     parts = list(splits(given, folds))
-    graphs, evidence = _evidence_of_folds(heard, [train for train, _ in parts], pulls, graphs_of)
+    graphs, evidence = _evidence_of_folds(heard, [train for train, _ in parts], pulls, graphs_of, engine)
     for (_, held), of_graphs in zip(parts, evidence, strict=True):
         for found in of_graphs:
             for k, (F, reading) in enumerate(product(found, READINGS)):
@@ -281,7 +292,7 @@ def _choose_reading(
 
 
 def _evidence_of_folds(
-    heard: list[Candidate], trains: list[Supervision], pulls: tuple[float, ...], graphs_of: GraphsOf
+    heard: list[Candidate], trains: list[Supervision], pulls: tuple[float, ...], graphs_of: GraphsOf, engine: Engine
 ) -> tuple[list[Sparse], list[list[list[Floats]]]]:
     """The first graph of each fold; and, of each fold, graph and pull, the evidence.
 
@@ -298,7 +309,7 @@ def _evidence_of_folds(
         m, folds = one
         every = [(trains[i], pull, built[i][1]) for i in folds for pull in pulls]
         labels, weights, scores = zip(*every, strict=True)
-        return smooth_all(built[folds[0]][0][m], labels, heard[m].fidelity, weights, scores)
+        return smooth_all(built[folds[0]][0][m], labels, heard[m].fidelity, weights, scores, engine=engine)
 
     evidence: list[list[list[Floats]]] = [[] for _ in trains]
     for (_, folds), found in zip(shared, in_threads(on_one_graph, shared), strict=True):
@@ -314,6 +325,7 @@ def _choose_program(
     constraints: Constraints,
     seed: int,
     progress: Progress,
+    engine: Engine,
 ) -> tuple[list[dict[str, Any]], Candidate, str, Floats]:
     """Choose the final program, or the evidence itself; and what the winner says of held-out labels.
 
@@ -323,7 +335,7 @@ def _choose_program(
     if held.evidence[0][0].shape[0] > MOST_VERTICES:
         return [], candidates[0], PROGRAM, held.readings
     with progress.stage(f"selection: {len(candidates)} programs"):
-        return choose_program(candidates, given, held, constraints, seed)
+        return choose_program(candidates, given, held, constraints, seed, engine)
 
 
 def _reason(rows: list[dict[str, Any]], answer: str, n_heard: int) -> str:

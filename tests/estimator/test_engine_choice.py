@@ -1,0 +1,184 @@
+"""On what a fit runs: the choice, the same answers on PyTorch, and what is said where there is no GPU."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from digits_case import noisy_digits
+from siis import SIISClassifier, load, save
+from siis.engine import NUMPY
+from siis.engine import choice as choice_module
+from siis.engine.choice import choose_engine
+from siis.graph import neighbors_within
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
+
+
+@pytest.fixture
+def no_gpu(torch, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def test_few_examples_do_not_load_pytorch(monkeypatch):
+    monkeypatch.setattr(choice_module, "find_spec", lambda name: pytest.fail("it was looked for"))
+    assert choose_engine("auto", "auto", choice_module.WORTH_A_GPU - 1) == (NUMPY, "")
+    assert choose_engine("numpy", "auto", 10**9) == (NUMPY, "")
+
+
+def test_without_pytorch_auto_is_numpy_and_torch_is_refused(monkeypatch):
+    monkeypatch.setattr(choice_module, "find_spec", lambda name: None)
+    assert choose_engine("auto", "auto", 10**6) == (NUMPY, "")
+    X, y, _ = noisy_digits(300)
+    with pytest.raises(ValueError, match=r"needs PyTorch, which is not installed. Install it with `pip install"):
+        SIISClassifier(engine="torch").fit(X, y)
+
+
+def test_without_a_gpu_auto_says_that_it_runs_on_the_cpu(no_gpu, monkeypatch, capfd):
+    monkeypatch.setattr(choice_module, "WORTH_A_GPU", 100)
+    X, y, _ = noisy_digits(300)
+    SIISClassifier(selection=None, verbose=1).fit(X, y)
+    lines = [line for line in capfd.readouterr().err.splitlines() if "CPU" in line]
+    assert lines == ["[siis] on the CPU: PyTorch sees no GPU here"]
+    with pytest.raises(ValueError, match=r"device='cuda' needs a GPU; PyTorch sees no GPU here. Use engine='numpy'"):
+        SIISClassifier(engine="torch", device="cuda").fit(X, y)
+
+
+def test_a_driver_that_does_not_answer_is_no_gpu(torch, monkeypatch):
+    def broken():
+        raise RuntimeError("no answer")
+
+    monkeypatch.setattr(torch.cuda, "is_available", broken)
+    engine, why = choose_engine("auto", "auto", 10**6)
+    assert engine is NUMPY
+    assert why == "on the CPU: the GPU's driver does not answer (RuntimeError)"
+
+
+def test_a_device_that_is_none_is_refused(torch):
+    X, y, _ = noisy_digits(300)
+    with pytest.raises(ValueError, match="device must be one that PyTorch has"):
+        SIISClassifier(engine="torch", device="abacus").fit(X, y)
+    with pytest.raises(ValueError, match="engine of SIISClassifier must be one of"):
+        SIISClassifier(engine="cupy").fit(X, y)
+
+
+@pytest.mark.parametrize("selection", [None, "auto"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_same_answers_as_on_numpy(torch, selection, dtype, tmp_path):
+    X, y, _ = noisy_digits(700)
+    X = X.astype(dtype)
+    expected = SIISClassifier(selection=selection).fit(X, y)
+    found = SIISClassifier(selection=selection, engine="torch", device="cpu").fit(X, y)
+    assert np.mean(found.transduction_ == expected.transduction_) >= 0.999
+    assert found.neighbor_search_ == "torch"
+    assert found.neighbor_recall_ == 1.0
+    assert found.objective_ == pytest.approx(expected.objective_, rel=2 * 1e-4)
+    assert 0 <= found.dual_gap_ <= 1e-4
+    single = dtype == np.float32
+    np.testing.assert_allclose(found.basis_.values, expected.basis_.values, atol=1e-5 if single else 1e-9)
+    assert isinstance(found.basis_.vectors, np.ndarray)
+    assert isinstance(found.solution_.dual.edges, np.ndarray)
+    assert found.basis_.engine is NUMPY
+    again = clone(found).fit(X, y)
+    np.testing.assert_array_equal(again.label_distributions_, found.label_distributions_)
+    save(found, tmp_path / "model.siis")
+    assert (load(tmp_path / "model.siis").predict(X) == found.transduction_).all()
+
+
+def test_a_warm_refit_runs_on_the_engine(torch):
+    X, y, truth = noisy_digits(700)
+    model = SIISClassifier(engine="torch", device="cpu").fit(X, y)
+    worst = model.label_ranking()["index"][:5]
+    checked, certain = y.copy(), np.zeros(y.size, dtype=bool)
+    checked[worst], certain[worst] = truth[worst], True
+    model.fit(X, checked, certain=certain, warm_start=True)
+    assert "former fit were kept" in model.selection_reason_
+    assert (model.transduction_[worst] == truth[worst]).all()
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_neighbours_of_pytorch_are_the_nearest(torch, monkeypatch, cells):
+    from siis.engine import torch_neighbors  # noqa: PLC0415
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    rng = np.random.default_rng(0)
+    X = 1e4 + 3 * rng.standard_normal((40, 6))[rng.integers(0, 40, 3000)] + 0.3 * rng.standard_normal((3000, 6))
+    if cells:
+        monkeypatch.setattr(torch_neighbors, "MOST_EXACT", 100)
+        monkeypatch.setattr(torch_neighbors, "POINTS_PER_CELL", 300)
+    monkeypatch.setattr(torch_neighbors, "BIN", 8)
+    expected = neighbors_within(X, 10)
+    found = neighbors_within(X, 10, "auto", engine=TorchEngine("cpu"))
+    assert found.method == "torch"
+    same = np.mean([np.isin(a, b).mean() for a, b in zip(found.indices, expected.indices, strict=True)])
+    assert same == 1.0 if not cells else same > 0.98
+    assert found.recall == pytest.approx(same, abs=0.01)
+    hit = (found.indices == expected.indices).all(axis=1)
+    np.testing.assert_allclose(found.distances[hit], expected.distances[hit], rtol=1e-12)
+    assert (np.diff(found.distances, axis=1) >= -1e-8).all()
+    again = neighbors_within(X, 10, "auto", engine=TorchEngine("cpu"))
+    np.testing.assert_array_equal(again.indices, found.indices)
+
+
+def test_full_memory_means_smaller_blocks_then_a_sentence(torch, monkeypatch):
+    from siis.engine import torch_neighbors  # noqa: PLC0415
+
+    tried = []
+
+    def work(first, last):
+        tried.append(last - first)
+        if last - first > 100:
+            raise torch.OutOfMemoryError("full")
+        return last - first
+
+    blocks = list(torch_neighbors._by_blocks(work, 500, 400))
+    assert [b for _, b, _ in blocks][-1] == 500
+    assert tried[:3] == [400, 200, 100]
+    X, y, _ = noisy_digits(300)
+    monkeypatch.setattr(
+        torch_neighbors, "_exact", lambda *args: (_ for _ in ()).throw(torch.OutOfMemoryError("full"))
+    )
+    model = SIISClassifier(engine="torch", device="cpu")
+    with pytest.raises(ValueError, match=r"memory does not hold a fit to 300 examples and 10 classes.*\(150\)"):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_"), "no half-fitted model"
+
+
+def test_arrays_of_other_libraries_are_taken(torch):
+    X, y, _ = noisy_digits(300)
+    expected = SIISClassifier(selection=None).fit(X, y)
+    found = SIISClassifier(selection=None).fit(torch.tensor(X, requires_grad=True), torch.tensor(y))
+    np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
+    np.testing.assert_array_equal(found.predict(torch.tensor(X)), expected.predict(X))
+
+
+def test_arrays_on_a_device_are_brought_to_the_host():
+    class OnDevice:
+        def __init__(self, a):
+            self.a = a
+
+        def __dlpack_device__(self):
+            return (2, 0)  # CUDA
+
+        def __dlpack__(self, **kwargs):
+            pytest.fail("it lies on a device")
+
+        def get(self):
+            return self.a
+
+    X, y, _ = noisy_digits(300)
+    found = SIISClassifier(selection=None).fit(OnDevice(X), OnDevice(y))
+    np.testing.assert_array_equal(found.transduction_, SIISClassifier(selection=None).fit(X, y).transduction_)
+
+
+def test_import_does_not_load_pytorch():
+    code = "import sys, siis; siis.SIISClassifier(); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "False"
