@@ -41,8 +41,18 @@ def test_without_pytorch_auto_is_numpy_and_torch_is_refused(monkeypatch):
         SIISClassifier(engine="torch").fit(X, y)
 
 
+def test_without_a_driver_pytorch_is_not_loaded(torch, monkeypatch, capfd):
+    monkeypatch.setattr(choice_module, "WORTH_A_GPU", 100)
+    monkeypatch.setattr(choice_module, "DRIVERS", ("no such library",))
+    monkeypatch.setitem(sys.modules, "siis.engine.torch", None)
+    X, y, _ = noisy_digits(300)
+    SIISClassifier(selection=None, verbose=1).fit(X, y)
+    assert "[siis] on the CPU: there is no driver of a GPU here\n" in capfd.readouterr().err
+
+
 def test_without_a_gpu_auto_says_that_it_runs_on_the_cpu(no_gpu, monkeypatch, capfd):
     monkeypatch.setattr(choice_module, "WORTH_A_GPU", 100)
+    monkeypatch.setattr(choice_module, "has_driver", lambda: True)
     X, y, _ = noisy_digits(300)
     SIISClassifier(selection=None, verbose=1).fit(X, y)
     lines = [line for line in capfd.readouterr().err.splitlines() if "CPU" in line]
@@ -55,6 +65,7 @@ def test_a_driver_that_does_not_answer_is_no_gpu(torch, monkeypatch):
     def broken():
         raise RuntimeError("no answer")
 
+    monkeypatch.setattr(choice_module, "has_driver", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", broken)
     engine, why = choose_engine("auto", "auto", 10**6)
     assert engine is NUMPY

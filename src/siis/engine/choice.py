@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from importlib.util import find_spec
 
 from siis.engine.base import Engine
@@ -9,7 +10,19 @@ from siis.engine.numpy import NUMPY
 
 ENGINES = ("auto", "numpy", "torch")
 WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
+DRIVERS = ("libcuda.so.1", "nvcuda.dll", "libamdhip64.so")
 INSTALL = "Install it with `pip install 'siis[gpu]'`, or use engine='numpy'."
+
+
+def has_driver() -> bool:
+    """Whether there is a driver of a GPU: PyTorch, which takes seconds to load, could tell no more without one."""
+    for library in DRIVERS:
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
@@ -36,6 +49,8 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
         if name == "auto" and device == "auto":
             return NUMPY, ""
         raise ValueError(f"engine={name!r} with device={device!r} needs PyTorch, which is not installed. {INSTALL}")
+    if name == "auto" and device == "auto" and not has_driver():
+        return NUMPY, "on the CPU: there is no driver of a GPU here"
     from siis.engine.torch import TorchEngine, gpu_problem  # noqa: PLC0415  (an extra, slow to import)
 
     problem = gpu_problem()
