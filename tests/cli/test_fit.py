@@ -395,6 +395,24 @@ def test_every_option_is_used_by_a_test_and_help_has_examples(siis, command):
         assert f'"{option}"' in used or f'"{name}":' in used or f"{option} " in used, f"{command} {option}"
 
 
+def test_a_fit_on_pytorch_gives_the_same_answers(siis, table, tmp_path):
+    pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
+    fitted(siis, table, tmp_path / "numpy")
+    fitted(siis, table, tmp_path / "torch", "--engine", "torch", "--device", "cpu")
+    one, other = (read_csv(tmp_path / name / "predictions.csv") for name in ("numpy", "torch"))
+    assert [(row["id"], row["label"]) for row in one] == [(row["id"], row["label"]) for row in other]
+
+
+def test_a_device_that_is_none_is_refused_in_a_sentence(siis, table, tmp_path):
+    pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
+    out, where = tmp_path / "x", ("--engine", "torch", "--device", "abacus")
+    done = siis("fit", table[0], "--label", "label", "--id", "name", "--out", out, *QUICK, *where)
+    assert done.exit_code != 0
+    assert "--device abacus is no device of PyTorch" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(out.iterdir()), "nothing half-written"
+
+
 def test_demo(siis, tmp_path):
     done = siis("demo", "--out", tmp_path / "demo", "--seed", 1)
     assert done.exit_code == 0, done.stderr

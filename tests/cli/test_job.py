@@ -16,7 +16,7 @@ ROLES = {
 PARAMETERS = {
     **{"n_neighbors": "auto", "n_components": 20, "alpha": "auto", "beta": "auto", "bandwidth": "median"},
     **{"metric": "auto", "graph": "auto", "laplacian": "auto", "neighbors": "auto", "selection": None},
-    **{"schedule": "certified", "tol": 1e-4, "max_iter": 1000, "random_state": 0},
+    **{"schedule": "certified", "tol": 1e-4, "max_iter": 1000, "random_state": 0, "engine": "auto", "device": "auto"},
 }
 
 

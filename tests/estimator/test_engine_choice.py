@@ -12,7 +12,7 @@ from siis import SIISClassifier, load, save
 from siis.engine import NUMPY
 from siis.engine import choice as choice_module
 from siis.engine.choice import choose_engine
-from siis.graph import neighbors_within
+from siis.graph import join, neighbors_within
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ def test_a_driver_that_does_not_answer_is_no_gpu(torch, monkeypatch):
 
 def test_a_device_that_is_none_is_refused(torch):
     X, y, _ = noisy_digits(300)
-    with pytest.raises(ValueError, match="device must be one that PyTorch has"):
+    with pytest.raises(ValueError, match=r"device='abacus' is no device of PyTorch \(.*\). Use 'cpu' or 'cuda'"):
         SIISClassifier(engine="torch", device="abacus").fit(X, y)
     with pytest.raises(ValueError, match="engine of SIISClassifier must be one of"):
         SIISClassifier(engine="cupy").fit(X, y)
@@ -136,6 +136,20 @@ def test_neighbours_of_pytorch_are_the_nearest(torch, monkeypatch, cells):
     assert (np.diff(found.distances, axis=1) >= -1e-8).all()
     again = neighbors_within(X, 10, "auto", engine=TorchEngine("cpu"))
     np.testing.assert_array_equal(again.indices, found.indices)
+
+
+@pytest.mark.parametrize("kind", ["union", "mutual"])
+def test_pytorch_joins_neighbours_as_scipy_does(torch, kind):
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    near = neighbors_within(np.random.default_rng(0).standard_normal((500, 3)), 7)
+    weights = np.exp(-near.distances)
+    weights[:, 0] *= 1 + np.arange(500) / 500  # the ends of an edge disagree
+    expected, found = join(near, weights, kind), join(near, weights, kind, TorchEngine("cpu"))
+    expected.sort_indices()
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_allclose(found.data, expected.data, rtol=1e-15)
 
 
 def test_full_memory_means_smaller_blocks_then_a_sentence(torch, monkeypatch):

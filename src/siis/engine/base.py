@@ -85,7 +85,25 @@ class Engine(ABC):
         """Whether arrays lie in the host's memory as NumPy's do, so that caches and compiled loops matter."""
         return self.xp is np
 
-    can_search: bool = False  # whether ``nearest`` is there
+    can_search: bool = False  # whether ``nearest`` and ``pairs`` are there
+
+    def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
+        """Make directed neighbourhoods symmetric, in a way of the engine's own.
+
+        Parameters
+        ----------
+        indices : ndarray of shape (n, K)
+            Other points that each point names, all different.
+        weights : ndarray of shape (n, K)
+
+        Returns
+        -------
+        largest : csr_array of shape (n, n)
+            An entry where one end names the other, the larger of both weights; rows are sorted.
+        smallest : ndarray of shape (nnz,)
+            For each of its entries the smaller of both, and 0 where one end alone names the other.
+        """
+        raise NotImplementedError
 
     def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Search nearest points in a way of the engine's own.

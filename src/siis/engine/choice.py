@@ -64,7 +64,5 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
         engine = TorchEngine(device)
     except (RuntimeError, AssertionError) as wrong:
         first = str(wrong).strip().splitlines()[0]
-        raise ValueError(
-            f"device must be one that PyTorch has, as 'cpu' or 'cuda'; found {device!r} ({first})"
-        ) from None
+        raise ValueError(f"device={device!r} is no device of PyTorch ({first}). Use 'cpu' or 'cuda'.") from None
     return engine, f"on {engine.name}"

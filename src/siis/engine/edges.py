@@ -26,10 +26,6 @@ class WeightedEdges(Protocol):
         """E."""
 
     @property
-    def incidence(self) -> Sparse:
-        """P, shape (E, n)."""
-
-    @property
     def divergence(self) -> Sparse:
         """P', shape (n, E)."""
 
@@ -64,8 +60,16 @@ class EdgeRows:
         self.prepare(graph)
 
     def prepare(self, graph: WeightedEdges) -> None:
-        """Bring P and P' to the engine."""
-        self.P, self.PT = (self.engine.operator(M, self.dtype) for M in (graph.incidence, graph.divergence))
+        """Bring the edges and P' to the engine."""
+        edges, engine = graph.edges, self.engine
+        self.ends = [engine.asarray(ends, np.int64) for ends in (edges.heads, edges.tails)]
+        self.weights = engine.asarray(edges.weights, self.dtype)[:, None]
+        self.PT = engine.operator(graph.divergence, self.dtype)
+
+    def differences(self, F: Array) -> Array:
+        """P F: w (F_i - F_j) along the edges, shape (E, k c)."""
+        heads, tails = (self.engine.xp.take(F, ends, axis=0) for ends in self.ends)
+        return self.weights * (heads - tails)
 
     def set_penalties(self, p: Floats, gamma: float) -> None:
         """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
@@ -74,7 +78,7 @@ class EdgeRows:
 
     def step(self, F: Array, gamma: float, relaxation: float) -> Array:
         """N = relaxation P F + (1 - relaxation f) N, shrink, and give P' p (2 f - 1) N, shape (n, k c)."""
-        PF = self.engine.xp.reshape(self.P @ F, self.N.shape)
+        PF = self.engine.xp.reshape(self.differences(F), self.N.shape)
         self.N = self.engine.keep(relaxation * PF + (1 - relaxation * self.f)[:, :, None] * self.N)
         self._shrink(gamma)
         return self.divergence(2.0, -1.0)
@@ -86,7 +90,7 @@ class EdgeRows:
 
     def norms(self, F: Array) -> Array:
         """Row norms of P F in each group, shape (E, k), in double precision."""
-        norms = group_norms(self.P @ F, self.N.shape[1], self.engine.xp)
+        norms = group_norms(self.differences(F), self.N.shape[1], self.engine.xp)
         return self.engine.asarray(norms, np.float64)
 
     def rescale(self, ratio: Floats) -> None:

@@ -104,6 +104,50 @@ def edge_norms(first, tails, weight, F, out, heads_from, heads_to):  # type: ign
 
 
 @compiled
+def components(indptr, indices):  # type: ignore[no-untyped-def]
+    """The connected component of each vertex of a symmetric graph, numbered by their first vertices."""
+    n = indptr.size - 1
+    component, waiting = np.full(n, -1, np.int64), np.empty(n, np.int64)
+    found = 0
+    for start in range(n):
+        if component[start] >= 0:
+            continue
+        component[start], waiting[0], left = found, start, 1
+        while left:
+            left -= 1
+            i = waiting[left]
+            for e in range(indptr[i], indptr[i + 1]):
+                j = indices[e]
+                if component[j] < 0:
+                    component[j] = found
+                    waiting[left] = j
+                    left += 1
+        found += 1
+    return component
+
+
+@compiled
+def number_edges(indptr, indices, data, first, tails, weights, entries):  # type: ignore[no-untyped-def]
+    """Number the edges i < j of a symmetric graph with sorted rows, and the entries that belong to them.
+
+    The entries below the diagonal of row j come in the order in which the rows above name j.
+    """
+    n = indptr.size - 1
+    place = indptr[:-1].copy()
+    edge = 0
+    for i in range(n):
+        first[i] = edge
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j > i:
+                tails[edge], weights[edge], entries[e] = j, data[e], edge
+                entries[place[j]] = edge
+                place[j] += 1
+                edge += 1
+    first[n] = edge
+
+
+@compiled
 def keep_nearest(scores, first, indices, values):  # type: ignore[no-untyped-def]
     """Keep the smallest scores of each row, ascending, with the columns in which they stand."""
     n_rows, n = scores.shape

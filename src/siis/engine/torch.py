@@ -14,7 +14,7 @@ import torch
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine.base import Engine
-from siis.engine.torch_neighbors import nearest_indices
+from siis.engine.torch_neighbors import nearest_indices, symmetric_pairs
 from siis.engine.types import Array, Precision, Report
 
 KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
@@ -139,6 +139,12 @@ class TorchEngine(Engine):
     def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Neighbours on the device: exactly, or within overlapping cells."""
         return nearest_indices(points, n_wanted, seed, report, self.device)
+
+    def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
+        """Symmetric neighbourhoods by sorting pairs on the device."""
+        n, parts = len(indices), symmetric_pairs(indices, weights, self.device)
+        indptr, columns, largest, smallest = (part.cpu().numpy() for part in parts)
+        return sp.csr_array((largest, columns, indptr), shape=(n, n)), smallest
 
     def asarray(self, a: Any, dtype: type) -> Array:
         """The tensor on the device, in this precision."""

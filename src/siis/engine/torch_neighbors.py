@@ -53,6 +53,41 @@ def nearest_indices(
     return _ranked(given, found)
 
 
+def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tuple[Array, Array, Array, Array]:
+    """Symmetric matrix of directed neighbourhoods, by compressed rows.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, K)
+    weights : ndarray of shape (n, K)
+    device : torch.device
+
+    Returns
+    -------
+    indptr : Tensor of shape (n + 1,)
+    columns, largest, smallest : Tensor of shape (nnz,)
+        The larger and the smaller weight of both ends; the smaller is 0 where one of them names the other alone.
+    """
+    n, K = indices.shape
+    heads = torch.arange(n, device=device).repeat_interleave(K)
+    tails, w = (torch.from_numpy(np.ascontiguousarray(a)).to(device).reshape(-1) for a in (indices, weights))
+    keys, order = torch.sort(torch.cat([heads * n + tails, tails * n + heads]), stable=True)
+    del heads, tails
+    w = torch.cat([w, w])[order]
+    is_new = torch.ones_like(keys, dtype=torch.bool)
+    is_new[1:] = keys[1:] != keys[:-1]
+    first = torch.nonzero(is_new)[:, 0]
+    following = (first + 1).clamp(max=len(keys) - 1)
+    is_pair = ~is_new[following] & (following > first)  # both ends name each other
+    one, other = w[first], w[following]
+    largest = torch.where(is_pair, torch.maximum(one, other), one)
+    smallest = torch.where(is_pair, torch.minimum(one, other), torch.zeros_like(one))
+    keys = keys[first]
+    index = torch.int32 if max(n, len(keys)) < 2**31 else torch.int64
+    ends = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
+    return ends.to(index), (keys % n).to(index), largest, smallest
+
+
 def smallest(products: Array, k: int) -> tuple[Array, Array]:
     """The k smallest entries of each row and their columns, ascending; by minima of bins where rows are long.
 

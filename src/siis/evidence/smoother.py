@@ -93,16 +93,18 @@ def smooth_folds(
     degrees = np.asarray(W.sum(axis=1)).ravel()
     unit = float(degrees.mean()) or 1.0
     n, c = degrees.size, given[0].n_classes
-    B, diagonal = np.zeros((n, len(given), c)), np.empty((n, len(given)))
+    diagonal = np.empty((n, len(given)))
     for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
-        trust = np.full(n, prior_weight)
-        if scores is not None:
-            B[:, k] = prior_weight * scores[k]
-        label_trust = fidelity * labels.strengths
-        trust[labels.rows] += label_trust
-        B[labels.rows, k] += label_trust[:, None] * (labels.Y - labels.prior)
-        diagonal[:, k] = degrees / unit + trust  # all in units of the mean degree
+        diagonal[:, k] = degrees / unit + prior_weight  # all in units of the mean degree
+        diagonal[labels.rows, k] += fidelity * labels.strengths
     scale = 1 / np.sqrt(diagonal.max(axis=1))
+    B = np.zeros((n, len(given), c), dtype=np.float32)
+    for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
+        rows, excess = labels.rows, (fidelity * labels.strengths)[:, None] * (labels.Y - labels.prior)
+        if scores is not None:
+            B[:, k] = (prior_weight * scale)[:, None] * scores[k]
+            excess += prior_weight * scores[k][rows]
+        B[rows, k] = scale[rows][:, None] * excess
     entries = W.data / unit * np.repeat(scale, np.diff(W.indptr)) * scale[W.indices]
     S = engine.operator(sp.csr_array((entries, W.indices, W.indptr), shape=W.shape), np.float32)
     scaled = engine.asarray(np.repeat(diagonal * scale[:, None] ** 2, c, axis=1), np.float32)
@@ -112,7 +114,7 @@ def smooth_folds(
         return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
 
     X = None if start is None else engine.asarray((np.stack(start, axis=1) / scale).reshape(n, -1), np.float32)
-    right = engine.asarray((scale * B).reshape(n, -1), np.float32)
+    right = engine.asarray(B.reshape(n, -1), np.float32)
     X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
     F = scale * engine.numpy(X).reshape(n, -1, c)
     return [F[:, k] for k in range(len(given))]

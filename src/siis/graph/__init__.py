@@ -2,7 +2,7 @@
 
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.embed import Embedded, embed, placed, ready_made
-from siis.graph.graph import Graph, join
+from siis.graph.graph import Graph, components_of, join
 from siis.graph.neighbors import (
     Neighbors,
     candidates,
@@ -21,6 +21,7 @@ __all__ = [
     "Neighbors",
     "candidates",
     "check_range",
+    "components_of",
     "distinct_rows",
     "embed",
     "fingerprints",

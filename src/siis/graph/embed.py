@@ -141,7 +141,7 @@ def placed(
     -------
     Embedded
     """
-    W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind)
+    W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind, engine)
     if W.shape[0] <= RENUMBER_FROM or not engine.is_host:
         return Embedded(Graph.symmetric(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
     order = local_order(W)

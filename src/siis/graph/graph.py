@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from siis._types import Bools, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
+from siis.engine.loops import components, number_edges
 from siis.graph.neighbors import Neighbors
 
 SMALLEST, LARGEST = 1e-100, 1e100  # beyond, squares leave double precision
@@ -38,7 +39,7 @@ class Edges:
     weights: Floats
     entries: Ints
 
-    @property
+    @cached_property
     def heads(self) -> Ints:
         """I, shape (E,)."""
         return np.repeat(np.arange(self.first.size - 1, dtype=self.tails.dtype), np.diff(self.first))
@@ -155,17 +156,11 @@ class Graph:
     @cached_property
     def edges(self) -> Edges:
         """The edges i < j, each once."""
-        W = self.weights
-        rows = np.repeat(np.arange(self.n_vertices, dtype=W.indices.dtype), np.diff(W.indptr))
-        upper = rows < W.indices
-        first = np.zeros(self.n_vertices + 1, dtype=W.indptr.dtype)
-        np.cumsum(np.bincount(rows[upper], minlength=self.n_vertices), out=first[1:])
-        tails, numbers = W.indices[upper], np.arange(self.n_edges, dtype=W.indptr.dtype)
-        entries = np.empty(W.nnz, dtype=W.indptr.dtype)
-        entries[upper] = numbers
-        # the lower entries row after row are the upper ones column after column
-        entries[~upper] = sp.csr_array((numbers, tails, first), shape=W.shape).tocsc().data
-        return Edges(first, tails, W.data[upper], entries)
+        W, E = self.weights, self.n_edges
+        first, entries = np.empty_like(W.indptr), np.empty(W.nnz, dtype=W.indptr.dtype)
+        tails, weights = np.empty(E, dtype=W.indices.dtype), np.empty(E)
+        number_edges(W.indptr, W.indices, W.data, first, tails, weights, entries)
+        return Edges(first, tails, weights, entries)
 
     @cached_property
     def incidence(self) -> Sparse:
@@ -187,7 +182,7 @@ class Graph:
     @cached_property
     def component(self) -> Ints:
         """The connected component of each vertex, shape (n,), numbered from 0."""
-        return np.asarray(connected_components(self.weights, directed=False)[1], dtype=np.int64)
+        return components_of(self.weights)
 
     @property
     def n_components(self) -> int:
@@ -221,7 +216,21 @@ class Graph:
         return self if keep.all() else Graph.symmetric(self.weights[keep][:, keep])
 
 
-def join(neighbors: Neighbors, weights: Floats, kind: str = "union") -> Sparse:
+def components_of(W: Sparse) -> Ints:
+    """Number the connected components of a symmetric matrix by their first vertices.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    return components(W.indptr, W.indices)  # type: ignore[no-any-return]
+
+
+def join(neighbors: Neighbors, weights: Floats, kind: str = "union", engine: Engine = NUMPY) -> Sparse:
     """Make directed neighbourhoods a symmetric matrix of weights.
 
     Parameters
@@ -229,11 +238,18 @@ def join(neighbors: Neighbors, weights: Floats, kind: str = "union") -> Sparse:
     neighbors : Neighbors
     weights : ndarray of shape (n, K)
     kind : {"union", "mutual"}
+    engine : Engine
+        One that finds neighbours joins them, too.
 
     Returns
     -------
     csr_array of shape (n, n)
     """
+    if engine.can_search:
+        union, smallest = engine.pairs(neighbors.indices, weights)
+        if kind == "mutual":
+            union.data = ONE_SIDED_SHARE * union.data + (1 - ONE_SIDED_SHARE) * smallest
+        return union
     n, k = neighbors.indices.shape
     indptr = np.arange(0, n * k + 1, k)
     directed = sp.csr_array((weights.ravel(), neighbors.indices.ravel(), indptr), shape=(n, n))

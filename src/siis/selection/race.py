@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.threads import in_threads
 from siis.errors import FAILURES
 from siis.evidence import READINGS, read, smooth_folds
-from siis.graph import Neighbors
+from siis.graph import Neighbors, components_of
 from siis.graph.rough import graph_weights, nearest
 from siis.labels import Supervision
 from siis.progress import Progress
@@ -96,7 +95,7 @@ def path_hits(
     unreached : float
         Share of the vertices that no label reaches, in the mean of the parts.
     """
-    component = connected_components(W, directed=False)[1]
+    component = components_of(W)
     reached = [np.isin(component, component[train.rows]) for train, _ in parts]
     met = np.zeros((len(fidelities), given.rows.size))
     for k, path in enumerate(smoothing_path(W, [train for train, _ in parts], fidelities, engine)):

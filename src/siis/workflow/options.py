@@ -10,6 +10,8 @@ OPTIONS = {
     "alpha": "--alpha",
     "bandwidth": "--bandwidth",
     "beta": "--beta",
+    "device": "--device",
+    "engine": "--engine",
     "graph": "--edges",
     "laplacian": "--laplacian",
     "max_iter": "--max-iter",
