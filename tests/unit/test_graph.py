@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from siis.graph import (
     Graph,
     distinct_rows,
     gaussian_weights,
+    join,
     median_bandwidth,
     neighbors_between,
     neighbors_within,
@@ -136,3 +138,32 @@ def test_invalid_graphs_cannot_be_built(W, message):
 def test_overflow_is_refused():
     with pytest.raises(ValueError, match="overflow; rescale"):
         neighbors_within(np.array([[1e200], [-1e200], [0.0]]), 1)
+
+
+@pytest.mark.parametrize("n_entries", [0, 30, 300, 900])
+def test_edges_components_and_incidence_are_those_of_the_weights(n_entries):
+    """Against SciPy's components, and entry by entry."""
+    n = 200
+    A = sp.csr_array(sp.random(n, n, n_entries / n**2, random_state=1))
+    A = sp.csr_array(A.maximum(A.T))
+    A.setdiag(0)
+    graph = Graph(A)
+    np.testing.assert_array_equal(graph.component, connected_components(graph.weights, directed=False)[1])
+    edges, W = graph.edges, graph.weights
+    rows = np.repeat(np.arange(n), np.diff(W.indptr))
+    np.testing.assert_array_equal(edges.heads[edges.entries], np.minimum(rows, W.indices))
+    np.testing.assert_array_equal(edges.tails[edges.entries], np.maximum(rows, W.indices))
+    np.testing.assert_array_equal(edges.weights[edges.entries], W.data)
+    P = np.zeros((graph.n_edges, n))
+    P[np.arange(graph.n_edges), edges.heads], P[np.arange(graph.n_edges), edges.tails] = edges.weights, -edges.weights
+    np.testing.assert_array_equal(graph.incidence.toarray(), P)
+    np.testing.assert_array_equal(graph.divergence.toarray(), P.T)
+
+
+def test_a_graph_that_we_built_is_the_checked_one():
+    near = neighbors_within(np.random.default_rng(0).standard_normal((80, 2)), 4)
+    W = join(near, np.exp(-(near.distances**2) * 40), "mutual")
+    expected, found = Graph(W), Graph.symmetric(W.copy())
+    np.testing.assert_array_equal(found.weights.indices, expected.weights.indices)
+    np.testing.assert_allclose(found.weights.data, expected.weights.data, rtol=1e-15)
+    assert not found.weights.data.flags.writeable
