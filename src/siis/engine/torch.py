@@ -124,18 +124,6 @@ class TorchEngine(Engine):
             return f"PyTorch's {self.device.type}"
         return str(torch.cuda.get_device_name(self.device))
 
-    @property
-    def full(self) -> type[Exception]:
-        """What is raised where the device's memory is full."""
-        return torch.OutOfMemoryError  # type: ignore[no-any-return]
-
-    @property
-    def memory(self) -> float:
-        """The device's memory, in GB; NaN on the host."""
-        if self.device.type != "cuda":
-            return float("nan")
-        return torch.cuda.get_device_properties(self.device).total_memory / 1e9  # type: ignore[no-any-return]
-
     def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Neighbours on the device: exactly, or within overlapping cells."""
         return nearest_indices(points, n_wanted, seed, report, self.device)
