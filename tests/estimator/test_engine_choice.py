@@ -74,8 +74,12 @@ def test_a_driver_that_does_not_answer_is_no_gpu(torch, monkeypatch):
 
 def test_a_device_that_is_none_is_refused(torch):
     X, y, _ = noisy_digits(300)
-    with pytest.raises(ValueError, match=r"device='abacus' is no device of PyTorch \(.*\). Use 'cpu' or 'cuda'"):
+    with pytest.raises(ValueError, match=r"device='abacus' cannot be used here \(.*\). Use device='cpu' or"):
         SIISClassifier(engine="torch", device="abacus").fit(X, y)
+    with pytest.raises(ValueError, match="device='meta' cannot be used here"):
+        SIISClassifier(engine="torch", device="meta").fit(X, y)
+    with pytest.raises(ValueError, match=r"engine='numpy' has no devices; found device='cuda'. Use engine='torch'"):
+        SIISClassifier(engine="numpy", device="cuda").fit(X, y)
     with pytest.raises(ValueError, match="engine of SIISClassifier must be one of"):
         SIISClassifier(engine="cupy").fit(X, y)
 
@@ -182,6 +186,10 @@ def test_arrays_of_other_libraries_are_taken(torch):
     found = SIISClassifier(selection=None).fit(torch.tensor(X, requires_grad=True), torch.tensor(y))
     np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
     np.testing.assert_array_equal(found.predict(torch.tensor(X)), expected.predict(X))
+    short = SIISClassifier(selection=None).fit(torch.tensor(X, dtype=torch.bfloat16), y)
+    assert np.mean(short.transduction_ == expected.transduction_) > 0.99
+    with pytest.raises(ValueError, match=r"tensors must be dense; found a sparse one. Use a sparse matrix of SciPy"):
+        SIISClassifier(selection=None).fit(torch.tensor(X).to_sparse(), y)
 
 
 def test_arrays_on_a_device_are_brought_to_the_host():

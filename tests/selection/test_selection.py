@@ -167,6 +167,39 @@ def test_many_classes_are_searched_in_groups_of_near_ones(kind):
     assert np.mean(model.transduction_ == truth) > (0.9 if kind == "dense" else 0.6)
 
 
+def many_classes(n_labels):
+    rng = np.random.default_rng(0)
+    truth = np.arange(700) % 70
+    X = 1.5 * rng.normal(size=(70, 10))[truth] + rng.normal(size=(700, 10))
+    y = np.where(np.arange(700) < 70 * n_labels, truth, -1)
+    return X, y, truth
+
+
+def test_many_classes_of_one_label_each_are_not_searched():
+    X, y, truth = many_classes(1)
+    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+        model = SIISClassifier(n_components=80).fit(X, y)
+    assert np.mean(model.transduction_ == truth) > 0.3
+
+
+def test_the_names_of_many_classes_do_not_matter():
+    X, y, _ = many_classes(3)
+    names = np.random.default_rng(1).permutation(70)
+    one = SIISClassifier(n_components=80).fit(X, y)
+    other = SIISClassifier(n_components=80).fit(X, np.where(y >= 0, names[y], -1))
+    assert other.chosen_ == one.chosen_
+    assert np.mean(other.transduction_ == names[one.transduction_]) > 0.995
+
+
+def test_few_different_examples_are_called_so():
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    y = np.full(100, -1)
+    y[[0, 1, 2, 50, 51, 52]] = [0, 0, 0, 1, 1, 1]
+    with pytest.warns(UserWarning, match="there are fewer than 3 different examples"):
+        model = SIISClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.transduction_, X[:, 0])
+
+
 def test_progress_names_the_stages(capfd):
     X, y, _ = noisy_digits(300)
     SIISClassifier(verbose=1).fit(X, y)

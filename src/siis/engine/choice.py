@@ -11,6 +11,7 @@ from siis.engine.numpy import NUMPY
 ENGINES = ("auto", "numpy", "torch")
 WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
 DRIVERS = ("libcuda.so.1", "nvcuda.dll", "libamdhip64.so")
+MOST_SAID = 80  # characters of what PyTorch says about a device
 INSTALL = "Install it with `pip install 'siis[gpu]'`, or use engine='numpy'."
 
 
@@ -43,6 +44,8 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
     why : str
         What it runs on, in a line; empty where there was no choice.
     """
+    if name == "numpy" and device != "auto":
+        raise ValueError(f"engine='numpy' has no devices; found device={device!r}. Use engine='torch'.")
     if name == "numpy" or (name == "auto" and n < WORTH_A_GPU and device == "auto"):
         return NUMPY, ""
     if find_spec("torch") is None or find_spec("array_api_compat") is None:
@@ -63,6 +66,8 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
     try:
         engine = TorchEngine(device)
     except (RuntimeError, AssertionError) as wrong:
-        first = str(wrong).strip().splitlines()[0]
-        raise ValueError(f"device={device!r} is no device of PyTorch ({first}). Use 'cpu' or 'cuda'.") from None
+        why = (str(wrong).strip() or type(wrong).__name__).splitlines()[0][:MOST_SAID]
+        raise ValueError(
+            f"device={device!r} cannot be used here ({why}). Use device='cpu' or device='cuda'."
+        ) from None
     return engine, f"on {engine.name}"

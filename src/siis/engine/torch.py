@@ -115,7 +115,7 @@ class TorchEngine(Engine):
 
     def __init__(self, device: str = "cuda") -> None:
         self.device = torch.device(device)
-        torch.zeros(1, device=self.device)  # it answers
+        torch.zeros(1, device=self.device).cpu()  # it answers
 
     @property
     def name(self) -> str:

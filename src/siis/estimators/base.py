@@ -371,7 +371,14 @@ def on_host(given: Any) -> Any:
         given = given.detach()
     if int(given.__dlpack_device__()[0]) != HOST:
         given = given.get() if hasattr(given, "get") else given.cpu()
-    return np.asarray(given if isinstance(given, np.ndarray) else np.from_dlpack(given))
+    if isinstance(given, np.ndarray):
+        return given
+    if "sparse" in str(getattr(given, "layout", "")):
+        raise ValueError("tensors must be dense; found a sparse one. Use a sparse matrix of SciPy.")
+    try:
+        return np.from_dlpack(given)
+    except (RuntimeError, BufferError):  # of a type that NumPy has not, as bfloat16
+        return np.from_dlpack(given.float())
 
 
 def in_range(X: Features) -> Features:

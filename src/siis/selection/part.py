@@ -71,7 +71,7 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
     n, c = X.shape[0], given.n_classes
     rng = np.random.default_rng(seed)
     vertices, labels, classes = np.arange(n), np.arange(given.rows.size), np.arange(c)
-    if c > MOST_CLASSES:
+    if c > MOST_CLASSES and np.bincount(given.codes).max() > 1:  # else nothing can be held out
         classes, vertices = _near_classes(X, given, rng)
         labels = np.flatnonzero(np.isin(given.codes, classes))
         vertices = np.union1d(vertices, given.rows[labels])
@@ -105,7 +105,8 @@ def _near_classes(X: Features, given: Supervision, rng: np.random.Generator) -> 
         deviation = X.std(axis=0)
         Z = np.asarray((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
         means = np.asarray(shares @ Z)
-    drawn = rng.permutation(np.flatnonzero(counts > 1))[:GROUPS]
+    in_order = codes[np.sort(np.unique(codes, return_index=True)[1])]  # of their first labels: names do not matter
+    drawn = rng.permutation(in_order[counts[in_order] > 1])[:GROUPS]
     size = int(np.clip(ENOUGH * c / (GROUPS * codes.size), LEAST, LARGEST))
     near = np.argsort(-_closeness(means[drawn], means), axis=1, kind="stable")[:, :size]
     classes = np.unique(near)

@@ -40,10 +40,8 @@ WORTH_THREADS = 1000  # vertices, below which threads cost more than they save
 RACE_MARGIN = 1.5  # standard errors behind the best at which a candidate is not heard beside it
 MOST_HEARD = 3  # graphs whose evidence is averaged
 
-EARLY_FOLDS, EARLY_MARGIN = (
-    2,
-    3.0,
-)  # on which all are tried, and standard errors behind at which the others are spared
+EARLY_FOLDS = 2  # on which all are tried
+EARLY_MARGIN = 3.0  # standard errors behind the best there, at which the other folds are spared
 
 Split = tuple[Supervision, Ints]  # labels that stay, and indices of those held out
 Key = tuple[float, tuple[int, str]]  # score weight and graph

@@ -38,6 +38,10 @@ TOO_FEW = (
     f"nothing could be chosen: fewer than {LEAST_HELD_OUT} labels can be held out (a class needs two of them); "
     "stated defaults were used"
 )
+LEAST_EXAMPLES = 3  # different ones
+TOO_ALIKE = (
+    f"nothing could be chosen: there are fewer than {LEAST_EXAMPLES} different examples; stated defaults were used"
+)
 SPEAKS = {
     PROGRAM: "",
     BOTH: "; the mean of program and evidence meets more of them than either",
@@ -78,9 +82,10 @@ def choose_on_points(
     if n > MOST_VERTICES and constraints.laplacian == "auto":
         # the other's smoothest vectors sit on stray vertices, and take long
         constraints = replace(constraints, laplacian="normalized")
-    if held_out(folds).size < LEAST_HELD_OUT or n < 3:
+    if held_out(folds).size < LEAST_HELD_OUT or n < LEAST_EXAMPLES:
         prepared = prepare_space(found[0], X, given, 0, engine)
-        return _fixed(prepared, graphs, every, constraints, TOO_FEW), None if is_part else prepared.points
+        reason = TOO_FEW if n >= LEAST_EXAMPLES else TOO_ALIKE
+        return _fixed(prepared, graphs, every, constraints, reason), None if is_part else prepared.points
     with progress.stage(f"selection: {len(found)} spaces") as report:
         rows, prepared = _choose_space(found, X, given, folds, constraints, report, engine)
     points = None if is_part else prepared.points
