@@ -31,7 +31,7 @@ METHODS = {"plain": {"selection": None}, "default": {}}
 
 
 def measure(case, method, engine):
-    """Fit once after a small fit; a dictionary of rows."""
+    """Fit once after a small fit; rows of the results."""
     warnings.simplefilter("ignore")
     found = isolet() if CASES[case] is None else generated(*CASES[case])
     if found is None:

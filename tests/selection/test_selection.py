@@ -182,6 +182,16 @@ def test_many_classes_of_one_label_each_are_not_searched():
     assert np.mean(model.transduction_ == truth) > 0.3
 
 
+def test_where_a_program_would_take_too_many_vectors_the_evidence_speaks_and_says_why(monkeypatch):
+    monkeypatch.setattr(programs_module, "MOST_COMPONENTS", 150)
+    X, y, _ = many_classes(3)
+    model = SIISClassifier().fit(X, y)
+    assert model._evidence.selection.answer == "evidence"
+    assert model.chosen_.n_components <= 150
+    assert "a program for so many classes would take too many vectors" in model.selection_reason_
+    assert "meets more of them" not in model.selection_reason_, "nobody has compared it"
+
+
 def test_the_names_of_many_classes_do_not_matter():
     X, y, _ = many_classes(3)
     names = np.random.default_rng(1).permutation(70)

@@ -103,7 +103,7 @@ class SIISClassifier(TransductiveClassifier):
         unnormalised Laplacian 300 (plain method: 10).
     n_components : int or "auto", default="auto"
         m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
-        number of classes, or 0.4 of that (plain method: 30).
+        number of classes (600 at most), or 0.4 of that (plain method: 30).
     n_neighbors : int or "auto", default="auto"
         K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
     bandwidth : float or "median", default="median"
@@ -166,7 +166,8 @@ class SIISClassifier(TransductiveClassifier):
     vertex_ : ndarray of shape (n,)
         The vertex of each example; -1 for labelled examples with weight 0, which are not in the graph.
     neighbor_search_ : str
-        How neighbours were found: "exact", "faiss", "pynndescent", the name of the object's class, or "ready-made".
+        How neighbours were found: "exact", "faiss", "pynndescent", "torch", the name of the object's class, or
+        "ready-made".
     neighbor_recall_ : float
         The share of nearest neighbours that was found, measured on a sample; NaN for a ready-made graph.
     basis_ : SmoothBasis

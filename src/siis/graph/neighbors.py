@@ -182,8 +182,7 @@ def _method(search: Any, points: Features) -> str:
 def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
     """Candidates by an approximate search; distances from coordinate differences; recall on a sample."""
     n = points.shape[0]
-    sample = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
-    exact = neighbors_between(points[sample], points, n_wanted).indices
+    sample, exact = _sampled(points, n_wanted, seed)
     if method == "faiss":
         indices = with_faiss(points, n_wanted, sample, exact, seed, report)
     elif method == "pynndescent":
@@ -209,10 +208,15 @@ def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report:
         indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
     indices, distances = indices[:, :n_wanted], distances[:, :n_wanted]
     _check_finite(distances)
-    sample = np.sort(np.random.default_rng(seed).permutation(n)[:SAMPLE])
-    exact = neighbors_between(points[sample], points, n_wanted).indices
+    sample, exact = _sampled(points, n_wanted, seed)
     share = _measured(recall(indices[sample], exact), ON_ENGINE, sample.size)
     return Neighbors(indices, distances, ON_ENGINE, share)
+
+
+def _sampled(points: Floats, n_wanted: int, seed: int) -> tuple[Ints, Ints]:
+    """Some of the points, and their exact neighbours: indices of shapes (s,) and (s, n_wanted)."""
+    sample = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:SAMPLE])
+    return sample, neighbors_between(points[sample], points, n_wanted).indices
 
 
 def _measured(share: float, method: str, n_sample: int) -> float:

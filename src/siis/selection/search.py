@@ -47,6 +47,7 @@ SPEAKS = {
     BOTH: "; the mean of program and evidence meets more of them than either",
     EVIDENCE: "; no program: the evidence itself meets more of them",
 }
+TOO_MANY_CLASSES = "; the evidence speaks: a program for so many classes would take too many vectors"
 ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
 
 
@@ -99,9 +100,7 @@ def choose_on_points(
         return replace(stated, table=Table.from_rows(rows, COLUMNS)), points
     with progress.stage("selection: reading"):
         fresh = deal_folds(given.Y, seed + 1)  # the score that won the race is biased upwards on its own folds
-        heard = (
-            heard[:1] if n > MOST_VERTICES else heard
-        )  # where examples are so many, one graph is enough to compute
+        heard = heard[:1] if n > MOST_VERTICES else heard  # of so many examples one graph is enough to compute
         graphs_of = fold_graphs(prepared, heard, constraints)
         more, heard, known = _choose_reading(heard, given, fresh, PULLS, graphs_of, engine)
         rows += more
@@ -111,7 +110,8 @@ def choose_on_points(
     judged, shares = part.labels[held_out(fresh)], known.shares
     if part.classes.size < c:
         chosen, readings, shares = as_large(chosen, constraints, c), part.spread(readings, c), every.prior
-        answer = answer if is_within(c) else EVIDENCE
+        if not is_within(c):
+            answer, reason = EVIDENCE, _reason(rows, PROGRAM, len(heard)) + TOO_MANY_CLASSES
     space, beside = prepared.space, tuple(heard[1:])
     return Selection(
         chosen, space, prepared.unit, prepared.kernel, table, reason, judged, readings, shares, answer, beside
