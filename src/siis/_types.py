@@ -13,3 +13,19 @@ Bools: TypeAlias = NDArray[np.bool_]
 Sparse: TypeAlias = sp.csr_array
 Features: TypeAlias = Any  # an array or a csr_array, shape (n, d)
 BlockProduct: TypeAlias = Callable[[Floats], Floats]
+
+MOST_IN_DOUBLE = 20_000_000  # numbers, in an array of examples x classes
+
+
+def answer_type(n_rows: int, n_classes: int) -> type[np.floating[Any]]:
+    """The precision of an array of examples x classes: single where double would fill the memory.
+
+    Parameters
+    ----------
+    n_rows, n_classes : int
+
+    Returns
+    -------
+    type
+    """
+    return np.float32 if n_rows * n_classes > MOST_IN_DOUBLE else np.float64

@@ -26,6 +26,9 @@ pytestmark = pytest.mark.slow
 search_module = sys.modules["siis.selection.search"]
 race_module = sys.modules["siis.selection.race"]
 programs_module = sys.modules["siis.selection.programs"]
+final_module = sys.modules["siis.selection.final"]
+smoother_module = sys.modules["siis.evidence.smoother"]
+types_module = sys.modules["siis._types"]
 
 
 def test_folds_never_hold_out_a_whole_class():
@@ -182,14 +185,55 @@ def test_many_classes_of_one_label_each_are_not_searched():
     assert np.mean(model.transduction_ == truth) > 0.3
 
 
-def test_where_a_program_would_take_too_many_vectors_the_evidence_speaks_and_says_why(monkeypatch):
-    monkeypatch.setattr(programs_module, "MOST_COMPONENTS", 150)
-    X, y, _ = many_classes(3)
+def test_where_classes_are_too_many_for_a_program_the_evidence_speaks_and_says_why(monkeypatch):
+    for module in (final_module, programs_module):
+        monkeypatch.setattr(module, "MOST_COLUMNS", 60)
+    X, y, truth = many_classes(3)
     model = SIISClassifier().fit(X, y)
     assert model._evidence.selection.answer == "evidence"
-    assert model.chosen_.n_components <= 150
-    assert "a program for so many classes would take too many vectors" in model.selection_reason_
+    assert model.solution_.coefficients.shape[1] == final_module.FEW_COLUMNS
+    assert model.dual_gap_ <= model.tol
+    assert model.chosen_.score_weight == 0
+    assert "the program has fewer columns than there are classes" in model.selection_reason_
     assert "meets more of them" not in model.selection_reason_, "nobody has compared it"
+    again = SIISClassifier(selection=None).fit(X, y)
+    assert np.mean(model.transduction_ == truth) > np.mean(again.transduction_ == truth) - 0.02
+
+
+def test_too_many_classes_of_one_label_each_are_answered_by_the_evidence(monkeypatch):
+    for module in (final_module, programs_module):
+        monkeypatch.setattr(module, "MOST_COLUMNS", 60)
+    X, y, truth = many_classes(1)
+    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+        model = SIISClassifier().fit(X, y)
+    assert np.mean(model.transduction_ == truth) > 0.3
+
+
+def test_few_columns_keep_the_norms_of_rows_and_of_differences():
+    Y = np.random.default_rng(0).dirichlet(np.full(2000, 0.01), size=300)
+    Z = final_module.few_columns(Y)
+    assert Z.shape == (300, final_module.FEW_COLUMNS)
+    for many, few in ((Y, Z), (Y[1:] - Y[:-1], Z[1:] - Z[:-1])):
+        ratio = np.linalg.norm(few, axis=1) / np.linalg.norm(many, axis=1)
+        assert abs(ratio.mean() - 1) < 0.02
+        assert ratio.std() < 1.5 / np.sqrt(2 * final_module.FEW_COLUMNS)
+    assert final_module.few_columns(Y[:, :200]).shape == (300, 200)
+
+
+def test_answers_of_very_many_examples_and_classes_are_held_in_single_precision(monkeypatch):
+    X, y, _ = many_classes(3)
+    double = SIISClassifier(random_state=0).fit(X, y)
+    monkeypatch.setattr(types_module, "MOST_IN_DOUBLE", 1000)
+    monkeypatch.setattr(smoother_module, "MOST_AT_ONCE", 1000)
+    monkeypatch.setattr(smoother_module, "LEAST_COLUMNS", 8)
+    single = SIISClassifier(random_state=0).fit(X, y)
+    for name in ("label_distributions_", "held_out_distributions_"):
+        assert getattr(double, name).dtype == np.float64
+        assert getattr(single, name).dtype == np.float32, name
+    assert single._answers.dtype == np.float32
+    assert np.mean(single.transduction_ == double.transduction_) > 0.98
+    assert np.allclose(single.label_distributions_.sum(axis=1), 1, atol=1e-5)
+    assert np.allclose(single.label_quality_[y >= 0], double.label_quality_[y >= 0], atol=0.05)
 
 
 def test_the_names_of_many_classes_do_not_matter():

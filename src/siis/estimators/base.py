@@ -280,7 +280,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if not on_graph.all():
             self.label_distributions_[~on_graph], self.is_reached_[~on_graph] = self._inductive(X[~on_graph])
         if own is not None:
-            self.label_distributions_ = np.where(np.isnan(own), self.label_distributions_, own)
+            judged = np.flatnonzero(~np.isnan(own[:, 0]))
+            self.label_distributions_[judged] = own[judged]
         self.transduction_ = self.classes_[np.argmax(self.label_distributions_, axis=1)]
 
     def _inductive(self, X: Features) -> tuple[Floats, Bools]:
@@ -461,4 +462,5 @@ def _unpinned(own: Floats | None, vertex: Ints, labels: GivenLabels) -> Floats |
     if own is None or not labels.certain.any():
         return own
     is_pinned = (vertex >= 0) & np.isin(vertex, vertex[labels.certain])
-    return np.where(is_pinned[:, None], np.nan, own)
+    own[is_pinned] = np.nan
+    return own

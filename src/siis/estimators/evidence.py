@@ -264,7 +264,7 @@ def spoken_evidence(located: Located, selection: Selection, engine: Engine = NUM
         read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4, engine), c.reading)
         for c, W in zip(heard, graphs, strict=True)
     ]
-    return np.asarray(np.mean(said, axis=0))
+    return said[0] if len(said) == 1 else np.asarray(np.mean(said, axis=0))
 
 
 def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints) -> Located:

@@ -23,7 +23,6 @@ from siis.selection.candidate import compare, hits
 from siis.selection.folds import deal_folds, splits
 from siis.selection.shares import population_weights
 
-TINY = 1e-300  # a probability that was rounded to 0
 GRAPH, LINEAR, TOGETHER = "graph", "linear model", "together"
 LEAF_GRAPH = "graph of a forest's leaves"
 Model: TypeAlias = Forest | LeafGraph | LinearScores
@@ -119,8 +118,11 @@ def graph_scores(evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
         A = solved.solution.coefficients
         spoken.append(final_readings(solved.program, A, n_classes, solved.chosen))
     if answer != PROGRAM:
-        spoken.append(np.log(np.maximum(evidence.distributions, TINY)) / SHARPNESS)
-    return np.asarray(np.mean(spoken, axis=0))
+        P = evidence.distributions
+        said = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
+        said /= SHARPNESS
+        spoken.append(said)
+    return spoken[0] if len(spoken) == 1 else np.asarray(np.mean(spoken, axis=0))
 
 
 def pool_experts(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sl
 
-from siis._types import Floats, Ints
+from siis._types import Floats, Ints, answer_type
 from siis.engine import NUMPY, Engine
 from siis.engine.rows import dots
 from siis.engine.types import Array, Namespace
@@ -60,8 +60,8 @@ class KernelScores:
         -------
         ndarray of shape (n, c)
         """
-        scores = np.empty((len(points), self.mean.size))
-        step = max(1, BLOCK // len(self.centers))
+        scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
+        step = max(1, BLOCK // max(len(self.centers), self.mean.size))
         centers, coefficients = (engine.asarray(a, np.float64) for a in (self.centers, self.coefficients))
         for a in range(0, len(points), step):
             D = squared_distances(engine.asarray(points[a : a + step], np.float64), centers, engine.xp)

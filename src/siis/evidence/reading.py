@@ -1,11 +1,11 @@
 """Reading soft labels: which class a row speaks for, when noise and smoothing have shrunk the columns unequally."""
 
 import numpy as np
-from scipy import special
 
 from siis._types import Floats, Ints
 
 READINGS = ("balanced", "standardized", "centered")
+BLOCK = 2**20  # numbers at once
 SHARPNESS = 2.0  # of the distributions that enter the program, in standard deviations
 
 
@@ -30,7 +30,7 @@ def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
     -------
     ndarray of shape (n, c) or (h, c)
     """
-    mean, deviation = F.mean(axis=0), F.std(axis=0)
+    mean, deviation = column_moments(F)
     flat = deviation <= 1e-6 * deviation.max(initial=0.0)  # a class that nothing speaks for
     wanted = F if rows is None else F[rows]
     if reading == "standardized":
@@ -40,8 +40,29 @@ def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
             Z[:, flat] = np.min((F.min(axis=0) - mean) / scale, initial=0.0)
         return Z
     scale = np.where(flat, 1.0, np.sqrt(deviation)) if reading == "balanced" else np.ones_like(deviation)
-    overall = float(np.sqrt(np.mean((deviation / scale) ** 2)))
+    overall = float(np.sqrt(np.mean((deviation / scale) ** 2, dtype=np.float64)))
     return np.asarray(wanted / (scale * overall) if overall > 0 else wanted / scale)
+
+
+def column_moments(F: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of the columns, block by block of the rows.
+
+    Parameters
+    ----------
+    F : ndarray of shape (n, c)
+
+    Returns
+    -------
+    mean, deviation : ndarray of shape (c,)
+        In the precision of F.
+    """
+    mean = F.mean(axis=0, dtype=np.float64)
+    step = max(1, BLOCK // max(F.shape[1], 1))
+    squares = np.zeros_like(mean)
+    for a in range(0, len(F), step):
+        away = F[a : a + step] - mean
+        squares += np.einsum("ij,ij->j", away, away)
+    return mean.astype(F.dtype), np.sqrt(squares / max(len(F), 1)).astype(F.dtype)
 
 
 def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:
@@ -56,7 +77,11 @@ def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:
     -------
     ndarray of shape (n, c)
     """
-    return np.asarray(special.softmax(sharpness * Z, axis=1))
+    P = np.multiply(Z, sharpness, dtype=Z.dtype)
+    P -= P.max(axis=1, keepdims=True, initial=-np.inf)
+    np.exp(P, out=P)
+    P /= P.sum(axis=1, keepdims=True)
+    return P
 
 
 def as_distributions(F: Floats, n_classes: int) -> Floats:

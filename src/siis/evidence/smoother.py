@@ -5,13 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Floats, Sparse
+from siis._types import Floats, Sparse, answer_type
 from siis.engine import NUMPY, Engine
 from siis.engine.cg import conjugate_gradients
 from siis.engine.types import Array
 from siis.labels import Supervision
 
 MAX_ITER = 400
+MOST_AT_ONCE = 2**22  # numbers in a block of columns: each block ends when its own columns are solved
+MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
+LEAST_COLUMNS = 64  # in a block, however many vertices there are
 
 
 def smooth_labels(
@@ -72,7 +75,7 @@ def smooth_folds(
 
     With D the degrees, d their mean and T_k the weights of labels and prior of set k, F_k = (D/d - W/d + T_k)^-1
     (...). All are scaled alike, so that the largest of their diagonals is 1, and solved in single precision as
-    columns of one block.
+    columns of one block, or of several where it would be too large.
 
     Parameters
     ----------
@@ -98,23 +101,37 @@ def smooth_folds(
         diagonal[:, k] = degrees / unit + prior_weight  # all in units of the mean degree
         diagonal[labels.rows, k] += fidelity * labels.strengths
     scale = 1 / np.sqrt(diagonal.max(axis=1))
-    B = np.zeros((n, len(given), c), dtype=np.float32)
-    for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
-        rows, excess = labels.rows, (fidelity * labels.strengths)[:, None] * (labels.Y - labels.prior)
-        if scores is not None:
-            B[:, k] = (prior_weight * scale)[:, None] * scores[k]
-            excess += prior_weight * scores[k][rows]
-        B[rows, k] = scale[rows][:, None] * excess
     entries = W.data / unit * np.repeat(scale, np.diff(W.indptr)) * scale[W.indices]
     S = engine.operator(sp.csr_array((entries, W.indices, W.indptr), shape=W.shape), np.float32)
-    scaled = engine.asarray(np.repeat(diagonal * scale[:, None] ** 2, c, axis=1), np.float32)
-    scale = scale[:, None, None]
+    diagonal *= scale[:, None] ** 2
+    smooth = [np.empty((n, c), answer_type(n, c)) for _ in given]
+    most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
+    step = max(1, most // (n * len(given)), LEAST_COLUMNS // len(given))
 
-    def apply(X: Array) -> Array:
-        return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
+    def solved(columns: slice) -> Floats:
+        width = columns.stop - columns.start
+        B = np.zeros((n, len(given), width), dtype=np.float32)
+        for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
+            rows, excess = labels.rows, labels.Y[:, columns] - labels.prior[columns]
+            excess = (fidelity * labels.strengths)[:, None] * excess
+            if scores is not None:
+                B[:, k] = (prior_weight * scale)[:, None] * scores[k][:, columns]
+                excess += prior_weight * scores[k][rows, columns]
+            B[rows, k] = scale[rows][:, None] * excess
+        scaled = engine.asarray(np.repeat(diagonal, width, axis=1), np.float32)
 
-    X = None if start is None else engine.asarray((np.stack(start, axis=1) / scale).reshape(n, -1), np.float32)
-    right = engine.asarray(B.reshape(n, -1), np.float32)
-    X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
-    F = scale * engine.numpy(X).reshape(n, -1, c)
-    return [F[:, k] for k in range(len(given))]
+        def apply(X: Array) -> Array:
+            return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
+
+        first = None if start is None else np.stack([F[:, columns] for F in start], axis=1) / scale[:, None, None]
+        X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
+        right = engine.asarray(B.reshape(n, -1), np.float32)
+        X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
+        return np.asarray(scale[:, None, None] * engine.numpy(X).reshape(n, -1, width))
+
+    for a in range(0, c, step):
+        columns = slice(a, min(a + step, c))
+        F = solved(columns)
+        for k, of_set in enumerate(smooth):
+            of_set[:, columns] = F[:, k]
+    return smooth

@@ -9,13 +9,14 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from siis._types import Features, Floats
+from siis._types import Features, Floats, answer_type
 from siis.labels import Supervision
 
 RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)  # over the mean eigenvalue
 MOST_IN_DUAL = 3000  # labels, where there are more columns than labels; the others are scored out of sample
 MOST_PRIMAL = 2000  # columns
 ROWS = 100_000  # by which columns are centred and scaled, where there are more
+BLOCK = 2**24  # scores at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,12 @@ class LinearScores:
         -------
         ndarray of shape (n, c)
         """
-        return np.asarray(self.mean + _scaled(X, self.center, self.scale) @ self.coefficients)
+        n, c = X.shape[0], self.mean.size
+        scores = np.empty((n, c), answer_type(n, c))
+        step = max(1, BLOCK // max(c, X.shape[1]))
+        for a in range(0, n, step):
+            scores[a : a + step] = self.mean + _scaled(X[a : a + step], self.center, self.scale) @ self.coefficients
+        return scores
 
 
 def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, LinearScores]:

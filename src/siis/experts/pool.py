@@ -14,6 +14,7 @@ from siis.labels import Supervision
 USUAL, SPREAD = 2.0, 1.0  # prior of the weights: their sum, and the deviation of their logarithms
 USUAL_ODDS, ODDS_SPREAD = -1.5, 1.5  # prior of the logarithm of the odds that a label is wrong
 STARTS = (-3.0, -0.5)
+BLOCK = 2**22  # numbers at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +44,11 @@ class Pool:
         ndarray of shape (n, c)
             Without a mean over the classes.
         """
-        total = sum(weight * found for weight, found in zip(self.weights, scores, strict=True))
-        return np.asarray(total - np.mean(total, axis=1, keepdims=True))
+        total = np.zeros_like(scores[0])
+        for weight, found in zip(self.weights.tolist(), scores, strict=True):
+            total += weight * found
+        total -= np.mean(total, axis=1, keepdims=True)
+        return total
 
     def among(self, names: tuple[str, ...]) -> Pool:
         """The same pool among more experts, who have no weight."""
@@ -103,4 +107,8 @@ def _centered(scores: Floats) -> Floats:
 
 
 def _deviation(scores: Floats) -> float:
-    return float(np.sqrt(np.mean(_centered(scores) ** 2))) or 1.0
+    step = max(1, BLOCK // max(scores.shape[1], 1))
+    total = sum(
+        float(np.sum(_centered(scores[a : a + step]) ** 2, dtype=np.float64)) for a in range(0, len(scores), step)
+    )
+    return float(np.sqrt(total / max(scores.size, 1))) or 1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from siis._types import Bools, Floats, Ints
+from siis._types import Bools, Floats, Ints, answer_type
 from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
 from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing
 
@@ -239,7 +239,9 @@ def one_hot(codes: Ints, n_classes: int) -> Floats:
     -------
     ndarray of shape (l, n_classes)
     """
-    return np.eye(n_classes)[codes]
+    Y = np.zeros((codes.size, n_classes), answer_type(codes.size, n_classes))
+    Y[np.arange(codes.size), codes] = 1.0
+    return Y
 
 
 def coded(Y: Floats) -> Floats:

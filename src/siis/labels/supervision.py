@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Floats, Ints
 from siis.labels.coding import coded
@@ -107,7 +108,8 @@ class Supervision:
         """
         rows, place = np.unique(self.rows, return_inverse=True)
         weights = np.bincount(place, self.weights).astype(np.float64)
-        Y = np.stack([np.bincount(place, self.weights * column) for column in self.Y.T], axis=1) / weights[:, None]
+        shares = sp.csr_array((self.weights / weights[place], (place, np.arange(place.size))))
+        Y = np.asarray(shares @ self.Y, self.Y.dtype)
         counts = None if self.counts is None else np.bincount(place, self.counts).astype(np.float64)
         return Supervision(rows, Y, weights, counts)
 

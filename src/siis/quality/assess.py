@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
 from siis.labels import GivenLabels
@@ -93,13 +94,14 @@ def assess_labels(
         high = 1.0 if agreement.is_weak else noise.interval[1]
         noise = replace(noise, interval=(0.0, high), least=VAGUE_RATE)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
-    held_out, own = np.full((n, c), np.nan), np.full((n, c), np.nan)
+    held_out, own = (np.full((n, c), np.nan, final.dtype) for _ in range(2))
     answers = noise.probabilities(final)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
         posterior = noise.cautious.posterior(scores, labels.Y[which])  # (C6), the answer as well
         trust = np.minimum(1.0, weights / weights.mean())[:, None]  # a label of next to no weight has next to no say
-        posterior = trust * posterior + (1 - trust) * noise.probabilities(scores)
+        if trust.min() < 1:
+            posterior = trust * posterior + (1 - trust) * noise.probabilities(scores)
         apart = np.setdiff1d(np.arange(used.size), which)
         alone = (1 - noise.rate) * labels.Y[apart] + noise.rate * answers[vertex[used[apart]]]
         every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
@@ -149,8 +151,8 @@ def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: 
     And say which share a vertex.
     """
     at, place, counts = np.unique(vertex, return_inverse=True, return_counts=True)
-    total = np.zeros((at.size, answers.shape[1]))
-    np.add.at(total, place, weights[:, None] * posterior)
+    of_vertex = sp.csr_array((weights, (place, np.arange(place.size))), shape=(at.size, place.size))
+    total = of_vertex @ posterior
     answers[at] = total / total.sum(axis=1, keepdims=True)
     return np.asarray(counts[place] > 1)
 

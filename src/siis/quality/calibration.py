@@ -10,7 +10,7 @@ from siis._types import Floats
 from siis.engine.threads import in_threads
 from siis.evidence import softmax
 
-BLOCK = 20_000  # examples in one piece of work
+BLOCK = 2**18  # numbers in one piece of work
 LEAST = 1e-4  # of the weight: less is left out
 
 
@@ -39,14 +39,15 @@ class Calibration:
         ndarray of shape (n, c)
             Rows sum to 1.
         """
-        P = np.zeros(scores.shape)
+        P = np.zeros_like(scores)
 
         def piece(rows: slice) -> None:
-            for sharpness, weight in zip(self.sharpness, self.weights, strict=True):
+            for sharpness, weight in zip(self.sharpness.tolist(), self.weights.tolist(), strict=True):
                 P[rows] += weight * softmax(scores[rows], sharpness)
             P[rows] /= P[rows].sum(axis=1, keepdims=True)
 
-        in_threads(piece, [slice(a, a + BLOCK) for a in range(0, len(P), BLOCK)])
+        step = max(1, BLOCK // P.shape[1])
+        in_threads(piece, [slice(a, a + step) for a in range(0, len(P), step)])
         return P
 
     @classmethod

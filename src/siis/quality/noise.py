@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
 from siis.evidence import softmax
@@ -21,6 +22,7 @@ ALL_RIGHT = 0.02  # prior probability that no label at all is wrong, where the m
 FEW_ERRORS = 0.2  # shares of examples
 MOST_LABELS = 5000  # by which all of this is estimated
 ROUNDS = 25
+BLOCK = 2**22  # numbers of a posterior at once
 PSEUDO_COUNT = 5.0  # labels of each true class that are thought to follow the rate
 LEAST_RATE = 0.002  # in quality and answers of labelled examples: a rate of 0 would vouch for every label
 VAGUE_RATE = 0.01  # the same where labels follow loosely, and nothing is known of the rate
@@ -73,6 +75,11 @@ class NoiseModel:
 
     def posterior(self, scores: Floats, Y: Floats) -> Floats:
         """Probabilities of the true class where the labels Y, shape (n, c), were given too, shape (n, c), (C6)."""
+        step = max(1, BLOCK // scores.shape[1])
+        parts = [self._posterior(scores[a : a + step], Y[a : a + step]) for a in range(0, len(scores), step)]
+        return np.concatenate(parts) if parts else np.zeros(scores.shape)
+
+    def _posterior(self, scores: Floats, Y: Floats) -> Floats:
         total, blunt = np.zeros(scores.shape), softmax(scores, BLUNT)
         wrong = {confusion: _wrong(blunt, Y, confusion) for confusion in np.unique(self.explanations[:, 2])}
         sharp = {sharpness: softmax(scores, sharpness) for sharpness in np.unique(self.explanations[:, 0])}
@@ -80,7 +87,7 @@ class NoiseModel:
             P = (1 - doubt) * sharp[sharpness] + doubt * blunt
             joint = P * ((1 - rate) * Y + rate * wrong[confusion])
             total += weight * joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300)
-        return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300))
+        return np.asarray(total / np.maximum(total.sum(axis=1, keepdims=True), 1e-300), scores.dtype)
 
 
 def _wrong(blunt: Floats, Y: Floats, confusion: float) -> Floats:
@@ -147,7 +154,8 @@ def fit_noise(
     rate, below = float(of_rate @ rates), np.cumsum(of_rate) - of_rate / 2
     low, quartile, high = (float(np.interp(share, below, rates)) for share in (0.025, 0.25, 0.975))
     rate, low, high = _of_unchecked(np.array([rate, low, high]), codes, weights, is_certain, before)
-    scores, codes, weights = scores[~is_certain], codes[~is_certain], weights[~is_certain]
+    if is_certain.any():
+        scores, codes, weights = scores[~is_certain], codes[~is_certain], weights[~is_certain]
     low, high = min(low, rate), max(high, rate, _missed(scores, codes, weights))
     kept = of_each > LEAST_WEIGHT * of_each.max()
     mean_rates = posterior[kept] @ rates / of_each[kept]
@@ -249,11 +257,14 @@ def _fit_matrix(P: Floats, codes: Ints, weights: Floats, rate: float) -> tuple[F
     n_labels, c = P.shape
     usual = np.full((c, c), rate / (c - 1))
     np.fill_diagonal(usual, 1 - rate)
-    matrix, posterior = usual, P
+    matrix, wrong = usual, np.zeros(n_labels)
+    of_class = sp.csr_array((weights, (codes, np.arange(n_labels))), shape=(c, n_labels))
+    least = np.finfo(P.dtype).tiny
     for _ in range(ROUNDS):
-        joint = np.maximum(P * matrix[codes], 1e-300)
-        posterior = joint / joint.sum(axis=1, keepdims=True)
-        counts = PSEUDO_COUNT * usual
-        np.add.at(counts, codes, weights[:, None] * posterior)
+        posterior = P * matrix.astype(P.dtype)[codes]
+        np.maximum(posterior, least, out=posterior)
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        counts = PSEUDO_COUNT * usual + of_class @ posterior
+        wrong = 1 - posterior[np.arange(n_labels), codes].astype(np.float64)
         matrix = counts / counts.sum(axis=0)
-    return matrix, 1 - posterior[np.arange(n_labels), codes]
+    return matrix, wrong

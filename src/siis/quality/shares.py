@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Floats, Ints
 
@@ -47,10 +48,10 @@ def estimate_shares(
     counts = np.bincount(answered, minlength=c).astype(np.float64)
     shares = _total(counts, _confusion(held_answers, truth, votes), n_labelled)
     n_draws = int(np.clip(MOST_WORK // (ROUNDS * c * c), LEAST_DRAWS, DRAWS))
-    drawn = []
+    drawn, n_held = [], held_answers.size
     for _ in range(n_draws):
-        again = rng.integers(held_answers.size, size=held_answers.size) if held_answers.size else held_answers
-        found = _confusion(held_answers[again], truth[again], votes[again])
+        times = np.bincount(rng.integers(n_held, size=n_held), minlength=n_held) if n_held else votes
+        found = _confusion(held_answers, truth, times * votes)
         n = int(counts.sum())
         seen = rng.multinomial(n, counts / n).astype(np.float64) if n else counts
         drawn.append(_total(seen, found, n_labelled))
@@ -61,8 +62,8 @@ def estimate_shares(
 def _confusion(answers: Ints, truth: Floats, votes: Floats) -> Floats:
     """P(answer j | class k), shape (c, c)."""
     c = truth.shape[1]
-    counts = TRUST * np.eye(c)
-    np.add.at(counts, answers, votes[:, None] * truth)
+    of_answer = sp.csr_array((votes, (answers, np.arange(answers.size))), shape=(c, answers.size))
+    counts = TRUST * np.eye(c) + of_answer @ truth
     return np.asarray(counts / counts.sum(axis=0))
 
 

@@ -22,6 +22,10 @@ from siis.solvers import Solution
 from siis.spectral import SmoothBasis, smooth_basis
 
 EASY = 0.1  # of the value at A = 0: where the evidence is all but smooth, the objective is no scale for its error
+MOST_COLUMNS, FEW_COLUMNS = (
+    200,
+    64,
+)  # classes that a program has a column for each of, and columns where they are more
 ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
 
 
@@ -80,7 +84,28 @@ def final_program(
     energy_unit = degree if chosen.laplacian == "normalized" else 1.0  # Sigma has the unit of the weights, or none
     beta = float(constraints.beta) if chosen.beta is None else chosen.beta * energy_unit
     n = graph.n_vertices
-    return Program(graph, basis, np.arange(n), coded(evidence), np.full(n, alpha), beta, floor=EASY)
+    return Program(graph, basis, np.arange(n), few_columns(coded(evidence)), np.full(n, alpha), beta, floor=EASY)
+
+
+def few_columns(Y: Floats) -> Floats:
+    """Label rows of more than 200 classes, in 64 columns: Y E, where E holds random signs over 8, (C14).
+
+    The norms of rows and of their differences are nearly those of Y, and so is the program; beside it, the evidence
+    speaks for so many classes.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, c)
+
+    Returns
+    -------
+    ndarray of shape (n, c) or (n, 64)
+    """
+    c = Y.shape[1]
+    if c <= MOST_COLUMNS:
+        return Y
+    signs = np.where(np.random.default_rng(c).random((c, FEW_COLUMNS)) < 0.5, -1.0, 1.0)
+    return np.asarray(Y @ (signs / np.sqrt(FEW_COLUMNS)).astype(Y.dtype))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from siis.graph import Graph
 from siis.labels import Supervision
 from siis.selection.candidate import TELL_APART, Candidate, compare, failed_rows, held_out, hits, rank_candidates
 from siis.selection.constraints import Constraints
-from siis.selection.final import final_basis, final_program, final_readings
+from siis.selection.final import FEW_COLUMNS, MOST_COLUMNS, final_basis, final_program, final_readings
 from siis.selection.folds import splits
 from siis.selection.selection import BOTH, EVIDENCE, PROGRAM
 from siis.selection.shares import population_weights
@@ -25,7 +25,6 @@ from siis.solvers import solve_batch
 from siis.spectral import SmoothBasis
 
 LEAST_COMPONENTS, COMPONENTS_PER_CLASS = 150, 3
-MOST_COMPONENTS = 600  # more vectors take longer than all the rest
 SMALLER = 0.4  # of the basis
 PROGRAMS = {  # size of the basis and beta, in units of the graph; the usual one first. More were tried, for nothing
     "normalized": ((1.0, 3.0), (SMALLER, 30.0)),
@@ -69,12 +68,12 @@ def program_candidates(chosen: Candidate, constraints: Constraints, n_classes: i
 
 
 def _usual_components(n_classes: int) -> int:
-    return int(np.clip(COMPONENTS_PER_CLASS * n_classes, LEAST_COMPONENTS, MOST_COMPONENTS))
+    return max(COMPONENTS_PER_CLASS * (n_classes if is_within(n_classes) else FEW_COLUMNS), LEAST_COMPONENTS)
 
 
 def is_within(n_classes: int) -> bool:
-    """Whether a program of as many vectors as so many classes need is tried at all; else the evidence speaks."""
-    return COMPONENTS_PER_CLASS * n_classes <= MOST_COMPONENTS
+    """Whether a program of so many classes is tried at all; else the evidence speaks."""
+    return n_classes <= MOST_COLUMNS
 
 
 def as_large(chosen: Candidate, constraints: Constraints, n_classes: int) -> Candidate:

@@ -225,6 +225,7 @@ def race(
     folds: Ints,
     constraints: Constraints,
     reading: str,
+    weights: Sequence[float],
     progress: Progress,
 ) -> tuple[list[dict[str, Any]], list[Candidate]]:
     """Try score weights, graphs and fidelities; give the winner and those that are heard beside it.
@@ -241,9 +242,9 @@ def race(
     seen = np.concatenate([held for _, held in field.parts[:EARLY_FOLDS]])
     field.run([Heat(0.0, graphs, prepared.near, field.parts[:EARLY_FOLDS])])
     first = list(dict.fromkeys([field.best(seen)[1], usual_graph(graphs)])) if field.met else graphs
-    field.run(joined.heats(early, dict.fromkeys(SCORE_WEIGHTS[1:], first)))
+    field.run(joined.heats(early, dict.fromkeys(weights[1:], first)))
     field.drop(seen)
-    left = {weight: [graph for w, graph in field.met if w == weight] for weight in SCORE_WEIGHTS}
+    left = {weight: [graph for w, graph in field.met if w == weight] for weight in weights}
     plain = [Heat(0.0, left.pop(0.0), prepared.near, field.parts[EARLY_FOLDS:])] if late else []
     field.run(plain + joined.heats(late, left))
     progress.say(2, f"after {seen.size} labels: {len(field.met)} graphs left")

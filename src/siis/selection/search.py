@@ -47,7 +47,7 @@ SPEAKS = {
     BOTH: "; the mean of program and evidence meets more of them than either",
     EVIDENCE: "; no program: the evidence itself meets more of them",
 }
-TOO_MANY_CLASSES = "; the evidence speaks: a program for so many classes would take too many vectors"
+TOO_MANY_CLASSES = "; the evidence speaks: the program has fewer columns than there are classes"
 ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
 
 
@@ -90,10 +90,11 @@ def choose_on_points(
     with progress.stage(f"selection: {len(found)} spaces") as report:
         rows, prepared = _choose_space(found, X, given, folds, constraints, report, engine)
     points = None if is_part else prepared.points
-    most = len(SCORE_WEIGHTS) * len(graphs) * len(FIDELITIES)
+    weights = SCORE_WEIGHTS if is_within(c) else SCORE_WEIGHTS[:1]  # of very many classes, no scores as coordinates
+    most = len(weights) * len(graphs) * len(FIDELITIES)
     with progress.stage(f"selection: at most {most} graphs and smoothings"):
         reading = _usual_reading(prepared, given, constraints, next(row["accuracy"] for row in rows if row["chosen"]))
-        more, heard = race(prepared, graphs, given, folds, constraints, reading, progress)
+        more, heard = race(prepared, graphs, given, folds, constraints, reading, weights, progress)
         rows += more
     if not heard:
         stated = _fixed(prepared, graphs, every, constraints, ALL_FAILED)
@@ -106,12 +107,11 @@ def choose_on_points(
         rows += more
     more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress, engine)
     rows += more
-    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, len(heard))
+    answer = answer if is_within(c) else EVIDENCE
+    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, len(heard), c)
     judged, shares = part.labels[held_out(fresh)], known.shares
     if part.classes.size < c:
         chosen, readings, shares = as_large(chosen, constraints, c), part.spread(readings, c), every.prior
-        if not is_within(c):
-            answer, reason = EVIDENCE, _reason(rows, PROGRAM, len(heard)) + TOO_MANY_CLASSES
     space, beside = prepared.space, tuple(heard[1:])
     return Selection(
         chosen, space, prepared.unit, prepared.kernel, table, reason, judged, readings, shares, answer, beside
@@ -201,7 +201,7 @@ def choose_on_graph(
     rows += more
     more, chosen, answer, readings = _choose_program(heard[0], given, known, constraints, seed, progress, engine)
     rows += more
-    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, 1)
+    table, reason = Table.from_rows(rows, COLUMNS), _reason(rows, answer, 1, given.n_classes)
     return Selection(chosen, None, 1.0, None, table, reason, held_out(fresh), readings, known.shares, answer), None
 
 
@@ -262,7 +262,8 @@ def _fixed(
     chosen = program_candidates(plain, constraints, given.n_classes)[0]
     empty, table = np.zeros((0, given.n_classes)), Table.from_rows([], COLUMNS)
     space, unit, kernel = (None, 1.0, None) if prepared is None else (prepared.space, prepared.unit, prepared.kernel)
-    return Selection(chosen, space, unit, kernel, table, reason, np.zeros(0, dtype=np.int64), empty, given.prior)
+    answer, none = PROGRAM if is_within(given.n_classes) else EVIDENCE, np.zeros(0, dtype=np.int64)
+    return Selection(chosen, space, unit, kernel, table, reason, none, empty, given.prior, answer)
 
 
 def _choose_reading(
@@ -334,16 +335,16 @@ def _choose_program(
 ) -> tuple[list[dict[str, Any]], Candidate, str, Floats]:
     """Choose the final program, or the evidence itself; and what the winner says of held-out labels.
 
-    On ready-made graphs of many vertices, the usual program.
+    On ready-made graphs of many vertices, the usual program; of very many classes, the evidence.
     """
     candidates = program_candidates(chosen, constraints, given.n_classes)
-    if held.evidence[0][0].shape[0] > MOST_VERTICES:
-        return [], candidates[0], PROGRAM, held.readings
+    if not is_within(given.n_classes) or held.evidence[0][0].shape[0] > MOST_VERTICES:
+        return [], candidates[0], PROGRAM if is_within(given.n_classes) else EVIDENCE, held.readings
     with progress.stage(f"selection: {len(candidates)} programs"):
         return choose_program(candidates, given, held, constraints, seed, engine)
 
 
-def _reason(rows: list[dict[str, Any]], answer: str, n_heard: int) -> str:
+def _reason(rows: list[dict[str, Any]], answer: str, n_heard: int, n_classes: int) -> str:
     last = [row for row in rows if row["chosen"]][-1]
     race = [row for row in rows if row["stage"] in ("graph", "smoothing") and not row["failed"]]
     won = next(row for row in race if row["chosen"])
@@ -353,5 +354,5 @@ def _reason(rows: list[dict[str, Any]], answer: str, n_heard: int) -> str:
         "candidates that reached the end could not be told from the best (half a standard error), and of those it is "
         f"the simplest and smoothest (behind the best by {won['behind']:.2%})"
         + (f"; the evidence is the mean over {n_heard} graphs" if n_heard > 1 else "")
-        + SPEAKS[answer]
+        + (SPEAKS[answer] if is_within(n_classes) else TOO_MANY_CLASSES)
     )
