@@ -221,6 +221,8 @@ def test_few_columns_keep_the_norms_of_rows_and_of_differences():
 
 
 def test_answers_of_very_many_examples_and_classes_are_held_in_single_precision(monkeypatch):
+    for module in (final_module, programs_module):
+        monkeypatch.setattr(module, "MOST_COLUMNS", 60)
     X, y, _ = many_classes(3)
     double = SIISClassifier(random_state=0).fit(X, y)
     monkeypatch.setattr(types_module, "MOST_IN_DOUBLE", 1000)

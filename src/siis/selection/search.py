@@ -234,7 +234,7 @@ def cross_readings(
         The mean of what is read on the graphs.
     """
     folds = deal_folds(given.Y, seed)
-    readings = np.zeros((given.rows.size, given.n_classes))
+    readings = np.zeros(given.Y.shape, given.Y.dtype)
     parts = list(splits(given, folds))
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
     together = max(1, most // (graphs[0].shape[0] * given.n_classes))
