@@ -196,5 +196,7 @@ def smooth_all(
     -------
     list of k ndarrays of shape (n, c)
     """
-    excess = [s - labels.prior for s, labels in zip(scores, given, strict=True) if s is not None]
+    excess = [
+        np.subtract(s, labels.prior, dtype=s.dtype) for s, labels in zip(scores, given, strict=True) if s is not None
+    ]
     return smooth_folds(W, given, fidelity, pulls, excess or None, tol, engine=engine)
