@@ -7,4 +7,5 @@ NEXT = "label_next.csv"
 MODEL = "model.siis"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+OWN, CLEANLAB = "siis", "cleanlab"  # what the columns of ISSUES are called
 QUERIES = 20  # examples in NEXT, unless more or fewer are asked for

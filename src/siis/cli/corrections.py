@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def corrections(
-    file: Annotated[Path, typer.Argument(metavar="CORRECTIONS", help="corrections.csv, as a report saves it.")],
+    file: Annotated[Path, typer.Argument(metavar="CORRECTIONS", help="corrections.csv, or a later export.")],
     results: Annotated[Path, typer.Option(help="Folder of the results that were reviewed.")] = RESULTS,
     out: Annotated[Path | None, typer.Option(help="Folder of the new results. (default: the same)")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -29,13 +29,15 @@ def corrections(
     """Fit again as before, with the labels that a reviewer has checked: these are certain.
 
     CORRECTIONS is a table with the columns id and label, or with those of the data (others are ignored), as the
-    report saves it. Corrections of earlier rounds stay; the newest answer counts. Run it where siis fit was run.
-    What the former fit has chosen is kept where it still holds, so this takes seconds; siis fit DATA --corrections
+    report saves it; or a later export of the labelling tool that the data came from: labels count that are marked as
+    ground truth, or were given since. Corrections of earlier rounds stay; the newest answer counts. Run it where
+    siis fit was run. What the former fit has chosen is kept where it still holds, so this takes seconds; siis fit DATA --corrections
     chooses anew.
 
     \b
     Examples:
       siis corrections corrections.csv --results results
+      siis corrections export-2.json --results results
       siis corrections corrections.csv --results results --out second-round
     """
     folder = out or results

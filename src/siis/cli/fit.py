@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 from siis.cli.config import read_config
 from siis.cli.ending import promise, raising
 from siis.cli.screen import Result, first_words, in_background, one_sentence, printable, say, shown_progress
-from siis.results import NEXT, QUERIES, REPORT, SUMMARY
+from siis.results import CLEANLAB, NEXT, OWN, QUERIES, REPORT, SUMMARY
 
 if TYPE_CHECKING:
     from siis.workflow import FitOptions, Outcome
@@ -23,11 +24,20 @@ NAMED = 5  # examples to label next that the summary names
 SHOWN = 30  # characters of an id
 
 
+class IssueColumns(StrEnum):
+    """What the columns of label_issues.csv are called."""
+
+    siis = OWN
+    cleanlab = CLEANLAB
+
+
 def fit(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="CSV, TSV (also .gz), Parquet, Arrow/Feather, NPZ, or a folder of images."
+            metavar="DATA",
+            help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather, NPZ; JSON or JSONL of a labelling tool; a folder "
+            "of images, or of JSONL files, one for each annotator.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
@@ -35,7 +45,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of the given labels; empty cells are unlabelled. (default: the one that is called label)",
+            help="Column of the given labels; empty cells are unlabelled. Of a labelling tool: the question. "
+            "(default: the one that is called label; the only question)",
         ),
     ] = None,
     id: Annotated[
@@ -74,14 +85,25 @@ def fit(
         typer.Option(metavar="FILE", help="Table with the columns file and label, for a folder of images."),
     ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of an XLSX file. (default: the first)")] = None,
     corrections: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE...", help="Checked labels, as a report saves them: they are certain."),
+        typer.Option(
+            metavar="FILE...",
+            help="Checked labels, as a report saves them, or a later export of the labelling tool: they are certain.",
+        ),
     ] = None,
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "",
     queries: Annotated[
         int, typer.Option(min=1, help="How many examples to name that should be labelled next.")
     ] = QUERIES,
+    issue_columns: Annotated[
+        IssueColumns,
+        typer.Option(
+            help="Columns of label_issues.csv. cleanlab: is_label_issue, label_quality, given_label, "
+            "predicted_label, of all given labels."
+        ),
+    ] = IssueColumns.siis,
     n_neighbors: Annotated[str, typer.Option(metavar="K", help="Neighbours of each example.")] = "auto",
     n_components: Annotated[str, typer.Option(metavar="M", help="Size of the smooth basis.")] = "auto",
     alpha: Annotated[str, typer.Option(metavar="NUMBER", help="Trust in the labels.")] = "auto",
@@ -113,7 +135,8 @@ def fit(
     """Classify the examples of a file and list the labels that look wrong.
 
     Writes predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, report.html (open it in a browser),
-    model.siis and summary.json into the folder --out; files that are there are replaced at the very end.
+    model.siis and summary.json into the folder --out; files that are there are replaced at the very end. The file of
+    a labelling tool is written again with the answers in it: answers.json, answers.jsonl or answers.parquet.
 
     \b
     Examples:
@@ -122,6 +145,10 @@ def fit(
       siis fit photos/ --labels-file labels.csv
       siis fit answers.csv --annotators ann bob eve --embeddings vectors.npy
       siis fit data.csv --label label --corrections corrections.csv
+      siis fit export.json --label sentiment --out results
+      siis fit doccano-export/ --out results
+      siis fit book.xlsx --sheet July --label kind
+      siis fit data.csv --issue-columns cleanlab
       siis fit data.csv --config fit.toml --seed 1 --json
       siis fit large.parquet --label label --engine torch --device cuda
     """
@@ -160,9 +187,10 @@ def fit(
             "graph": _text(graph),
             "labels_file": _text(labels_file),
             "encoding": encoding,
+            "sheet": sheet,
         }
         files = tuple(str(path) for path in corrections or ())
-        options = FitOptions(str(data), roles, files, title, parameters, queries)
+        options = FitOptions(str(data), roles, files, title, parameters, queries, issue_columns.value)
         run_and_print(options, out, quiet, as_json)
 
 

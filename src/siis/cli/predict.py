@@ -23,6 +23,7 @@ def predict(
         str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: that of the fit)")
     ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of an XLSX file. (default: the first)")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and answers.")] = False,
 ) -> None:
     """Classify the examples of a new file with a model that was fitted before.
@@ -33,11 +34,12 @@ def predict(
     Examples:
       siis predict results new.csv --out predictions.csv
       siis predict results/model.siis new.parquet --id name
+      siis predict results book.xlsx --sheet July
     """
     with one_sentence():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
-        content, notes = in_background(lambda: _answers(model, data, encoding, id))
+        content, notes = in_background(lambda: _answers(model, data, encoding, id, sheet))
         if not quiet:
             for note in notes:
                 say(note)
@@ -50,13 +52,15 @@ def predict(
             write_file(out, content)
 
 
-def _answers(model: Path, data: Path, encoding: str, id: str | None) -> tuple[bytes, tuple[str, ...]]:
+def _answers(
+    model: Path, data: Path, encoding: str, id: str | None, sheet: str | None
+) -> tuple[bytes, tuple[str, ...]]:
     from siis.saved import load_all, sound  # noqa: PLC0415
     from siis.workflow import predict_file  # noqa: PLC0415
 
     saved = load_all(model_file(model))
     with sound(model):
-        return predict_file(saved, data, encoding, id)
+        return predict_file(saved, data, encoding, id, sheet)
 
 
 def model_file(path: Path) -> Path:

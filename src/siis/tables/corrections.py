@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
-from siis.tables.given import answers_of, texts_of
-from siis.tables.sheet import read_sheet
+from siis.labels.unlabelled import named
+from siis.tables.asked import as_told, certain_of
+from siis.tables.data import Data, Roles
+from siis.tables.given import answers_of, ids_of, labels_of, texts_of
+from siis.tables.sheet import Sheet, read_sheet
 from siis.texts import quoted
 
 
@@ -18,7 +23,7 @@ def read_corrections(
     ----------
     path : Path
     encoding : str
-        Of CSV and TSV.
+        Of text files.
     id, label : str, optional
         What these columns are called in the data: such names do, too, where there is no id or label.
 
@@ -27,7 +32,75 @@ def read_corrections(
     dict of str to str
         The label of each id.
     """
-    sheet = read_sheet(Path(path), encoding)
+    return _from_table(read_sheet(Path(path), encoding), id, label)
+
+
+def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
+    """Read checked labels from a table, or from a later export of a labelling tool.
+
+    The export of a whole project holds labels that nobody has checked. Of these, the ones count that the tool calls
+    certain, and those that were given since the data were read.
+
+    Parameters
+    ----------
+    path : Path
+    roles : Roles
+        Of the data.
+    data : Data
+        What was labelled before.
+
+    Returns
+    -------
+    dict of str to str
+        The label of each id.
+    """
+    sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
+    if sheet.told is None or not (sheet.told.questions or sheet.told.refused):
+        return _from_table(sheet, roles.id, roles.label)
+    known = {*sheet.told.questions, *sheet.told.refused, *sheet.columns}
+    wanted = Roles(
+        label=roles.label if roles.label in known else None,
+        id=roles.id if roles.id in sheet.columns else None,
+        unlabelled=roles.unlabelled,
+        merge_classes=roles.merge_classes,
+    )
+    here, question, _ = as_told(sheet, wanted)
+    labels, annotations, _ = labels_of(sheet, replace(here, text=None))
+    certain = certain_of(sheet, here, question, labels, annotations)
+    answers = annotations if annotations is not None else None if labels is None else labels[:, None]
+    assert answers is not None
+    before = _given(data) if sheet.told.is_project else {}
+    checked = {}
+    for row, name in enumerate(ids_of(sheet, here.id)):
+        said = Counter(answers[row][named(answers[row])].tolist())
+        new = [certain[row]] if row in certain else list(said - before.get(name, Counter()))
+        if len(new) > 1:
+            raise ValueError(
+                f"{path}: an id must have one checked label; {quoted(name)} has {quoted(new[0])} and "
+                f"{quoted(new[1])}. Mark the right one as the truth, or remove the other."
+            )
+        if new:
+            checked[name] = str(new[0])
+    if not checked:
+        raise ValueError(
+            f"{path}: must hold labels that were checked; found none that is marked as the truth or differs from the "
+            "data. Review some labels and export again."
+        )
+    return checked
+
+
+def _given(data: Data) -> dict[str, Counter[str]]:
+    """How often each label was given before, by id."""
+    if data.annotations is None:
+        assert data.labels is not None
+        return {
+            name: Counter([label]) for name, label in zip(data.ids, data.labels, strict=True) if label is not None
+        }
+    return {name: Counter(row[named(row)].tolist()) for name, row in zip(data.ids, data.annotations, strict=True)}
+
+
+def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, str]:
+    path = sheet.path
     id, label = (
         own if own in sheet.columns and usual not in sheet.columns else usual
         for usual, own in (("id", id), ("label", label))

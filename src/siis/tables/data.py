@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +15,7 @@ from siis._types import Features
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
     from siis.tables.rows import Rows
+    from siis.tables.tools.told import Answer
     from siis.tables.understood import ColumnUse
 
 Answers: TypeAlias = NDArray[np.object_]  # of str, or None where nothing was said
@@ -51,6 +53,8 @@ class Roles:
         What else means "no label" in the columns of labels, in any case.
     merge_classes : bool
         Labels that differ only in how they are written are one class, called as most of them are.
+    sheet : str, optional
+        Of an XLSX file; the first unless said.
     """
 
     label: str | None = None
@@ -65,6 +69,7 @@ class Roles:
     text_only: bool = False
     unlabelled: tuple[str, ...] = ()
     merge_classes: bool = False
+    sheet: str | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -93,6 +98,10 @@ class Data:
         What a table says of each example besides its id and its labels.
     columns : tuple of ColumnUse
         What each column of a table became, in the order of the file; empty for other files.
+    certain : dict of int to str
+        Examples whose label is known to be right, as the file itself says.
+    written_back : callable, or None
+        Answers -> the file of a labelling tool with these answers in it; None for other files.
     """
 
     ids: tuple[str, ...]
@@ -106,6 +115,8 @@ class Data:
     notes: tuple[str, ...]
     rows: Rows | None = None
     columns: tuple[ColumnUse, ...] = ()
+    certain: Mapping[int, str] = field(default_factory=dict)
+    written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):

@@ -40,7 +40,7 @@ def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, str, list
         What separates decimals: a comma where columns are separated by semicolons, else a point.
     notes : list of str
     """
-    data = _as_utf8(path, _bytes(path), encoding)
+    data = text_bytes(path, encoding)
     first = re.search(rb"[^\r\n]+", data)
     if first is None:
         raise ValueError(f"{path}: is empty. A table needs a line of column names and at least one row.")
@@ -58,6 +58,22 @@ def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, str, list
     if all(is_number(name) for name in header) and not all(name.strip().isdigit() for name in header):
         notes.append("the first line was taken for column names although it holds only numbers: add a header if not")
     return [name.strip() for name in header], table.slice(0, keep), "," if separator == ";" else ".", notes
+
+
+def text_bytes(path: Path, encoding: str) -> bytes:
+    """Read a text file, which may be compressed with gzip.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+
+    Returns
+    -------
+    bytes
+        UTF-8, without a mark.
+    """
+    return _as_utf8(path, _bytes(path), encoding)
 
 
 def _bytes(path: Path) -> bytes:

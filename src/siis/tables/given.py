@@ -115,6 +115,8 @@ def answers_of(sheet: Sheet, name: str, role: str) -> tuple[Answers, list[str]]:
         Where words were taken for missing labels: a class may have such a name.
     """
     texts = texts_of(sheet, name, role)
+    if sheet.told is not None and name in sheet.told.votes:
+        return np.array(texts.to_pylist(), dtype=object), []  # whatever was chosen in a tool is a label
     nothing = np.asarray(missing(texts).to_numpy(), dtype=np.bool_)
     answers = np.array(texts.to_pylist(), dtype=object)
     words = sorted({str(word) for word in answers[nothing] if word})

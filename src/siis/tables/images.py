@@ -103,6 +103,23 @@ def _grey(path: Path, size: int) -> Floats:
         return np.asarray(image, dtype=np.float32).ravel() / 255
 
 
+def holds_images(folder: Path) -> bool:
+    """Tell whether a folder or its sub-folders hold images.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    bool
+    """
+    try:
+        return bool(find_images(folder)[0])
+    except ValueError:
+        return False
+
+
 def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """List the images of a folder and its sub-folders, in the order of their names; hidden ones do not count.
 

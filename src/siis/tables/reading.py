@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from siis._types import Features
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
+from siis.tables.asked import as_told, certain_of
 from siis.tables.data import Answers, Data, Roles
 from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.given import ids_of, label_summary, labels_of
-from siis.tables.images import Pixels
+from siis.tables.images import Pixels, holds_images
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
 from siis.tables.sheet import Sheet, read_sheet
+from siis.tables.tools.records import is_folder_of_lines
 from siis.tables.understood import LEFT_OUT, ColumnUse
 from siis.texts import plural, quoted
 
@@ -31,6 +34,8 @@ class _Examples:
     images: tuple[Path, ...] | None
     source: Any  # a Sheet, the arrays of an NPZ file, or None for images
     notes: tuple[str, ...]
+    certain: dict[int, str] = field(default_factory=dict)
+    question: str | None = None
 
 
 LABEL = "label"  # what the column of labels is called where nobody says so
@@ -39,7 +44,8 @@ LABEL = "label"  # what the column of labels is called where nobody says so
 def read(path: Path, roles: Roles) -> Data:
     """Read examples, their given labels and their features.
 
-    The suffix tells the format: CSV and TSV (also with .gz), Parquet, Arrow/Feather, NPZ; or a folder of images.
+    The suffix tells the format: CSV and TSV (also with .gz), JSON and JSONL as labelling tools write them, XLSX,
+    Parquet, Arrow/Feather, NPZ; or a folder of images, or of JSONL files, one for each annotator.
 
     Parameters
     ----------
@@ -52,7 +58,7 @@ def read(path: Path, roles: Roles) -> Data:
     """
     path = Path(path)
     _check_roles(roles)
-    if path.is_dir():
+    if path.is_dir() and not (is_folder_of_lines(path) and not holds_images(path)):
         examples = _from_folder(path, roles)
     elif not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
@@ -65,6 +71,8 @@ def read(path: Path, roles: Roles) -> Data:
     X, recipe, features, notes, uses = _features(path, roles, examples)
     unit = "image" if examples.images is not None else "row"
     shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
+    sheet = examples.source if isinstance(examples.source, Sheet) else None
+    shown |= sheet.told.votes if sheet is not None and sheet.told is not None else set()
     return Data(
         ids=examples.ids,
         labels=examples.labels,
@@ -75,8 +83,12 @@ def read(path: Path, roles: Roles) -> Data:
         images=examples.images,
         recipe=recipe,
         notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
-        rows=rows_of(examples.source, shown) if isinstance(examples.source, Sheet) else None,
-        columns=_in_order(examples.source, roles, uses) if isinstance(examples.source, Sheet) else (),
+        rows=rows_of(sheet, shown) if sheet is not None else None,
+        columns=_in_order(sheet, roles, uses) if sheet is not None else (),
+        certain=examples.certain,
+        written_back=None
+        if sheet is None or sheet.origin is None
+        else partial(sheet.origin.answered, question=examples.question),
     )
 
 
@@ -119,9 +131,13 @@ def _refuse(path: Path, what: str, **given: Any) -> None:
 def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
     """The examples, and the roles with the column of labels that was not named but is plain."""
     _refuse(path, "a table", labels_file=roles.labels_file)
-    sheet = read_sheet(path, roles.encoding)
+    sheet = read_sheet(path, roles.encoding, roles.sheet)
+    roles, question, told = as_told(sheet, roles)
     named, roles = roles, _with_label(sheet, roles)
     labels, annotations, notes = labels_of(sheet, roles)
+    certain = certain_of(sheet, roles, question, labels, annotations)
+    if certain:
+        told.append(f"{plural(len(certain), 'label')} marked as the truth: certain")
     if named.label is None and roles.label is not None:
         notes = [f"labels: column {quoted(roles.label)}, by its name (--label names another)", *notes]
     elif roles.annotators and roles.features is None and (called := _called_label(sheet, roles)):
@@ -132,7 +148,8 @@ def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
     texts = shown_texts(cells) if cells else None
     ids = ids_of(sheet, roles.id)
-    return _Examples(ids, labels, annotations, texts, None, sheet, (*sheet.notes, *notes)), roles
+    said = (*sheet.notes, *told, *notes)
+    return _Examples(ids, labels, annotations, texts, None, sheet, said, certain, question), roles
 
 
 def _with_label(sheet: Sheet, roles: Roles) -> Roles:
@@ -144,7 +161,8 @@ def _with_label(sheet: Sheet, roles: Roles) -> Roles:
 
 def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
     """Columns that are called label, in any case, and have no role yet."""
-    others = (roles.id, *roles.texts, *roles.annotators, *(roles.features or ()))
+    aside = () if sheet.told is None else (*sheet.told.votes, *sheet.told.aside)
+    others = (roles.id, *roles.texts, *roles.annotators, *(roles.features or ()), *aside)
     return [name for name in sheet.columns if name.strip().casefold() == LABEL and name not in others]
 
 
@@ -158,6 +176,7 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
         annotators=roles.annotators,
         labels_file=roles.labels_file,
         encoding=roles.encoding != "utf-8",
+        sheet=roles.sheet,
     )
     arrays = load_arrays(path)
     label = roles.label or "y"
@@ -174,7 +193,14 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
 
 
 def _from_folder(path: Path, roles: Roles) -> _Examples:
-    _refuse(path, "a folder of images", features=roles.features, text=roles.text, text_only=roles.text_only)
+    _refuse(
+        path,
+        "a folder of images",
+        features=roles.features,
+        text=roles.text,
+        text_only=roles.text_only,
+        sheet=roles.sheet if roles.labels_file is None else None,
+    )
     ids, images, labels, annotations, notes = read_folder(path, roles)
     return _Examples(ids, labels, annotations, None, images, None, tuple(notes))
 
@@ -196,6 +222,8 @@ def _features(
         return pixels.encode(examples.images), Recipe(pixels), f"made grey and {size} pixels", (), ()
     if isinstance(examples.source, Sheet):
         reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
+        told = examples.source.told
+        reserved |= set() if told is None else {*told.votes, *told.aside} - set(roles.texts)
         found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved)
         return found.X, Recipe(found.encoder), found.summary, found.notes, found.uses
     return *_valued(matrix_of(path, examples.source, "X"), path, "{} columns of numbers"), ()

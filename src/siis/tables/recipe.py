@@ -69,7 +69,12 @@ class Recipe:
         return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
 
     def apply(
-        self, path: Path, encoding: str = "utf-8", id: str | None = None, usual_id: str | None = None
+        self,
+        path: Path,
+        encoding: str = "utf-8",
+        id: str | None = None,
+        usual_id: str | None = None,
+        page: str | None = None,
     ) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
@@ -78,11 +83,13 @@ class Recipe:
         path : Path
             A table; a folder of images; an NPZ or NPY file, also where the model was fitted to embeddings.
         encoding : str
-            Of CSV and TSV.
+            Of text files.
         id : str, optional
             Column that names the examples (NPZ: the array, "ids" unless said); without it they are numbered from 1.
         usual_id : str, optional
             The same, where the file has it and ``id`` is left out.
+        page : str, optional
+            The sheet of an XLSX file; the first unless said.
 
         Returns
         -------
@@ -91,12 +98,15 @@ class Recipe:
         path = Path(path)
         if not path.exists():
             raise ValueError(f"{path}: there is no such file. Check the path.")
+        if page is not None and isinstance(self.encoder, Pixels | Values):
+            raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
         if isinstance(self.encoder, Pixels):
             return _new_images(self.encoder, path, encoding, id)
         if isinstance(self.encoder, Values):
             return _new_arrays(self.encoder, path, encoding, id, usual_id)
-        sheet = read_sheet(path, encoding)
-        ids = ids_of(sheet, id or (usual_id if usual_id in sheet.columns else None))
+        sheet = read_sheet(path, encoding, page)
+        own = sheet.told.id if sheet.told is not None else None
+        ids = ids_of(sheet, id or (usual_id if usual_id in sheet.columns else own))
         X, texts, notes = encode_again(self.encoder, sheet)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 

@@ -12,11 +12,16 @@ import pyarrow.compute as pc
 
 from siis.tables.delimited import read_delimited
 from siis.tables.messages import readable, unknown
+from siis.tables.tools.columnar import understand
+from siis.tables.tools.json_file import JSON, read_json
+from siis.tables.tools.records import LINES, is_folder_of_lines, read_lines
+from siis.tables.tools.told import Origin, Told
+from siis.tables.workbook import WORKBOOKS, read_workbook
 from siis.texts import quoted
 
 TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 COLUMNAR_FILES = (".parquet", ".arrow", ".feather", ".ipc")
-TABLES = "CSV, TSV, Parquet or Arrow/Feather (.csv, .tsv, .parquet, .arrow, .feather, .ipc)"
+TABLES = "CSV, TSV, JSON, JSONL, XLSX, Parquet or Arrow/Feather (.csv, .tsv, .json, .jsonl, .xlsx, .parquet, .arrow)"
 PANDAS_INDEX = "__index_level_"
 DAMAGED = "It may be cut off or damaged: write or copy it again."
 
@@ -37,6 +42,10 @@ class Sheet:
         What separates decimals in columns of strings.
     is_file : bool
         Not so for a table that came as a Python object; ``path`` is then what it is called.
+    told : Told, or None
+        What the file of a labelling tool says by itself.
+    origin : Origin, or None
+        Such a file, to be written again.
     """
 
     path: Path
@@ -45,6 +54,8 @@ class Sheet:
     notes: tuple[str, ...]
     decimal: str = "."
     is_file: bool = True
+    told: Told | None = None
+    origin: Origin | None = None
 
     def option(self, name: str) -> str:
         """Write an option as its user does: on the command line, or as a parameter.
@@ -80,14 +91,17 @@ class Sheet:
         return self.columns[name]
 
 
-def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
+def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> Sheet:
     """Read a table, its format told by the suffix.
 
     Parameters
     ----------
     path : Path
+        A file, or a folder of JSONL files: one for each annotator.
     encoding : str
-        Of CSV and TSV.
+        Of text files.
+    page : str, optional
+        The sheet of a workbook; the first unless said.
 
     Returns
     -------
@@ -96,17 +110,42 @@ def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
     name = path.name.lower()
     if not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
+    if page is not None and not name.endswith(WORKBOOKS):
+        raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
+    if encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
+        raise ValueError(f"{path}: an encoding is for CSV, TSV and JSON files only. Leave --encoding out.")
+    if is_folder_of_lines(path) or name.endswith((*LINES, *JSON)):
+        found = read_json(path, encoding) if name.endswith(JSON) else read_lines(path, encoding)
+        columns = list(found.columns.values())
+        return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.told, found.origin)
+    told, origin = None, None
+    votes: dict[str, Any] = {}
     if name.endswith(TEXT_FILES):
         header, table, decimal, notes = read_delimited(path, encoding)
         columns = list(table.columns)
-    elif name.endswith(COLUMNAR_FILES):
-        if encoding != "utf-8":
-            raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
-        table, decimal, notes = _columnar(path), ".", []
-        header = [str(column).strip() for column in table.column_names]
+    elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
+        decimal = "."
+        if name.endswith(WORKBOOKS):
+            header, table, notes = read_workbook(path, page)
+        else:
+            table, votes, notes, told, origin = understand(path, _columnar(path))
+            header = [str(column).strip() for column in table.column_names]
         columns = [as_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
     else:
         raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
+    return _sheet(path, [*header, *votes], [*columns, *votes.values()], table.num_rows, notes, decimal, told, origin)
+
+
+def _sheet(
+    path: Path,
+    header: Sequence[str],
+    columns: Sequence[Any],
+    n: int,
+    notes: list[str],
+    decimal: str,
+    told: Told | None,
+    origin: Origin | None,
+) -> Sheet:
     titles = _named(path, header)
     kept = dict(zip(titles, columns, strict=True))
     for title in [title for title in kept if title.startswith(PANDAS_INDEX)]:
@@ -114,9 +153,9 @@ def read_sheet(path: Path, encoding: str = "utf-8") -> Sheet:
         notes.append(f"column {title} is the row index of a data frame: left out")
     if not kept:
         raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
-    if table.num_rows == 0:
+    if n == 0:
         raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
-    return Sheet(path, kept, int(table.num_rows), tuple(notes), decimal)
+    return Sheet(path, kept, int(n), tuple(notes), decimal, told=told, origin=origin)
 
 
 def _columnar(path: Path) -> Any:

@@ -6,14 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siis.results import QUERIES
+from siis.results import CLEANLAB, OWN, QUERIES
 from siis.tables import Roles
 
 PATHS = ("embeddings", "graph", "labels_file")
 LISTS = ("features", "text", "annotators", "unlabelled")
 FLAGS = ("text_only", "merge_classes")
-ROLES = {"label", "id", "encoding", *LISTS, *FLAGS, *PATHS}
-LATER: dict[str, Any] = {"text_only": False, "unlabelled": [], "merge_classes": False}  # roles that 0.1 did not have
+ROLES = {"label", "id", "encoding", "sheet", *LISTS, *FLAGS, *PATHS}
+LATER: dict[str, Any] = {  # roles that 0.1 did not have
+    "text_only": False,
+    "unlabelled": [],
+    "merge_classes": False,
+    "sheet": None,
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,8 @@ class FitOptions:
         Of SIISClassifier.
     queries : int
         How many examples to name that should be labelled next.
+    issue_columns : {"siis", "cleanlab"}
+        What the columns of ``label_issues.csv`` are called.
     """
 
     data: str
@@ -42,15 +49,21 @@ class FitOptions:
     title: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     queries: int = QUERIES
+    issue_columns: str = OWN
 
     @classmethod
     def from_plain(cls, found: Any) -> FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
-        kinds = {"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int}
+        kinds = {
+            **{"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int},
+            "issue_columns": str,
+        }
         if isinstance(found, dict):
-            found = {"queries": QUERIES, **found}  # version 0.1.0 had no such option
+            found = {"queries": QUERIES, "issue_columns": OWN, **found}  # version 0.1.0 had no such options
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
+        if found["issue_columns"] not in (OWN, CLEANLAB):
+            raise ValueError("these are no columns of siis fit")
         roles = {**LATER, **found["roles"]}
         if isinstance(roles.get("text"), str):
             roles["text"] = [roles["text"]]  # 0.1 knew one

@@ -10,7 +10,8 @@ from typing import Protocol, TypeVar
 from siis.estimators.classifier import SIISClassifier
 from siis.files import check_writable, write_files
 from siis.parameters import check_parameters
-from siis.tables import Data, read, read_corrections
+from siis.tables import Data, read
+from siis.tables.corrections import read_checked
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.given import Given, given_of, new_classes
 from siis.workflow.options import said_in_options
@@ -106,7 +107,7 @@ def run_job(
     _check_parameters(options)
     check_writable(out)
     examples = step("read", lambda: source(options))
-    checked = _checked(options, earlier or {})
+    checked = _checked(options, earlier or {}, examples.data)
     given = given_of(examples.data, checked)
     for line in _understood(examples, checked):
         say(line)
@@ -123,11 +124,11 @@ def _check_parameters(options: FitOptions) -> None:
         check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
 
 
-def _checked(options: FitOptions, earlier: Mapping[str, str]) -> dict[str, str]:
+def _checked(options: FitOptions, earlier: Mapping[str, str], data: Data) -> dict[str, str]:
     """Labels that a reviewer has checked, by id; later files go before earlier ones."""
     checked = dict(earlier)
     for file in options.corrections:
-        checked.update(read_corrections(Path(file), id=options.roles.get("id"), label=options.roles.get("label")))
+        checked.update(read_checked(Path(file), options.to_roles(), data))
     return checked
 
 
@@ -155,4 +156,4 @@ def _fitted(
         n_queries=options.queries,
         former=former,
     )
-    return outcome, output_files(outcome, asdict(options), options.roles.get("id"))
+    return outcome, output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns)

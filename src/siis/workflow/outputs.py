@@ -14,9 +14,10 @@ import numpy as np
 from siis import __version__
 from siis.report import render
 from siis.report.suspects import unjudged_ranking
-from siis.results import ISSUES, MODEL, NEXT, PREDICTIONS, QUALITY, REPORT, SUMMARY
+from siis.results import CLEANLAB, ISSUES, MODEL, NEXT, OWN, PREDICTIONS, QUALITY, REPORT, SUMMARY
 from siis.saved import saved_bytes
 from siis.tables import Data
+from siis.tables.tools.told import Answer
 from siis.workflow.given import guarded
 from siis.workflow.outcome import Outcome
 
@@ -29,6 +30,7 @@ def output_files(
     outcome: Outcome,
     options: Mapping[str, Any] | None = None,
     id_column: str | None = None,
+    issue_columns: str = OWN,
 ) -> dict[str, bytes]:
     """Give the files of a fit; the summary comes last and holds the digests of the others.
 
@@ -39,6 +41,8 @@ def output_files(
         What was asked for, in plain values; kept in the summary.
     id_column : str, optional
         Kept with the model, to name new examples by it.
+    issue_columns : {"siis", "cleanlab"}
+        What the columns of ``label_issues.csv`` are called.
 
     Returns
     -------
@@ -47,11 +51,12 @@ def output_files(
     rows = _rows(outcome.data)
     contents = {
         PREDICTIONS: _predictions(outcome),
-        ISSUES: _issues(outcome),
+        ISSUES: ISSUE_FILES[issue_columns](outcome),
         QUALITY: _qualities(outcome),
         NEXT: _next(outcome),
         MODEL: saved_bytes(outcome.model, {**_companions(outcome), **rows, "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
+        **_written_back(outcome),
     }
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     summary = summary_of(outcome)
@@ -157,22 +162,66 @@ def _issues(outcome: Outcome) -> bytes:
     return csv_bytes(("id", "given", "suggested", "quality", "why"), rows)
 
 
+def _cleanlab_issues(outcome: Outcome) -> bytes:
+    """All given labels in the order of the data, as cleanlab lists them."""
+    ids, suspects = outcome.data.ids, {suspect.id for suspect in outcome.report.suspects}
+    rows = (
+        (
+            ids[row["index"]],
+            str(ids[row["index"]] in suspects),
+            _digits(row["quality"]),
+            row["given"],
+            row["suggested"],
+        )
+        for row in sorted(_ranking(outcome).rows(), key=lambda row: int(row["index"]))
+    )
+    header = ("id", "is_label_issue", "label_quality", "given_label", "predicted_label")
+    return csv_bytes(header, ([str(cell) for cell in row] for row in rows))
+
+
+ISSUE_FILES = {OWN: _issues, CLEANLAB: _cleanlab_issues}
+
+
+def _ranking(outcome: Outcome) -> Any:
+    """All given labels, worst first."""
+    if hasattr(outcome.model, "label_quality_"):
+        return outcome.model.label_ranking()
+    certain = frozenset(np.flatnonzero(outcome.given.certain).tolist())
+    return unjudged_ranking(outcome.model, outcome.codes, certain)
+
+
+def _digits(number: float) -> str:
+    return "" if np.isnan(number) else f"{number:.4f}"
+
+
+def _written_back(outcome: Outcome) -> dict[str, bytes]:
+    """The file of a labelling tool with the answers in it; nothing where it was another file."""
+    data, P = outcome.data, outcome.model.label_distributions_
+    if data.written_back is None:
+        return {}
+    suspects = {suspect.id for suspect in outcome.report.suspects}
+    quality = {int(row["index"]): float(row["quality"]) for row in _ranking(outcome).rows()}
+    names = [str(name) for name in outcome.model.classes_]
+    winners = np.argmax(P, axis=1).tolist()
+    answers = [
+        Answer(names[k], float(P[i, k]), None if np.isnan(quality.get(i, np.nan)) else quality[i], name in suspects)
+        for i, (name, k) in enumerate(zip(data.ids, winners, strict=True))
+    ]
+    return data.written_back(answers)
+
+
 def _qualities(outcome: Outcome) -> bytes:
     """All given labels, worst first; a quality that is not known is empty."""
-    model, ids = outcome.model, outcome.data.ids
-    if hasattr(model, "label_quality_"):
-        ranking = model.label_ranking()
-    else:
-        ranking = unjudged_ranking(model, outcome.codes, frozenset(np.flatnonzero(outcome.given.certain).tolist()))
+    ids = outcome.data.ids
     rows = (
         (
             ids[row["index"]],
             str(row["given"]),
             str(row["suggested"]),
-            "" if np.isnan(row["quality"]) else f"{row['quality']:.4f}",
+            _digits(row["quality"]),
             str(rank),
         )
-        for rank, row in enumerate(ranking.rows(), 1)
+        for rank, row in enumerate(_ranking(outcome).rows(), 1)
     )
     return csv_bytes(("id", "given", "suggested", "quality", "rank"), rows)
 

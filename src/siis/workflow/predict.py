@@ -11,7 +11,7 @@ from siis.workflow.outputs import answer_rows, csv_bytes
 
 
 def predict_file(
-    saved: Saved, path: Path, encoding: str = "utf-8", id: str | None = None
+    saved: Saved, path: Path, encoding: str = "utf-8", id: str | None = None, page: str | None = None
 ) -> tuple[bytes, tuple[str, ...]]:
     """Classify the examples of a file.
 
@@ -24,6 +24,8 @@ def predict_file(
     encoding : str
     id : str, optional
         Column of ids. If left out: the one of the fit, where the file has it, else row numbers.
+    page : str, optional
+        The sheet of an XLSX file; the first unless said.
 
     Returns
     -------
@@ -44,7 +46,7 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    new = recipe.apply(path, encoding, id, extra["id_column"])
+    new = recipe.apply(path, encoding, id, extra["id_column"], page)
     with said_in_options():
         P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

@@ -1,0 +1,251 @@
+"""Parquet and Arrow files of Hugging Face: names of classes, and the flat columns of Argilla."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis.labels.unlabelled import UNLABELLED
+from siis.tables.tools.fields import label_text
+from siis.tables.tools.told import (
+    AGENT,
+    DIGITS,
+    FIELDS,
+    OURS,
+    Answer,
+    Told,
+    Vote,
+    VoteColumns,
+    id_column,
+    vote_columns,
+)
+from siis.texts import plural, quoted
+
+METADATA = b"huggingface"
+RESPONSES, USERS, STATUS = ".responses", ".responses.users", ".responses.status"
+SUGGESTION, SCORE, AGENT_OF = ".suggestion", ".suggestion.score", ".suggestion.agent"
+SUBMITTED = "submitted"
+TEXT = "text"
+OWN = ("status", "_server_id", "inserted_at", "updated_at")  # what Argilla says of a record
+FILE = "answers.parquet"
+COLUMNS = tuple(f"{OURS}.{name}" for name in FIELDS)
+TYPES = dict(zip(COLUMNS, (pa.string(), pa.float64(), pa.float64(), pa.bool_()), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The table, as it was read.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+    """
+
+    table: Any
+
+    def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
+        """Write the table with columns of answers, and with suggestions where nobody else has made one.
+
+        Parameters
+        ----------
+        answers : sequence of n Answer
+        question : str or None
+            Of Argilla.
+
+        Returns
+        -------
+        dict of str to bytes
+        """
+        from pyarrow import parquet  # noqa: PLC0415 - slow import
+
+        plain = [answer.to_plain() for answer in answers]
+        table = self.table
+        for name, field in zip(COLUMNS, FIELDS, strict=True):
+            table = _with(table, name, pa.array([one[field] for one in plain], TYPES[name]))
+        if question is not None and question + RESPONSES in table.column_names:
+            table = _suggested(table, question, answers)
+        out = io.BytesIO()
+        parquet.write_table(_described(table), out)
+        return {FILE: out.getvalue()}
+
+
+def _with(table: Any, name: str, column: Any) -> Any:
+    if name in table.column_names:
+        return table.set_column(table.column_names.index(name), pa.field(name, column.type), column)
+    return table.append_column(pa.field(name, column.type), column)
+
+
+def _suggested(table: Any, question: str, answers: Sequence[Answer]) -> Any:
+    """Suggestions for records that have none, or one of ours; a list of several is another kind of question."""
+    names = (question + SUGGESTION, question + SCORE, question + AGENT_OF)
+    n = table.num_rows
+    found = [table[name] if name in table.column_names else pa.nulls(n) for name in names]
+    if not all(_is_plain(column.type) for column in found):
+        return table
+    values, scores, agents = (column.to_pylist() for column in found)
+    for i, answer in enumerate(answers):
+        if values[i] is None or str(agents[i] or "").split(" ")[0] == OURS:
+            values[i], scores[i], agents[i] = answer.label, round(answer.probability, DIGITS), AGENT
+    kind = found[0].type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):  # ratings
+        values = pa.array([None if value is None else float(value) for value in values]).cast(kind)
+    else:
+        values = pa.array(values, pa.string())
+    columns = (values, pa.array(scores, pa.float64()), pa.array(agents, pa.string()))
+    for name, column in zip(names, columns, strict=True):
+        table = _with(table, name, column)
+    return table
+
+
+def _is_plain(kind: Any) -> bool:
+    return bool(
+        pa.types.is_null(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+    )
+
+
+def _described(table: Any) -> Any:
+    """The table with the new columns in Hugging Face's description of it, where it has one."""
+    metadata = dict(table.schema.metadata or {})
+    features = _features(table.schema)
+    if features is None:
+        return table
+    info = json.loads(metadata[METADATA])
+    for name in table.column_names:
+        kind = table.schema.field(name).type
+        is_new = name in COLUMNS or name.endswith((SUGGESTION, SCORE, AGENT_OF))
+        if is_new and str(kind) in ("string", "double", "bool", "int64"):
+            word = {"double": "float64"}.get(str(kind), str(kind))
+            features[name] = {"dtype": word, "_type": "Value"}
+    info["info"]["features"] = features
+    return table.replace_schema_metadata({**metadata, METADATA: json.dumps(info).encode()})
+
+
+def _features(schema: Any) -> dict[str, Any] | None:
+    """Hugging Face's description of the columns; None where there is none."""
+    try:
+        features = json.loads((schema.metadata or {})[METADATA])["info"]["features"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return features if isinstance(features, dict) else None
+
+
+def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], Told | None, Table | None]:
+    """Find what Hugging Face or Argilla say in a table.
+
+    Parameters
+    ----------
+    path : Path
+    table : pyarrow.Table
+
+    Returns
+    -------
+    table : pyarrow.Table
+        Numbers of classes are their names there; lists of responses and former answers are taken out.
+    votes : dict of str to pyarrow.ChunkedArray
+        Further columns, of responses.
+    notes : list of str
+    told : Told, or None
+        None for a table of neither.
+    origin : Table, or None
+    """
+    features = _features(table.schema)
+    questions = [
+        name.removesuffix(RESPONSES)
+        for name in table.column_names
+        if name.endswith(RESPONSES) and f"{name.removesuffix(RESPONSES)}{USERS}" in table.column_names
+    ]
+    if features is None and not questions:
+        return table, {}, [], None, None
+    ours = [name for name in table.column_names if name in COLUMNS]
+    origin = Table(table.drop_columns(ours) if ours else table)
+    table = origin.table
+    notes = []
+    for name, feature in (features or {}).items():
+        if name in table.column_names and isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+            table = _with(table, name, _class_names(path, name, table[name], feature.get("names")))
+            notes.append(f"column {quoted(name)}: numbers of classes, shown by their names")
+    said, refused, n_skipped = _responses(path, table, questions)
+    parts = [
+        name for q in questions for name in table.column_names if name.startswith((q + RESPONSES, q + SUGGESTION))
+    ]
+    lists = [name for name in parts if name.removesuffix(RESPONSES) in questions or USERS in name or STATUS in name]
+    table = table.drop_columns(lists) if lists else table
+    if questions:
+        notes.insert(0, "responses of Argilla")
+        notes += [f"{plural(n_skipped, 'response')} not submitted, or discarded: skipped"] if n_skipped else []
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    told = Told(
+        "Argilla" if questions else "Hugging Face",
+        id=id_column(columns, "id"),
+        texts=(TEXT,) if TEXT in columns and _is_text(columns[TEXT].type) else (),
+        questions=said.questions,
+        votes=frozenset(said.columns) - said.who,
+        aside=said.who | {name for name in columns if questions and (name in OWN or name in parts)},
+        refused=refused,
+        is_project=bool(questions),
+    )
+    return table, said.columns, notes, told, origin
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _class_names(path: Path, name: str, column: Any, names: Any) -> Any:
+    """Names in place of numbers; -1 is none."""
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise ValueError(f"{path}: the classes of column {quoted(name)} must have names; found none. Write it again.")
+    if not pa.types.is_integer(column.type):
+        return column
+    codes = pc.if_else(pc.equal(column, UNLABELLED), pa.scalar(None, column.type), column)
+    strange = pc.or_(pc.less(codes, 0), pc.greater_equal(codes, len(names)))
+    if pc.any(strange).as_py():
+        row = pc.index(pc.fill_null(strange, False), True).as_py()
+        raise ValueError(
+            f"{path}, row {row + 1:,}: column {quoted(name)} must hold numbers of its "
+            f"{plural(len(names), 'class', 'classes')}; found {codes[row].as_py()}. Write it again."
+        )
+    return pc.take(pa.array(names, pa.string()), codes)
+
+
+def _responses(path: Path, table: Any, questions: Sequence[str]) -> tuple[VoteColumns, dict[str, str], int]:
+    votes: list[Vote] = []
+    refused: dict[str, str] = {}
+    n_skipped = 0
+    for question in questions:
+        answers, users = table[question + RESPONSES].to_pylist(), table[question + USERS].to_pylist()
+        has_status = question + STATUS in table.column_names
+        states = table[question + STATUS].to_pylist() if has_status else [None] * table.num_rows
+        for row, found in enumerate(answers):
+            where = f"{path}, row {row + 1:,}"
+            said = found if isinstance(found, list) else [] if found is None else [found]
+            who, state = users[row] or [], states[row] or [SUBMITTED] * len(said)
+            if not (isinstance(who, list) and isinstance(state, list) and len(who) == len(said) == len(state)):
+                raise ValueError(
+                    f"{where}: {quoted(question)} must have a user and a status for each of its {len(said)} "
+                    "responses; found other numbers of them. Export it again."
+                )
+            for value, user, one in zip(said, who, state, strict=True):
+                values = value if isinstance(value, list) else [value]
+                if one != SUBMITTED or value is None:
+                    n_skipped += 1
+                elif len(values) != 1 or isinstance(values[0], list | dict):
+                    refused.setdefault(
+                        question,
+                        f"{where}: an example must have one label; a response to {quoted(question)} has "
+                        f"{len(values)}, or is no label. Name another question with --label.",
+                    )
+                elif (text := label_text(values[0])) is not None:
+                    votes.append(Vote(row, question, "" if user is None else str(user), text))
+    return vote_columns(votes, table.num_rows, table.column_names), refused, n_skipped

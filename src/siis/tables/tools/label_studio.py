@@ -1,0 +1,190 @@
+"""Label Studio's JSON: tasks with annotations in, the same tasks with predictions out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siis.tables.tools.fields import columns_of, flattened, label_text, the_list, the_object, written
+from siis.tables.tools.told import AGENT, DIGITS, OURS, Answer, Parsed, Told, Vote, free_name, id_column, vote_columns
+from siis.texts import plural, quoted
+
+TOOL = "Label Studio"
+CHOICES = "choices"
+TEXT = "text"
+FILE = "answers.json"
+SUSPECT = f"{AGENT} suspect"  # the model version of suspects, by which the data manager finds them
+
+
+@dataclass(frozen=True, eq=False)
+class Tasks:
+    """The tasks, as they were exported.
+
+    Attributes
+    ----------
+    tasks : list of dict
+    targets : dict of str to str
+        What each question is asked about: ``from_name`` to ``to_name``.
+    """
+
+    tasks: list[dict[str, Any]]
+    targets: dict[str, str]
+
+    def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
+        """Write the tasks with predictions; those of an earlier fit are replaced, those of others stay.
+
+        Parameters
+        ----------
+        answers : sequence of n Answer
+        question : str or None
+
+        Returns
+        -------
+        dict of str to bytes
+        """
+        name = question if question is not None else next(iter(self.targets), "label")
+        target = self.targets.get(name, TEXT)
+        done = [
+            {**task, "predictions": [*_others(task), _prediction(answer, name, target)]}
+            for task, answer in zip(self.tasks, answers, strict=True)
+        ]
+        return {FILE: written(done, indent=2) + b"\n"}
+
+
+def _others(task: dict[str, Any]) -> list[Any]:
+    return [one for one in task.get("predictions") or [] if not _is_ours(one)]
+
+
+def _is_ours(prediction: Any) -> bool:
+    version = prediction.get("model_version") if isinstance(prediction, dict) else None
+    return isinstance(version, str) and version.split(" ")[0] == OURS
+
+
+def _prediction(answer: Answer, question: str, target: str) -> dict[str, Any]:
+    result = {
+        "id": OURS,
+        "from_name": question,
+        "to_name": target,
+        "type": CHOICES,
+        "value": {CHOICES: [answer.label]},
+    }
+    return {
+        "model_version": SUSPECT if answer.is_issue else AGENT,
+        "score": round(answer.probability, DIGITS),
+        "result": [result],
+    }
+
+
+def is_tasks(value: Any) -> bool:
+    """Tell whether a JSON file holds tasks of Label Studio.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(value, list) and any(
+        isinstance(one, dict) and isinstance(one.get("data"), dict) for one in value
+    )
+
+
+def read_tasks(path: Path, found: list[Any]) -> Parsed:
+    """Read tasks: choices are labels, by annotator; skipped annotations are none, ground truth is certain.
+
+    Parameters
+    ----------
+    path : Path
+    found : list
+
+    Returns
+    -------
+    Parsed
+    """
+    tasks, votes, records = [], [], []
+    targets: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    n_skipped = 0
+    for row, value in enumerate(found):
+        where = f"{path}, task {row + 1:,}"
+        task = the_object(value, where, "a task")
+        where += f" (id {quoted(str(task['id']))})" if "id" in task else ""
+        records.append(dict(flattened(the_object(task.get("data"), where, "the data of a task"))))
+        the_list(task.get("predictions"), where, "predictions")
+        for annotation in the_list(task.get("annotations"), where, "annotations"):
+            one = the_object(annotation, where, "an annotation")
+            if one.get("was_cancelled"):
+                n_skipped += 1
+                continue
+            votes += _votes(one, row, where, targets, refused)
+        tasks.append(task)
+    fields, notes = columns_of(records)
+    name = free_name("id", fields)
+    if all(task.get("id") is not None for task in tasks):
+        fields[name] = columns_of([{name: task["id"]} for task in tasks])[0][name]
+    said = vote_columns(votes, len(tasks), fields)
+    _check_truth(path, votes)
+    told = Told(
+        TOOL,
+        id=id_column(fields, name),
+        texts=tuple(text for text in (TEXT,) if text in fields),
+        questions=said.questions,
+        certain=said.certain,
+        votes=frozenset(said.columns) - said.who,
+        aside=said.who,
+        refused=refused,
+    )
+    notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]
+    return Parsed({**fields, **said.columns}, len(tasks), notes, told, Tasks(tasks, targets))
+
+
+def _votes(
+    annotation: dict[str, Any], row: int, where: str, targets: dict[str, str], refused: dict[str, str]
+) -> list[Vote]:
+    """The choices of an annotation; questions with several of them are refused once they are asked for."""
+    chosen: dict[str, list[str]] = {}
+    for item in the_list(annotation.get("result"), where, "the result of an annotation"):
+        result = the_object(item, where, "a result")
+        if result.get("type") != CHOICES:
+            continue
+        question = str(result.get("from_name"))
+        value = the_object(result.get("value"), where, "the value of a result")
+        texts = [label_text(label) for label in the_list(value.get(CHOICES), where, CHOICES)]
+        chosen.setdefault(question, []).extend(text for text in texts if text is not None)
+        targets.setdefault(question, str(result.get("to_name", TEXT)))
+    for question, labels in chosen.items():
+        if len(set(labels)) > 1:
+            refused.setdefault(
+                question,
+                f"{where}: an example must have one label; {quoted(question)} has {len(set(labels))}, "
+                f"{quoted(labels[0])} and {quoted(labels[1])} among them. Keep one, or name another question with "
+                "--label.",
+            )
+    who, is_certain = _who(annotation), bool(annotation.get("ground_truth"))
+    return [
+        Vote(row, question, who, labels[0], is_certain)
+        for question, labels in chosen.items()
+        if len(set(labels)) == 1
+    ]
+
+
+def _who(annotation: dict[str, Any]) -> str:
+    by = annotation.get("completed_by")
+    if isinstance(by, dict):
+        by = by.get("email") or by.get("id")
+    return "" if by is None else label_text(by) or "" if isinstance(by, str) else f"annotator {by}"
+
+
+def _check_truth(path: Path, votes: Sequence[Vote]) -> None:
+    """Refuse two truths about one task."""
+    truths: dict[tuple[int, str], str] = {}
+    for vote in votes:
+        if vote.is_certain and truths.setdefault((vote.row, vote.question), vote.label) != vote.label:
+            raise ValueError(
+                f"{path}, task {vote.row + 1:,}: one label must be the ground truth; found "
+                f"{quoted(truths[vote.row, vote.question])} and {quoted(vote.label)}. Take the mark off one of them."
+            )

@@ -1,0 +1,303 @@
+"""JSONL, an object on each line: doccano's and Prodigy's exports, and plain ones; also as a list in a JSON file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siis.tables.tools.fields import (
+    columns_of,
+    flattened,
+    label_text,
+    parsed,
+    read_text,
+    the_object,
+    without_ours,
+    written,
+)
+from siis.tables.tools.told import OURS, Answer, Parsed, Told, Vote, id_column, vote_columns
+from siis.texts import plural, quoted
+
+LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+LABEL, TEXT, ID, ANSWER, ACCEPT = "label", "text", "id", "answer", "accept"
+HASH = "_input_hash"  # of Prodigy: the same for all answers about one example
+WHO = ("_annotator_id", "_session_id")
+VERDICTS = ("accept", "reject", "ignore")
+OWN = {LABEL, ANSWER, ACCEPT, "options", "config", "tokens", "spans", "html", "style"}  # what Prodigy itself writes
+ASIDE = ("meta.", "score", "priority")
+JSON_MIN = {"annotator", "annotation_id"}
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A line.
+
+    Attributes
+    ----------
+    file : str
+        Name of its file.
+    where : str
+        File and line, for messages.
+    fields : dict
+        Without what siis has said before.
+    """
+
+    file: str
+    where: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The lines, as they were read.
+
+    Attributes
+    ----------
+    records : list of Record
+    rows : list of int
+        The example that each is about.
+    names : dict of str to str
+        What each file is called when it is written.
+    """
+
+    records: list[Record]
+    rows: list[int]
+    names: dict[str, str]
+
+    def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
+        """Write every file again, each line with one more field.
+
+        Parameters
+        ----------
+        answers : sequence of n Answer
+        question : str or None
+
+        Returns
+        -------
+        dict of str to bytes
+        """
+        lines: dict[str, list[Any]] = {name: [] for name in self.names.values()}
+        for record, row in zip(self.records, self.rows, strict=True):
+            lines[self.names[record.file]].append({**record.fields, OURS: answers[row].to_plain()})
+        return {
+            name: b"".join(written(one) + b"\n" for one in found)
+            if name.endswith(".jsonl")
+            else written(found, indent=2) + b"\n"
+            for name, found in lines.items()
+        }
+
+
+def is_folder_of_lines(folder: Path) -> bool:
+    """Tell whether a folder holds JSONL files, one for each annotator.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    bool
+    """
+    return folder.is_dir() and bool(_files(folder))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.name.lower().endswith(LINES) and not path.name.startswith(".") and path.is_file()
+    )
+
+
+def read_lines(path: Path, encoding: str) -> Parsed:
+    """Read a JSONL file, or a folder of them: one for each annotator, who is called as the file is.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+
+    Returns
+    -------
+    Parsed
+    """
+    if not path.is_dir():
+        return examples_of(path, _records(path, encoding), {path.name: "answers.jsonl"})
+    files = _files(path)
+    names = {file.name: f"answers.{_stem(file.name)}.jsonl" for file in files}
+    return examples_of(path, [record for file in files for record in _records(file, encoding)], names, is_folder=True)
+
+
+def _stem(name: str) -> str:
+    suffix = next(suffix for suffix in sorted(LINES, key=len, reverse=True) if name.lower().endswith(suffix))
+    return name[: -len(suffix)]
+
+
+def _records(path: Path, encoding: str) -> list[Record]:
+    found = []
+    for number, line in enumerate(read_text(path, encoding).split("\n"), start=1):
+        if line.strip():
+            where = f"{path}, line {number:,}"
+            found.append(
+                Record(path.name, where, without_ours(the_object(parsed(line, where), where, "each line"), where))
+            )
+    if not found:
+        raise ValueError(f"{path}: is empty. It needs a JSON object on each line.")
+    return found
+
+
+def read_list(path: Path, found: list[Any]) -> Parsed:
+    """Read the same objects from a list in a JSON file.
+
+    Parameters
+    ----------
+    path : Path
+    found : list
+
+    Returns
+    -------
+    Parsed
+    """
+    records = []
+    for number, value in enumerate(found, start=1):
+        where = f"{path}, item {number:,}"
+        fields = without_ours(the_object(value, where, "each item"), where)
+        if set(fields) >= JSON_MIN:
+            raise ValueError(
+                f"{path}: must be Label Studio's JSON; found JSON-MIN, which repeats a task for each annotation. "
+                "Export it as JSON."
+            )
+        records.append(Record(path.name, where, fields))
+    if not records:
+        raise ValueError(f"{path}: is an empty list. It needs an object for each example.")
+    return examples_of(path, records, {path.name: "answers.json"})
+
+
+def examples_of(path: Path, records: list[Record], names: dict[str, str], is_folder: bool = False) -> Parsed:
+    """Put the lines about each example together.
+
+    Parameters
+    ----------
+    path : Path
+    records : list of Record
+    names : dict of str to str
+        What each file is called when it is written.
+    is_folder : bool
+        Whether each file is an annotator.
+
+    Returns
+    -------
+    Parsed
+    """
+    is_prodigy = any(HASH in one.fields or one.fields.get(ANSWER) in VERDICTS for one in records)
+    is_doccano = is_folder or any(isinstance(one.fields.get(LABEL), list) for one in records)
+    tool = "Prodigy" if is_prodigy else "doccano" if is_doccano else "JSON lines"
+    is_joined = is_prodigy or is_folder
+    rows = _rows(records, is_prodigy) if is_joined else list(range(len(records)))
+    n = max(rows) + 1
+    kept: list[dict[str, Any]] = [{} for _ in range(n)]
+    for record, row in zip(records, rows, strict=True):
+        fields = {name: value for name, value in record.fields.items() if _is_data(name, is_prodigy, is_doccano)}
+        text = kept[row].get(TEXT)
+        if is_folder and text is not None and fields.get(TEXT, text) != text:
+            raise ValueError(
+                f"{record.where}: lines with the same id must be about the same example; another file has another "
+                "text. Export all files from one project."
+            )
+        kept[row] = {**dict(flattened(fields)), **kept[row]}
+    columns, notes = columns_of(kept)
+    if not (is_prodigy or is_doccano):
+        told = Told(tool, id_column(columns, ID), tuple(name for name in (TEXT,) if name in columns))
+        return Parsed(columns, n, notes, told, Lines(records, rows, names))
+    votes, refused, n_skipped = _votes(records, rows, is_prodigy, is_folder)
+    said = vote_columns(votes, n, columns)
+    aside = said.who | {name for name in columns if is_prodigy and name.startswith(ASIDE)}
+    told = Told(
+        tool,
+        id=id_column(columns, *((HASH, ID) if is_prodigy else (ID,))),
+        texts=tuple(name for name in (TEXT,) if name in columns),
+        questions=said.questions,
+        votes=frozenset(said.columns) - said.who,
+        aside=frozenset(aside) | ({HASH} & set(columns)),
+        refused=refused,
+        is_project=not is_prodigy,
+    )
+    about = [f"{plural(len(records), 'line')} of {tool}"]
+    about += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
+    return Parsed({**columns, **said.columns}, n, [*about, *notes], told, Lines(records, rows, names))
+
+
+def _is_data(name: str, is_prodigy: bool, is_doccano: bool) -> bool:
+    """Whether a field says something of the example, and not of an answer."""
+    if is_prodigy:
+        return name == HASH or not (name in OWN or name.startswith("_"))
+    return not (is_doccano and name == LABEL)
+
+
+def _rows(records: Sequence[Record], is_prodigy: bool) -> list[int]:
+    """The example of each line, by the first of some fields that every line has."""
+    wanted = (HASH, TEXT, "image") if is_prodigy else (ID, TEXT)
+    name = next((name for name in wanted if all(_key(one, name) is not None for one in records)), None)
+    if name is None:
+        one = next(one for one in records if _key(one, TEXT) is None)
+        raise ValueError(
+            f"{one.where}: each line must have an id or a text, by which answers of several people are put together; "
+            "found none. Export it again."
+        )
+    places: dict[tuple[str, int], int] = {}
+    turns: dict[tuple[str, str], int] = {}
+    rows = []
+    for one in records:
+        key = str(_key(one, name))
+        turn = 0 if is_prodigy else turns.get((one.file, key), 0)  # the same text twice in a file: two examples
+        turns[one.file, key] = turn + 1
+        rows.append(places.setdefault((key, turn), len(places)))
+    return rows
+
+
+def _key(record: Record, name: str) -> str | None:
+    value = record.fields.get(name)
+    return None if value is None or isinstance(value, list | dict) else f"{type(value).__name__} {value}"
+
+
+def _votes(
+    records: Sequence[Record], rows: Sequence[int], is_prodigy: bool, is_folder: bool
+) -> tuple[list[Vote], dict[str, str], int]:
+    """The answers; why they cannot be used, where a line has several; how many lines have none."""
+    names = {str(one.fields[LABEL]) for one in records if isinstance(one.fields.get(LABEL), str)}
+    is_binary = is_prodigy and len(names) == 1 and not any(ACCEPT in one.fields for one in records)
+    votes, refused = [], {}
+    for record, row in zip(records, rows, strict=True):
+        labels = _prodigy_labels(record, is_binary) if is_prodigy else record.fields.get(LABEL)
+        labels = labels if isinstance(labels, list) else [labels]
+        if any(isinstance(label, list | dict) for label in labels):
+            refused[LABEL] = (
+                f"{record.where}: a label must be a name or a number; found a part of the text or an object. Export "
+                "labels of whole examples."
+            )
+            break
+        texts = list(dict.fromkeys(text for label in labels if (text := label_text(label)) is not None))
+        if len(texts) > 1:
+            refused[LABEL] = (
+                f"{record.where}: an example must have one label; found {len(texts)}, {quoted(texts[0])} and "
+                f"{quoted(texts[1])} among them. Keep one."
+            )
+            break
+        who = next((str(name) for key in WHO if (name := record.fields.get(key)) is not None), "")
+        who = who or (_stem(record.file) if is_folder else "")
+        votes += [Vote(row, LABEL, label_text(who) or "", text) for text in texts]
+    return votes, refused, len(records) - len(votes)
+
+
+def _prodigy_labels(record: Record, is_binary: bool) -> Any:
+    """What a task of Prodigy says: a choice, or the label that was accepted; a rejected one if it is the only."""
+    verdict = record.fields.get(ANSWER, "accept")
+    if verdict not in VERDICTS:
+        raise ValueError(
+            f"{record.where}: answer must be {', '.join(VERDICTS)}; found {quoted(str(verdict))}. Export it again."
+        )
+    if verdict == "accept":
+        return record.fields.get(ACCEPT, record.fields.get(LABEL))
+    return f"not {record.fields.get(LABEL)}" if verdict == "reject" and is_binary else None
