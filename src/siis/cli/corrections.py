@@ -31,8 +31,8 @@ def corrections(
     CORRECTIONS is a table with the columns id and label, or with those of the data (others are ignored), as the
     report saves it; or a later export of the labelling tool that the data came from: labels count that are marked as
     ground truth, or were given since. Corrections of earlier rounds stay; the newest answer counts. Run it where
-    siis fit was run. What the former fit has chosen is kept where it still holds, so this takes seconds; siis fit DATA --corrections
-    chooses anew.
+    siis fit was run. What the former fit has chosen is kept where it still holds, so this takes seconds;
+    siis fit DATA --corrections chooses anew.
 
     \b
     Examples:

@@ -36,8 +36,8 @@ def fit(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather, NPZ; JSON or JSONL of a labelling tool; a folder "
-            "of images, or of JSONL files, one for each annotator.",
+            help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather, NPZ; JSON or JSONL of a labelling tool; a "
+            "folder of images, or of JSONL files, one for each annotator.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,

@@ -42,7 +42,7 @@ def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
     if roles.id is None and told.id is not None:
         roles = replace(roles, id=told.id)
         notes.append(f"ids: {quoted(told.id)} (--id names another)")
-    if told.texts and roles.text is None and roles.features is None:
+    if told.texts and not roles.texts and roles.features is None:
         roles = replace(roles, text=told.texts)
         notes.append(f"texts: {listed(told.texts)} (--text names others)")
     return roles, question, notes

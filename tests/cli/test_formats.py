@@ -1,0 +1,126 @@
+"""From the export of a labelling tool to answers in its format, and back with corrections."""
+
+import json
+
+import openpyxl
+import pytest
+
+from cli_case import QUICK, read_csv, write_csv
+from tool_case import annotation, read_lines, sentences, tasks, write_json, write_lines
+
+pytestmark = pytest.mark.slow
+
+
+def test_label_studio_there_and_back(siis, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = tasks(80)
+    write_json(tmp_path / "export.json", found)
+    done = siis("fit", "export.json", "--label", "topic", "--out", "results", "--seed", 0)
+    assert done.exit_code == 0, done.stderr
+    assert "answers.json" in done.stdout
+    assert "1 label marked as the truth: certain" in done.stderr
+    written = json.loads((tmp_path / "results" / "answers.json").read_text(encoding="utf-8"))
+    assert [task["id"] for task in written] == [task["id"] for task in found]
+    suspects = [task["id"] for task in written if task["predictions"][-1]["model_version"].endswith("suspect")]
+    listed = [int(row["id"]) for row in read_csv(tmp_path / "results" / "label_issues.csv")]
+    assert sorted(suspects) == sorted(listed)
+    assert 104 in suspects
+    answer = {row["id"]: row["label"] for row in read_csv(tmp_path / "results" / "predictions.csv")}
+    for task in written:
+        (result,) = task["predictions"][-1]["result"]
+        assert result["value"]["choices"] == [answer[str(task["id"])]]
+    assert json.loads((tmp_path / "results" / "summary.json").read_text())["checked"] == 1
+
+    later = written
+    later[4]["annotations"] = [annotation("sport", {"id": 1, "email": "ann@example.org"})]
+    write_json(tmp_path / "later.json", later)
+    done = siis("corrections", "later.json", "--results", "results")
+    assert done.exit_code == 0, done.stderr
+    again = json.loads((tmp_path / "results" / "answers.json").read_text(encoding="utf-8"))
+    assert again[4]["predictions"][-1]["result"][0]["value"]["choices"] == ["sport"]
+    assert json.loads((tmp_path / "results" / "summary.json").read_text())["checked"] == 2
+
+    done = siis("predict", "results", "export.json")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[1].startswith("100,sport,")
+
+
+def test_a_folder_of_doccano(siis, tmp_path):
+    texts, topics = sentences()
+    rows = [
+        {"id": i, "text": text, "label": [topic]} for i, (text, topic) in enumerate(zip(texts, topics, strict=True))
+    ]
+    write_lines(tmp_path / "export" / "ann.jsonl", rows)
+    write_lines(tmp_path / "export" / "bob.jsonl", rows[:20])
+    out = tmp_path / "out"
+    done = siis("fit", tmp_path / "export", "--out", out, *QUICK)
+    assert done.exit_code == 0, done.stderr
+    answers = read_lines((out / "answers.bob.jsonl").read_bytes())
+    assert [one["siis"]["label"] for one in answers] == topics[:20]
+    assert len(read_lines((out / "answers.ann.jsonl").read_bytes())) == 40
+
+
+def test_a_malformed_line_is_named(siis, tmp_path):
+    (tmp_path / "data.jsonl").write_text('{"text": "a", "label": "x"}\n{"text": }\n')
+    done = siis("fit", tmp_path / "data.jsonl", "--out", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "data.jsonl, line 2: must be JSON" in done.stderr
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_workbook(siis, table, tmp_path):
+    path, ids, _, _ = table
+    book = openpyxl.Workbook()
+    page = book.create_sheet("July")
+    rows = read_csv(path)
+    page.append(list(rows[0]))
+    for row in rows:
+        page.append([row["name"], row["label"] or None, *map(float, list(row.values())[2:])])
+    book.save(tmp_path / "book.xlsx")
+    out = tmp_path / "out"
+    done = siis("fit", tmp_path / "book.xlsx", "--sheet", "July", "--id", "name", "--out", out, *QUICK)
+    assert done.exit_code == 0, done.stderr
+    same = siis("fit", path, "--id", "name", "--out", tmp_path / "csv", *QUICK)
+    assert same.exit_code == 0, same.stderr
+    assert (out / "predictions.csv").read_bytes() == (tmp_path / "csv" / "predictions.csv").read_bytes()
+    done = siis("predict", out, tmp_path / "book.xlsx", "--sheet", "July", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[1].startswith(ids[0])
+    done = siis("predict", out, tmp_path / "book.xlsx", "--sheet", "May", "--quiet")
+    assert done.exit_code == 1
+    assert "found none named May" in done.stderr
+
+
+def test_columns_of_cleanlab(siis, table, tmp_path):
+    path, ids, labels, _ = table
+    out = tmp_path / "out"
+    done = siis("fit", path, "--id", "name", "--out", out, "--issue-columns", "cleanlab", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    rows = read_csv(out / "label_issues.csv")
+    assert list(rows[0]) == ["id", "is_label_issue", "label_quality", "given_label", "predicted_label"]
+    assert [row["id"] for row in rows] == [name for name, label in zip(ids, labels, strict=True) if label]
+    given = dict(zip(ids, labels, strict=True))
+    assert all(row["given_label"] == given[row["id"]] for row in rows)
+    flagged = [row for row in rows if row["is_label_issue"] == "True"]
+    assert {row["is_label_issue"] for row in rows} == {"True", "False"}
+    assert len(flagged) == json.loads((out / "summary.json").read_text())["suspects"]
+    assert all(row["predicted_label"] != row["given_label"] for row in flagged)
+    qualities = {row["id"]: row["quality"] for row in read_csv(out / "label_quality.csv")}
+    assert all(row["label_quality"] == qualities[row["id"]] for row in rows)
+    write_csv(tmp_path / "c.csv", ["id", "label"], [(flagged[0]["id"], flagged[0]["predicted_label"])])
+    done = siis("corrections", tmp_path / "c.csv", "--results", out, "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert "is_label_issue" in (out / "label_issues.csv").read_text(), "the option is kept"
+    done = siis("fit", path, "--out", out, "--issue-columns", "other")
+    assert done.exit_code == 2
+
+
+def test_help_has_examples(siis):
+    shown = siis("fit", "--help").stdout
+    for line in (
+        "siis fit book.xlsx --sheet July",
+        "siis fit data.csv --issue-columns cleanlab",
+        "siis fit export.json",
+    ):
+        assert line in shown
+    assert "book.xlsx --sheet July" in siis("predict", "--help").stdout

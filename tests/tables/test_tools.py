@@ -1,0 +1,591 @@
+"""Files of labelling tools: what is understood, what is refused, what comes back."""
+
+import gzip
+import json
+
+import numpy as np
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from siis.tables import Roles, read
+from siis.tables.corrections import read_checked
+from siis.tables.sheet import read_sheet
+from siis.tables.tools.told import Answer
+from tool_case import annotation, read_lines, sentences, tasks, write_json, write_lines
+
+TEXTS, TOPICS = sentences()
+
+
+def answers(n):
+    return [Answer("sport", 0.9, None if i % 2 else 0.25, i % 3 == 0) for i in range(n)]
+
+
+def back(data):
+    return data.written_back(answers(len(data.ids)))
+
+
+# --- Label Studio
+
+
+def test_tasks_of_label_studio(tmp_path):
+    data = read(write_json(tmp_path / "export.json", tasks()), Roles())
+    assert data.ids == tuple(str(100 + i) for i in range(40))
+    assert data.texts[0] == TEXTS[0]
+    assert data.annotations.shape == (40, 2)
+    assert data.annotations[0].tolist() == ["sport", "sport"]
+    assert data.annotations[1].tolist() == [None, None], "skipped"
+    assert data.annotations[4].tolist() == ["food", None]
+    assert data.certain == {2: "sport"}
+    kinds = {use.name: use.kind for use in data.columns}
+    assert kinds["ann@example.org"] == kinds["bob@example.org"] == "annotator"
+    assert kinds["id"] == "id"
+    assert kinds["source.page"] == "category" or kinds["source.page"] == "number"
+    assert "1 annotation skipped" in data.notes
+    assert "1 label marked as the truth: certain" in data.notes
+
+
+def test_predictions_of_label_studio(tmp_path):
+    found = tasks()
+    path = write_json(tmp_path / "export.json", found)
+    written = back(read(path, Roles()))
+    assert list(written) == ["answers.json"]
+    done = json.loads(written["answers.json"])
+    assert "ü" in written["answers.json"].decode()
+    for task, former in zip(done, found, strict=True):
+        ours = task["predictions"].pop()
+        assert ours["score"] == 0.9
+        assert ours["model_version"].startswith("siis ")
+        (result,) = ours["result"]
+        assert result["value"] == {"choices": ["sport"]}
+        assert (result["from_name"], result["to_name"], result["type"]) == ("topic", "txt", "choices")
+        assert task["predictions"] == former.get("predictions", [])
+        task.pop("predictions")
+        assert list(task.items()) == [(name, value) for name, value in former.items() if name != "predictions"]
+    versions = [task["predictions"][-1]["model_version"] for task in json.loads(written["answers.json"])]
+    assert [version.endswith("suspect") for version in versions] == [i % 3 == 0 for i in range(40)]
+
+
+def test_a_second_round_replaces_our_predictions_and_no_others(tmp_path):
+    once = back(read(write_json(tmp_path / "export.json", tasks()), Roles()))["answers.json"]
+    (tmp_path / "again.json").write_bytes(once)
+    assert back(read(tmp_path / "again.json", Roles()))["answers.json"] == once
+
+
+def test_one_answer_for_each_example_is_a_label(tmp_path):
+    found = [
+        {"data": {"text": text}, "annotations": [annotation("None" if i % 2 else "x", i % 3)]}
+        for i, text in enumerate(TEXTS)
+    ]
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    assert data.annotations is None
+    assert data.labels[:2].tolist() == ["x", "None"], "a choice is a label, whatever it is called"
+    assert data.ids[0] == "1"
+    assert data.rows.names == ("annotator",)
+    assert data.rows[1] == ("annotator 1",)
+
+
+def test_questions_of_label_studio(tmp_path, refusal):
+    found = tasks()
+    for task in found:
+        task["annotations"].append(annotation("long", 3, "length"))
+    found[0]["annotations"][-1]["result"].append(
+        {"from_name": "many", "to_name": "txt", "type": "choices", "value": {"choices": ["a", "b"]}}
+    )
+    path = write_json(tmp_path / "export.json", found)
+    assert "one question must be chosen; found 3: topic, length, many" in refusal(path, label=None)
+    assert set(read(path, Roles(label="length")).labels) == {"long"}
+    assert "task 1 (id 100): an example must have one label; many has 2" in refusal(path, label="many")
+    assert read(path, Roles(label="topic")).annotations.shape == (40, 2)
+
+
+def test_two_answers_of_one_annotator(tmp_path):
+    found = [{"data": {"text": text}, "annotations": [annotation("x"), annotation("y")]} for text in TEXTS]
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    assert data.annotations[0].tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.__setitem__(3, 5), "task 4: a task must be a JSON object; found 5"),
+        (lambda t: t[3].pop("data"), "task 4 (id 103): the data of a task must be a JSON object"),
+        (lambda t: t[2].update(annotations={}), "task 3 (id 102): annotations must be a JSON list"),
+        (lambda t: t[2].update(annotations=["x"]), "task 3 (id 102): an annotation must be a JSON object"),
+        (lambda t: t[2]["annotations"][0].update(result=3), "task 3 (id 102): the result of an annotation must be"),
+        (lambda t: t[2]["annotations"][0].update(result=[3]), "task 3 (id 102): a result must be a JSON object"),
+        (lambda t: t[0].update(predictions=1), "task 1 (id 100): predictions must be a JSON list"),
+        (
+            lambda t: t[2]["annotations"].append(annotation("food", 9, ground_truth=True)),
+            "task 3: one label must be the ground truth; found sport and food",
+        ),
+    ],
+)
+def test_tasks_that_are_none(tmp_path, refusal, change, said):
+    found = tasks()
+    change(found)
+    assert said in refusal(write_json(tmp_path / "export.json", found), label=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[{"data": {}},\n {"data": }]', "error at line 2, column 11"),
+        ("3", "must hold tasks of Label Studio"),
+        ("[]", "is an empty list"),
+        ('[{"text": "a", "annotator": 1, "annotation_id": 2}]', "found JSON-MIN"),
+        ("[3]", "item 1: each item must be a JSON object"),
+        ("[" * 5000 + "]" * 5000, "nested"),
+        ('[{"a": ' + "9" * 5000 + "}]", "cannot be read as JSON"),
+    ],
+)
+def test_json_that_is_none(write, refusal, text, said):
+    assert said in refusal(write(text, "export.json"), label=None)
+
+
+# --- a later export as corrections
+
+
+def test_a_later_export_brings_what_was_checked(tmp_path):
+    found = tasks()
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    found[4]["annotations"][0] = annotation("sport", {"id": 1, "email": "ann@example.org"})  # changed
+    found[3]["annotations"] = [annotation("food", 9)]  # new
+    found[6]["annotations"][0]["ground_truth"] = True  # kept, and marked
+    checked = read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+    assert checked == {"102": "sport", "104": "sport", "103": "food", "106": "sport"}
+    found[4]["annotations"].append(annotation("music", 9))
+    with pytest.raises(ValueError, match="104 has sport and music"):
+        read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+
+
+def test_an_export_in_which_nothing_was_checked(tmp_path):
+    found = tasks()
+    found[2]["annotations"][0]["ground_truth"] = False
+    path = write_json(tmp_path / "export.json", found)
+    with pytest.raises(ValueError, match="found none that is marked as the truth"):
+        read_checked(path, Roles(), read(path, Roles()))
+
+
+def test_corrections_of_prodigy_are_all_checked(tmp_path, write):
+    data = read(write("id,text,label\n5,some words,x\n6,other words,y\n7,no words,\n"), Roles(id="id", text="text"))
+    lines = [
+        {"id": 5, "text": "some words", "label": "x", "answer": "accept"},
+        {"id": 6, "text": "c d", "label": "y", "answer": "ignore"},
+    ]
+    assert read_checked(write_lines(tmp_path / "review.jsonl", lines), Roles(), data) == {"5": "x"}
+
+
+# --- JSONL
+
+
+def test_plain_lines(tmp_path):
+    rows = [
+        {
+            "id": f"n{i}",
+            "text": text,
+            "label": topic if i < 20 else None,
+            "x": i / 7,
+            "vector": [i % 7, 2.5 * i % 3],
+            "deep": {"on": True},
+            "tags": ["a"] * (i % 3),
+        }
+        for i, (text, topic) in enumerate(zip(TEXTS, TOPICS, strict=True))
+    ]
+    path = write_lines(tmp_path / "data.jsonl", rows)
+    data = read(path, Roles())
+    assert data.ids[:2] == ("n0", "n1")
+    assert data.labels[:2].tolist() == ["sport", "food"]
+    assert data.labels[20] is None
+    kinds = {use.name: use.kind for use in data.columns}
+    assert kinds["text"] == "text"
+    assert kinds["x"] == kinds["vector.0"] == kinds["vector.1"] == "number"
+    assert kinds["deep.on"] == "left out"
+    assert "fields that hold lists are left out: tags" in data.notes
+    done = read_lines(back(data)["answers.jsonl"])
+    assert [{name: value for name, value in one.items() if name != "siis"} for one in done] == rows
+    assert done[0]["siis"] == {"label": "sport", "probability": 0.9, "quality": 0.25, "is_issue": True}
+    (tmp_path / "again.jsonl").write_bytes(back(data)["answers.jsonl"])
+    again = read(tmp_path / "again.jsonl", Roles())
+    assert not any(use.name.startswith("siis") for use in again.columns), "answers are no features"
+    assert back(again) == back(data)
+    (tmp_path / "data.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert read(tmp_path / "data.jsonl.gz", Roles()).ids == data.ids
+
+
+def test_plain_objects_in_a_list(tmp_path):
+    rows = [{"text": text, "label": topic} for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    data = read(write_json(tmp_path / "data.json", rows), Roles())
+    assert data.labels.tolist() == TOPICS
+    assert [one["text"] for one in json.loads(back(data)["answers.json"])] == TEXTS
+
+
+def test_one_file_of_doccano(tmp_path):
+    rows = [
+        {"id": 3 * i, "text": text, "label": [topic] if i % 2 else [], "Comments": []}
+        for i, (text, topic) in enumerate(zip(TEXTS, TOPICS, strict=True))
+    ]
+    data = read(write_lines(tmp_path / "all.jsonl", rows), Roles())
+    assert data.labels[:4].tolist() == [None, "food", None, "food"]
+    assert data.ids[1] == "3"
+    assert [one["label"] for one in read_lines(back(data)["answers.jsonl"])] == [row["label"] for row in rows]
+
+
+def test_a_file_of_doccano_for_each_annotator(tmp_path):
+    rows = [
+        {"id": i, "text": text, "label": [topic]} for i, (text, topic) in enumerate(zip(TEXTS, TOPICS, strict=True))
+    ]
+    folder = tmp_path / "export"
+    write_lines(folder / "ann.jsonl", rows[:30])
+    write_lines(folder / "bob.jsonl", [{**row, "label": ["food"], "note": "é"} for row in rows[:9:-1]])
+    data = read(folder, Roles())
+    assert data.ids == tuple(map(str, [*range(30), *range(39, 29, -1)]))
+    assert data.annotations[10].tolist() == ["sport", "food"]
+    assert data.annotations[5].tolist() == ["food", None]
+    assert data.annotations[30].tolist() == [None, "food"]
+    written = back(data)
+    assert sorted(written) == ["answers.ann.jsonl", "answers.bob.jsonl"]
+    done = read_lines(written["answers.bob.jsonl"])
+    assert [one["id"] for one in done] == [row["id"] for row in rows[:9:-1]]
+    assert done[0]["note"] == "é"
+    assert {use.kind for use in data.columns if use.name in ("ann", "bob")} == {"annotator"}
+
+
+def test_files_of_doccano_that_do_not_belong_together(tmp_path, refusal):
+    folder = tmp_path / "export"
+    write_lines(folder / "ann.jsonl", [{"id": 1, "text": "a b", "label": ["x"]}])
+    write_lines(
+        folder / "bob.jsonl", [{"id": 2, "text": "c d", "label": ["x"]}, {"id": 1, "text": "e f", "label": []}]
+    )
+    assert "bob.jsonl, line 2: lines with the same id must be about the same example" in refusal(folder, label=None)
+    write_lines(folder / "bob.jsonl", [{"label": ["x"]}])
+    assert "bob.jsonl, line 1: each line must have an id or a text" in refusal(folder, label=None)
+
+
+def prodigy(text, label="sport", answer="accept", who="ann", **more):
+    base = {"text": text, "_input_hash": hash(text) % 10**6, "_task_hash": 5, "label": label, "answer": answer}
+    return {**base, "_annotator_id": f"db-{who}", "meta": {"score": 0.5}, **more}
+
+
+def test_prodigy_with_two_labels(tmp_path):
+    rows = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    rows[3]["answer"], rows[4]["answer"] = "ignore", "reject"
+    rows.append(prodigy(TEXTS[0], "food", who="bob"))
+    data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
+    assert len(data.ids) == 40
+    assert data.ids[0] == str(rows[0]["_input_hash"])
+    assert data.annotations[0].tolist() == ["sport", "food"]
+    assert data.annotations[3].tolist() == data.annotations[4].tolist() == [None, None]
+    assert "2 lines without a label, or rejected or ignored" in data.notes
+    kinds = {use.name: use.kind for use in data.columns}
+    assert kinds["meta.score"] == "left out"
+    assert not {"answer", "_task_hash", "label"} & set(kinds)
+    done = read_lines(back(data)["answers.jsonl"])
+    assert len(done) == 41
+    assert done[0]["siis"] == done[40]["siis"]
+    assert [{name: value for name, value in one.items() if name != "siis"} for one in done] == rows
+
+
+def test_prodigy_with_one_label(tmp_path):
+    rows = [
+        prodigy(text, "sport", "accept" if topic == "sport" else "reject")
+        for text, topic in zip(TEXTS, TOPICS, strict=True)
+    ]
+    data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
+    assert data.labels[:2].tolist() == ["sport", "not sport"]
+
+
+def test_prodigy_with_choices_and_images(tmp_path, refusal):
+    rows = [
+        {
+            "text": text,
+            "image": "data:image/png;base64,AAAA",
+            "options": [{"id": "sport"}, {"id": "food"}],
+            "accept": [topic],
+            "answer": "accept",
+            "_session_id": "s",
+        }
+        for text, topic in zip(TEXTS, TOPICS, strict=True)
+    ]
+    rows[1]["accept"], rows[2]["answer"] = [], "reject"
+    data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
+    assert data.labels[:4].tolist() == ["sport", None, None, "food"]
+    assert "fields that hold files are left out: image" in data.notes
+    rows[5]["accept"] = ["sport", "food"]
+    message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
+    assert "line 6: an example must have one label; found 2, sport and food" in message
+    rows[5] = {**rows[5], "accept": ["food"], "answer": "maybe"}
+    assert "line 6: answer must be accept, reject, ignore; found maybe" in refusal(
+        write_lines(tmp_path / "db.jsonl", rows), label=None
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "line 3: must be JSON; found an error at column 2"),
+        ("[1]", "line 3: each line must be a JSON object; found '[1]'"),
+        ('{"label": "x", "siis": 3}', "line 3: the field siis is kept for answers"),
+        ('{"text": "a", "label": [[0, 3, "ORG"]]}', "line 3: a label must be a name or a number"),
+        ('{"text": "a", "label": ["x", "y"]}', "line 3: an example must have one label"),
+    ],
+)
+def test_lines_that_are_none(write, refusal, line, said):
+    good = '{"text": "some words", "label": ["x"]}\n\n'
+    assert said in refusal(write(good + line + "\n", "data.jsonl"), label=None)
+
+
+def test_lines_of_another_encoding(write, refusal):
+    text = '{"text": "größe", "label": "x"}\n{"text": "kleine", "label": "y"}\n'
+    assert "line 1: the text must be utf-8" in refusal(write(text.encode("latin-1"), "data.jsonl"), label=None)
+    assert read(write(text.encode("latin-1"), "data.jsonl"), Roles(encoding="latin-1")).texts[0] == "größe"
+    assert "is empty" in refusal(write("\n\n", "data.jsonl"))
+
+
+def test_weak_labels_of_wrench(tmp_path, refusal):
+    found = {
+        str(i): {"data": {"text": text}, "label": i % 2, "weak_labels": [i % 2, -1 if i % 3 else 1 - i % 2, -1]}
+        for i, text in enumerate(TEXTS)
+    }
+    path = write_json(tmp_path / "train.json", found)
+    data = read(path, Roles())
+    assert data.annotations.shape == (40, 2), "the third function says nothing"
+    assert data.annotations[0].tolist() == ["0", "1"]
+    assert data.annotations[1].tolist() == ["1", None]
+    kinds = {use.name: use.kind for use in data.columns}
+    assert kinds["label"] == "left out", "the truth is no feature"
+    assert read(path, Roles(label="label")).labels[:2].tolist() == ["0", "1"]
+    done = json.loads(back(data)["answers.json"])
+    assert list(done) == list(found)
+    assert done["1"].pop("siis")["label"] == "sport"
+    assert done["1"] == found["1"]
+    found["7"]["weak_labels"] = [1]
+    assert "example 7: weak_labels must hold one number or name for each of the 3" in refusal(
+        write_json(path, found), label=None
+    )
+
+
+def test_features_of_wrench(tmp_path):
+    found = {str(i): {"data": {"feature": [i, i % 5, 1.5]}, "label": 0, "weak_labels": [i % 2]} for i in range(20)}
+    assert read(write_json(tmp_path / "t.json", found), Roles()).labels.tolist() == ["0", "1"] * 10
+
+
+# --- Parquet of Argilla and Hugging Face
+
+
+def argilla(**more):
+    n = len(TEXTS)
+    return pa.table(
+        {
+            "id": [f"r{i}" for i in range(n)],
+            "status": ["completed"] * n,
+            "_server_id": [f"s{i}" for i in range(n)],
+            "text": TEXTS,
+            "topic.responses": [[topic, "food"] if i % 3 == 0 else [topic] for i, topic in enumerate(TOPICS)],
+            "topic.responses.users": [["u1", "u2"] if i % 3 == 0 else ["u1"] for i in range(n)],
+            "topic.responses.status": [
+                ["submitted", "discarded" if i == 0 else "submitted"]
+                if i % 3 == 0
+                else ["draft" if i == 1 else "submitted"]
+                for i in range(n)
+            ],
+            "topic.suggestion": ["theirs" if i == 2 else None for i in range(n)],
+            "topic.suggestion.score": pa.nulls(n),
+            "topic.suggestion.agent": ["bot" if i == 2 else None for i in range(n)],
+            **more,
+        }
+    )
+
+
+def test_responses_of_argilla(tmp_path):
+    pq.write_table(argilla(), tmp_path / "a.parquet")
+    data = read(tmp_path / "a.parquet", Roles())
+    assert data.ids[0] == "r0"
+    assert data.annotations[0].tolist() == ["sport", None], "discarded"
+    assert data.annotations[1].tolist() == [None, None], "a draft"
+    assert data.annotations[6].tolist() == ["sport", "food"]
+    assert "2 responses not submitted, or discarded: skipped" in data.notes
+    used = {use.name for use in data.columns if use.kind not in ("left out", "annotator", "id")}
+    assert used == {"text"}
+    (tmp_path / "b.parquet").write_bytes(back(data)["answers.parquet"])
+    done = pq.read_table(tmp_path / "b.parquet")
+    assert done["topic.suggestion"].to_pylist()[:3] == ["sport", "sport", "theirs"]
+    assert done["topic.suggestion.score"].to_pylist()[:3] == [0.9, 0.9, None]
+    assert done["siis.quality"].to_pylist()[:2] == [0.25, None]
+    kept = [name for name in argilla().column_names if ".suggestion" not in name]
+    assert done.select(kept).equals(argilla().select(kept))
+    again = read(tmp_path / "b.parquet", Roles())
+    assert back(again) == back(data)
+
+
+def test_responses_of_argilla_that_are_no_label(tmp_path, refusal):
+    table = argilla(**{"tags.responses": [[["a", "b"]]] * 40, "tags.responses.users": [["u1"]] * 40})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert "one question must be chosen" in refusal(tmp_path / "a.parquet", label=None)
+    assert "row 1: an example must have one label" in refusal(tmp_path / "a.parquet", label="tags")
+    pq.write_table(argilla(**{"topic.responses.users": [["u1"]] * 40}), tmp_path / "a.parquet")
+    assert "row 1: topic must have a user and a status for each of its 2 responses" in refusal(tmp_path / "a.parquet")
+
+
+def hugging_face(codes):
+    features = {
+        "text": {"dtype": "string", "_type": "Value"},
+        "label": {"names": ["sport", "food"], "_type": "ClassLabel"},
+    }
+    metadata = {"huggingface": json.dumps({"info": {"features": features}, "fingerprint": "x"})}
+    return pa.table({"text": TEXTS, "label": codes}).replace_schema_metadata(metadata)
+
+
+def test_class_labels_of_hugging_face(tmp_path, refusal):
+    codes = [-1, 1, *[i % 2 for i in range(38)]]
+    pq.write_table(hugging_face(codes), tmp_path / "a.parquet")
+    data = read(tmp_path / "a.parquet", Roles())
+    assert data.labels[:4].tolist() == [None, "food", "sport", "food"]
+    (tmp_path / "b.parquet").write_bytes(back(data)["answers.parquet"])
+    done = pq.read_table(tmp_path / "b.parquet")
+    assert done["label"].to_pylist() == codes
+    features = json.loads(done.schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["label"]["names"] == ["sport", "food"]
+    assert features["siis.label"] == {"dtype": "string", "_type": "Value"}
+    assert back(read(tmp_path / "b.parquet", Roles())) == back(data)
+    pq.write_table(hugging_face([7, *codes[1:]]), tmp_path / "a.parquet")
+    assert "row 1: column label must hold numbers of its 2 classes; found 7" in refusal(tmp_path / "a.parquet")
+
+
+# --- XLSX
+
+
+def workbook(path):
+    book = openpyxl.Workbook()
+    book.active.title = "June"
+    book.active.append(["nothing"])
+    page = book.create_sheet("July")
+    page.append(["price", "kind", "mixed", None])
+    for i in range(20):
+        page.append([i * 1.5, ("cat", "dog", None)[i % 3], i if i % 2 else "é", None])
+    page.append([None, " ", None, None])
+    book.save(path)
+    return path
+
+
+def test_a_sheet_of_a_workbook(tmp_path, refusal):
+    path = workbook(tmp_path / "book.xlsx")
+    sheet = read_sheet(path, page="July")
+    assert list(sheet.columns) == ["price", "kind", "mixed"]
+    assert sheet.n == 20
+    assert sheet.columns["mixed"].to_pylist()[:2] == ["é", "1"]
+    data = read(path, Roles(label="kind", sheet="July"))
+    assert data.labels[:3].tolist() == ["cat", "dog", None]
+    assert np.array_equal(data.X[:3, 0], [0, 1.5, 3])
+    assert any("not read: June" in note for note in data.notes)
+    assert "no rows" in refusal(path)
+    assert "found none named Juli. Did you mean July?" in refusal(path, sheet="Juli")
+    assert "encoding is for CSV" in refusal(path, encoding="latin-1")
+    (tmp_path / "no.xlsx").write_bytes(b"PK")
+    assert "must be an XLSX file but cannot be read as one" in refusal(tmp_path / "no.xlsx")
+
+
+def test_a_sheet_is_for_workbooks(write, refusal):
+    assert "for XLSX files only" in refusal(write("a,kind\n1,x\n"), sheet="July")
+
+
+def test_a_workbook_without_the_library(tmp_path, refusal, monkeypatch):
+    monkeypatch.setattr("siis.tables.workbook.find_spec", lambda name: None)
+    assert "pip install 'siis[xlsx]'" in refusal(workbook(tmp_path / "book.xlsx"))
+
+
+# --- whatever stands in the files comes back
+
+NAMES = st.text(max_size=6).filter(lambda name: name != "siis")
+LEAVES = st.none() | st.booleans() | st.integers(-(10**25), 10**25) | st.floats(allow_nan=False) | st.text(max_size=8)
+VALUES = st.recursive(
+    LEAVES, lambda one: st.lists(one, max_size=3) | st.dictionaries(NAMES, one, max_size=3), max_leaves=6
+)
+SURROGATES = st.text(st.characters(), max_size=4)  # halves of pairs among them
+FIELDS = st.dictionaries(
+    st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=5).map(
+        lambda name: f"u_{name}"
+    ),
+    VALUES | SURROGATES,
+    max_size=4,
+)
+LABELS = st.sampled_from(["Ä b", "-", "0", "None", "日本"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(FIELDS, LABELS | st.none()), min_size=2, max_size=6),
+    kind=st.sampled_from(["plain", "doccano", "prodigy"]),
+)
+def test_lines_lose_nothing(tmp_path_factory, rows, kind):
+    folder = tmp_path_factory.mktemp("lines")
+    lines = []
+    for i, (fields, label) in enumerate(rows):
+        own = {"id": i, "text": f"two words {i}"}
+        if kind == "plain":
+            own |= {"label": label}
+        elif kind == "doccano":
+            own |= {"label": [] if label is None else [label]}
+        else:
+            own |= {"_input_hash": -i, "label": label or "x", "answer": "ignore" if label is None else "accept"}
+            own |= {"_annotator_id": f"é {i % 2}"}
+        lines.append({**fields, **own})
+    path = folder / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    sheet = read_sheet(path)
+    written = sheet.origin.answered(answers(sheet.n), None)["answers.jsonl"]
+    done = read_lines(written)
+    assert [one.pop("siis")["label"] for one in done] == ["sport"] * len(lines)
+    assert json.dumps(done) == json.dumps(lines), "fields, their order and their types"
+    (folder / "b.jsonl").write_bytes(written)
+    again = read_sheet(folder / "b.jsonl")
+    assert {name: column.to_pylist() for name, column in again.columns.items()} == {
+        name: column.to_pylist() for name, column in sheet.columns.items()
+    }
+    assert (again.told.id, again.told.questions) == (sheet.told.id, sheet.told.questions)
+
+
+ANNOTATIONS = st.lists(
+    st.tuples(LABELS, st.sampled_from([1, 2, None, {"email": "é@x.org"}]), st.booleans(), st.booleans()), max_size=3
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(st.tuples(FIELDS, FIELDS, ANNOTATIONS), min_size=1, max_size=5))
+def test_tasks_lose_nothing(tmp_path_factory, rows):
+    folder = tmp_path_factory.mktemp("tasks")
+    found = []
+    for i, (fields, data, given_to) in enumerate(rows):
+        made = []
+        for k, (label, by, skipped, truth) in enumerate(given_to):
+            made.append(annotation(label, by, was_cancelled=skipped, ground_truth=truth and k == 0))
+        found.append(
+            {**fields, "id": f"t{i}", "data": {**data, "text": "a b"}, "annotations": made, "predictions": []}
+        )
+    path = write_text(folder / "a.json", found)
+    sheet = read_sheet(path)
+    written = sheet.origin.answered(answers(sheet.n), "topic")["answers.json"]
+    done = json.loads(written)
+    assert [len(task["predictions"]) for task in done] == [1] * len(found)
+    for task in done:
+        task["predictions"].clear()
+    assert json.dumps(done) == json.dumps(found)
+    (folder / "b.json").write_bytes(written)
+    again = read_sheet(folder / "b.json")
+    assert {name: column.to_pylist() for name, column in again.columns.items()} == {
+        name: column.to_pylist() for name, column in sheet.columns.items()
+    }
+    assert (again.told.questions, again.told.certain) == (sheet.told.questions, sheet.told.certain)
+    said = [one for _, _, made in rows for one in made if not one[2]]
+    columns = sheet.told.questions.get("topic", ())
+    assert sum(len(sheet.columns[name]) - sheet.columns[name].null_count for name in columns) == len(said)
+    n_certain = sum(1 for _, _, made in rows if made and made[0][3] and not made[0][2])
+    assert len(sheet.told.certain.get("topic", ())) == n_certain
+
+
+def write_text(path, value):
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
