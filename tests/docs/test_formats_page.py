@@ -1,0 +1,39 @@
+"""The page of formats is run from top to bottom: its scripts, and its commands."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from siis.cli import app
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "formats.md"
+
+
+def test_the_page_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    ran = 0
+    for kind, block in re.findall(r"^```(python|sh)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
+        if kind == "python":
+            exec(compile(block, str(PAGE), "exec"), names)
+            continue
+        for line in block.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "siis"
+            done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+            assert done.exit_code == 0, f"{line}: {done.stderr}"
+            ran += 1
+    assert ran >= 9
+    said = capsys.readouterr().out
+    assert re.search(r"siis \S+ suspect [\d.]+ \{'choices': \['sport'\]\}", said)
+    assert "'siis': {'label': 'sport'" in said
+    assert "'is_label_issue'" in said
+    first = json.loads((tmp_path / "weak-results" / "answers.json").read_text())["0"]
+    assert first["siis"]["label"] == "0"
+    assert first["weak_labels"] == [0, 0, 0]
