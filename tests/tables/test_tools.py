@@ -586,6 +586,50 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
     assert len(sheet.told.certain.get("topic", ())) == n_certain
 
 
+def broken(value, draw):
+    """The same JSON with something else at some places."""
+    if draw(st.integers(0, 19)) == 0:
+        return draw(VALUES)
+    if isinstance(value, dict):
+        return {name: broken(one, draw) for name, one in value.items()}
+    return [broken(one, draw) for one in value] if isinstance(value, list) else value
+
+
+def samples():
+    weak = {str(i): {"data": {"text": TEXTS[i]}, "label": 1, "weak_labels": [i % 2, -1]} for i in range(3)}
+    lines = [prodigy(text, accept=["x"]) for text in TEXTS[:3]]
+    plain = [{"id": i, "text": text, "label": ["x"]} for i, text in enumerate(TEXTS[:3])]
+    return {"tasks.json": tasks(6), "weak.json": weak, "prodigy.jsonl": lines, "plain.jsonl": plain}
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), name=st.sampled_from(sorted(samples())))
+def test_a_broken_file_is_read_or_refused_in_a_sentence(tmp_path_factory, data, name):
+    path = tmp_path_factory.mktemp("broken") / name
+    value = broken(samples()[name], data.draw)
+    if name.endswith("l"):
+        path.write_text("".join(json.dumps(one) + "\n" for one in (value if isinstance(value, list) else [value])))
+    else:
+        write_text(path, value)
+    message = None
+    try:
+        back(read(path, Roles()))
+    except ValueError as problem:
+        message = f"{type(problem).__name__} {problem}"
+    assert message is None or message.startswith(f"ValueError {path}"), message
+    assert message is None or message.endswith((".", "?")), message
+
+
+def test_a_folder_that_holds_our_own_answers(tmp_path):
+    write_lines(
+        tmp_path / "ann.jsonl", [{"text": text, "label": [topic]} for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    )
+    data = read(tmp_path, Roles())
+    for name, content in back(data).items():
+        (tmp_path / name).write_bytes(content)
+    assert read(tmp_path, Roles()).labels.tolist() == data.labels.tolist() == TOPICS
+
+
 def write_text(path, value):
     path.write_text(json.dumps(value), encoding="utf-8")
     return path

@@ -113,6 +113,8 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         where = f"{path}, task {row + 1:,}"
         task = the_object(value, where, "a task")
         where += f" (id {quoted(str(task['id']))})" if "id" in task else ""
+        if isinstance(task.get("id"), list | dict):
+            raise ValueError(f"{where}: the id of a task must be a number or a text. Export it again.")
         records.append(dict(flattened(the_object(task.get("data"), where, "the data of a task"))))
         the_list(task.get("predictions"), where, "predictions")
         for annotation in the_list(task.get("annotations"), where, "annotations"):

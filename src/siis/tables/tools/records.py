@@ -27,6 +27,7 @@ WHO = ("_annotator_id", "_session_id")
 VERDICTS = ("accept", "reject", "ignore")
 OWN = {LABEL, ANSWER, ACCEPT, "options", "config", "tokens", "spans", "html", "style"}  # what Prodigy itself writes
 ASIDE = ("meta.", "score", "priority")
+WRITTEN = "answers"
 JSON_MIN = {"annotator", "annotation_id"}
 
 
@@ -104,11 +105,14 @@ def is_folder_of_lines(folder: Path) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in folder.iterdir()
+    """The JSONL files, but for those that a fit to the others has written beside them."""
+    found = {
+        path.name: path
+        for path in sorted(folder.iterdir())
         if path.name.lower().endswith(LINES) and not path.name.startswith(".") and path.is_file()
-    )
+    }
+    written = {f"{WRITTEN}.{_stem(name)}.jsonl" for name in found}
+    return [path for name, path in found.items() if name not in written]
 
 
 def read_lines(path: Path, encoding: str) -> Parsed:
@@ -124,9 +128,9 @@ def read_lines(path: Path, encoding: str) -> Parsed:
     Parsed
     """
     if not path.is_dir():
-        return examples_of(path, _records(path, encoding), {path.name: "answers.jsonl"})
+        return examples_of(path, _records(path, encoding), {path.name: f"{WRITTEN}.jsonl"})
     files = _files(path)
-    names = {file.name: f"answers.{_stem(file.name)}.jsonl" for file in files}
+    names = {file.name: f"{WRITTEN}.{_stem(file.name)}.jsonl" for file in files}
     return examples_of(path, [record for file in files for record in _records(file, encoding)], names, is_folder=True)
 
 
@@ -172,7 +176,7 @@ def read_list(path: Path, found: list[Any]) -> Parsed:
         records.append(Record(path.name, where, fields))
     if not records:
         raise ValueError(f"{path}: is an empty list. It needs an object for each example.")
-    return examples_of(path, records, {path.name: "answers.json"})
+    return examples_of(path, records, {path.name: f"{WRITTEN}.json"})
 
 
 def examples_of(path: Path, records: list[Record], names: dict[str, str], is_folder: bool = False) -> Parsed:
