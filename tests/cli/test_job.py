@@ -12,6 +12,7 @@ ROLES = {
     **{"label": "label", "id": "name", "features": None, "text": None, "text_only": False, "annotators": []},
     **{"unlabelled": [], "merge_classes": False, "embeddings": None, "graph": None, "labels_file": None},
     "encoding": "utf-8",
+    "encoder": None,
 }
 PARAMETERS = {
     **{"n_neighbors": "auto", "n_components": 20, "alpha": "auto", "beta": "auto", "bandwidth": "median"},

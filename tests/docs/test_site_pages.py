@@ -20,6 +20,7 @@ DOCS = ROOT / "docs"
 PACKAGES = [
     "baselines",
     "datasets",
+    "encode",
     "engine",
     "graph",
     "labels",

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from siis.cli.screen import in_background, one_sentence, say
+from siis.cli.fit import chosen_encoder
+from siis.cli.screen import in_background, one_sentence, say, shown_progress
 from siis.files import settle
 from siis.results import MODEL
 
@@ -22,6 +23,13 @@ def predict(
     id: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: that of the fit)")
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.onnx", help="Where the encoder of the fit is now. (default: where it was)"),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where its tokenizer is now. (default: beside it)")
+    ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and answers.")] = False,
 ) -> None:
@@ -33,11 +41,14 @@ def predict(
     Examples:
       siis predict results new.csv --out predictions.csv
       siis predict results/model.siis new.parquet --id name
+      siis predict results new-photos/ --encoder mobilenet.onnx
+      siis predict results new-reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
     """
     with one_sentence():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
-        content, notes = in_background(lambda: _answers(model, data, encoding, id))
+        with shown_progress(quiet):
+            content, notes = in_background(lambda: _answers(model, data, encoding, id, encoder, tokenizer))
         if not quiet:
             for note in notes:
                 say(note)
@@ -50,13 +61,18 @@ def predict(
             write_file(out, content)
 
 
-def _answers(model: Path, data: Path, encoding: str, id: str | None) -> tuple[bytes, tuple[str, ...]]:
+def _answers(
+    model: Path, data: Path, encoding: str, id: str | None, encoder: str | None, tokenizer: Path | None
+) -> tuple[bytes, tuple[str, ...]]:
+    from siis.encode import EncoderChoice  # noqa: PLC0415
     from siis.saved import load_all, sound  # noqa: PLC0415
     from siis.workflow import predict_file  # noqa: PLC0415
 
     saved = load_all(model_file(model))
+    chosen = chosen_encoder(encoder, tokenizer=tokenizer)
+    located = None if chosen is None else EncoderChoice.from_plain(chosen)
     with sound(model):
-        return predict_file(saved, data, encoding, id)
+        return predict_file(saved, data, encoding, id, located)
 
 
 def model_file(path: Path) -> Path:

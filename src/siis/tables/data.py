@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siis._types import Features
+from siis.encode import EncoderChoice
 
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
@@ -45,6 +46,8 @@ class Roles:
         NPZ file with the weights between all examples, as scipy.sparse.save_npz writes it.
     labels_file : Path, optional
         Table with the labels of a folder of images.
+    encoder : EncoderChoice, optional
+        Network that turns images or texts into features; without it they are compared by pixels and words.
     encoding : str
         Of text files.
     unlabelled : tuple of str
@@ -65,6 +68,7 @@ class Roles:
     text_only: bool = False
     unlabelled: tuple[str, ...] = ()
     merge_classes: bool = False
+    encoder: EncoderChoice | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
