@@ -2,8 +2,8 @@
 
     python benchmarks/encode.py
 
-Pictures are noise, written as JPEG; the network is made here, one convolution of 224 x 224 pixels. Each run is a process
-of its own, so that its memory is its own.
+Pictures are noise, written as JPEG; the network is made here, one convolution of 224 x 224 pixels. Each run is a
+process of its own, so that its memory is its own.
 """
 
 import argparse

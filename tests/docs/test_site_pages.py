@@ -104,6 +104,13 @@ def test_the_ten_lines_run(capsys):
     assert float(re.search(r"correct: ([\d.]+)", capsys.readouterr().out)[1]) > 0.8
 
 
+def test_the_encoder_of_the_page_classifies(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    exec(_code("encoders.md", 0), {})
+    assert float(re.search(r"correct: ([\d.]+)", capsys.readouterr().out)[1]) > 0.9
+
+
 def _pages():
     return sorted([*DOCS.glob("*.md"), *(DOCS / "api").glob("*.md"), *(DOCS / "decisions").glob("*.md")])
 
