@@ -9,6 +9,8 @@ import pytest
 from cli_case import QUICK, read_csv, write_csv
 from encoder_case import image_model, text_model, tokenizer, write_pictures
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):

@@ -198,6 +198,23 @@ def test_company_does_not_matter(tmp_path):
         assert encoder.run(contents[i : i + 1])[0] == pytest.approx(X[i], rel=1e-6)
 
 
+def test_a_network_that_rounds_by_its_batch_gets_one_picture_at_a_time(tmp_path):
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        helper.make_node("ReduceMean", ["d"], ["y"], axes=[2, 3], keepdims=0),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 16, 16])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])]
+    save(model_of(nodes, inputs, outputs), str(tmp_path / "net.onnx"))
+    dark, light = tmp_path / "dark.png", tmp_path / "light.png"
+    Image.new("RGB", (16, 16), (120, 115, 105)).save(dark)
+    Image.new("RGB", (16, 16), (255, 0, 255)).save(light)
+    encoder = load_encoder(EncoderChoice(str(tmp_path / "net.onnx")), "images")
+    contents = [Content("", path.read_bytes()) for path in (dark, light)]
+    assert np.array_equal(encoder.run(contents)[0], encoder.run(contents[:1])[0])
+
+
 def test_memory_is_that_of_a_batch(tmp_path):
     """Four times as many pictures take no more, besides their features."""
     image_model(tmp_path / "net.onnx", shape=("n", 3, 128, 128))

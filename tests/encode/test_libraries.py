@@ -9,6 +9,7 @@ import pytest
 from encoder_case import VOCABULARY, scaled, write_pictures
 from siis.encode import EncoderChoice, encode_images, encode_texts
 
+pytestmark = pytest.mark.slow
 needs_timm = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed: pip install timm")
 needs_sentences = pytest.mark.skipif(
     find_spec("sentence_transformers") is None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,9 @@ def are_photographs(paths: tuple[Path, ...], side: int, sample: int) -> bool:
 
     seen = paths[:: max(1, len(paths) // sample)]
     large = 0
-    for path in seen:
-        with Image.open(path) as image:  # its head alone is read
-            large += min(image.size) >= side
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # very large images are photographs, too
+        for path in seen:
+            with Image.open(path) as image:  # its head alone is read
+                large += min(image.size) >= side
     return 2 * large > len(seen)
