@@ -218,7 +218,7 @@ def test_a_network_that_rounds_by_its_batch_gets_one_picture_at_a_time(tmp_path)
 def test_memory_is_that_of_a_batch(tmp_path):
     """Four times as many pictures take no more, besides their features."""
     image_model(tmp_path / "net.onnx", shape=("n", 3, 128, 128))
-    paths, _ = write_pictures(tmp_path / "p", 128)
+    paths, _ = write_pictures(tmp_path / "p", 128, size=128)
     encoder = load_encoder(EncoderChoice(str(tmp_path / "net.onnx")), "images")
     used = []
     for n in (32, 128):
