@@ -38,6 +38,7 @@ bench: $(STAMP)  ## time and memory, stage by stage, beside rivals and a direct 
 	$(BIN)/python benchmarks/stages.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/command_line.py
+	$(BIN)/python benchmarks/encode.py
 	$(BIN)/python benchmarks/mutations.py
 
 accuracy: $(STAMP)  ## the default beside its rivals: accuracy and wrong labels found (hours; goes on where it stopped)

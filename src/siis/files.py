@@ -29,6 +29,12 @@ TAKEN = (errno.EEXIST, errno.ENOTEMPTY)  # what renaming to the name of a folder
 FORGOTTEN = 24 * 3600.0  # seconds after which an unfinished folder from another machine counts as left behind
 
 
+def cache_folder() -> Path:
+    """The user's cache folder for siis, created when first written to."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "siis"
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write a file so that at any moment its former or its new content is there.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
 
 LONGEST = 60  # characters of a name or cell that a message repeats
 MOST_COMPARED = 10_000  # names among which a similar one is sought
@@ -97,3 +99,40 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def one_line(text: str) -> str:
+    """Take the first line of what a library says, without control characters or a full stop.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    first = next(iter(text.splitlines()), "")
+    return ascii_safe(first[:200])[1:-1].rstrip(".")
+
+
+@contextmanager
+def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
+    """Turn whatever a library says about a damaged file into one sentence.
+
+    Parameters
+    ----------
+    path : Path
+    kind : str
+        What the file should be.
+    remedy : str
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file. Check the path.") from None
+    except PermissionError:
+        raise ValueError(f"{path}: reading it is not permitted. Change its permissions.") from None
+    except Exception as problem:  # decoders of damaged files raise nearly anything
+        cause = one_line(str(problem)) or type(problem).__name__
+        raise ValueError(f"{path}: must be {kind} but cannot be read as one ({cause}). {remedy}") from None

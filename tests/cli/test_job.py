@@ -13,6 +13,7 @@ ROLES = {
     **{"unlabelled": [], "merge_classes": False, "embeddings": None, "graph": None, "labels_file": None},
     "encoding": "utf-8",
     "sheet": None,
+    "encoder": None,
 }
 PARAMETERS = {
     **{"n_neighbors": "auto", "n_components": 20, "alpha": "auto", "beta": "auto", "bandwidth": "median"},

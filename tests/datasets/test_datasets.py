@@ -10,7 +10,8 @@ from sklearn.exceptions import DataConversionWarning
 
 from siis import datasets
 from siis.datasets import contaminate, draw_labelled, make_noisy_chain, make_noisy_double_moon, real
-from siis.datasets.dataset import cache_folder, local_file
+from siis.datasets.dataset import local_file
+from siis.files import cache_folder
 
 
 def test_contaminate_changes_exactly_the_share_and_only_given_labels():

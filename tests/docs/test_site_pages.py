@@ -20,6 +20,7 @@ DOCS = ROOT / "docs"
 PACKAGES = [
     "baselines",
     "datasets",
+    "encode",
     "engine",
     "graph",
     "labels",
@@ -101,6 +102,13 @@ def test_the_solver_of_the_page_reaches_its_gap(seed):
 def test_the_ten_lines_run(capsys):
     exec(_code("index.md", 0), {})
     assert float(re.search(r"correct: ([\d.]+)", capsys.readouterr().out)[1]) > 0.8
+
+
+def test_the_encoder_of_the_page_classifies(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    exec(_code("encoders.md", 0), {})
+    assert float(re.search(r"correct: ([\d.]+)", capsys.readouterr().out)[1]) > 0.9
 
 
 def _pages():

@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from siis import SIISClassifier
-from siis.tables import Roles, read
+from siis.tables import Recipe, Roles, read
+from siis.tables.words import pieces
 
 WORDS = (["cat", "dog", "mouse", "fur", "tail", "paw", "bark"], ["stock", "bond", "market", "price", "trade", "bank"])
 TEXT = Roles(label="kind", text="prose", text_only=True)
@@ -66,3 +67,49 @@ def test_only_the_text_counts(write, text):
     one = read(path, Roles(label="kind", text=text, text_only=True))
     assert one.texts is not None
     assert one.X.shape[1] == (13 if text == "prose" else 20)
+
+
+def chinese(n):
+    """Sentences without spaces, of two subjects."""
+    rng = np.random.default_rng(0)
+    words = (["小猫", "狗", "尾巴", "动物", "毛皮"], ["股票", "银行", "价格", "市场", "债券"])
+    return ["".join(rng.choice(words[i % 2], 6)) + "。" for i in range(n)]
+
+
+def test_languages_without_spaces_are_compared_by_neighbouring_letters(write):
+    texts = chinese(80)
+    data = read(sheet(write, texts), TEXT)
+    encoder = data.recipe.encoder
+    assert encoder.is_unspaced
+    assert {"股票", "股", "票", "银行"} <= set(encoder.terms)
+    assert data.notes[0].startswith(f"80 rows, texts with {len(encoder.terms)} different words and pieces of them")
+    model = SIISClassifier(selection=None, n_components=20).fit(data.X, data.labels)
+    assert np.mean(model.transduction_ == np.array(["pet", "money"])[np.arange(80) % 2]) > 0.95
+    again = type(data.recipe).from_plain(*data.recipe.to_plain())
+    new = again.apply(sheet(write, texts))
+    assert abs(new.X - data.X).max() == 0
+
+
+def test_pieces_of_texts():
+    assert list(pieces("猫 Cats and 東京 a")) == ["猫", "cats", "and", "東", "京", "東京"]
+    assert list(pieces("แมวดำ")) == ["แม", "มว", "วด", "ดำ", "แมว", "มวด", "วดำ"]
+    assert list(pieces("plain words, 12 of them")) == ["plain", "words", "12", "of", "them"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_unspaced"),
+    [
+        ("こんにちは世界", True),
+        ("ภาษาไทย", True),
+        ("안녕하세요 세계", False),
+        ("plain words with one 猫 in it", False),
+    ],
+)
+def test_the_data_decide_whether_spaces_separate_words(write, text, is_unspaced):
+    assert read(sheet(write, [text] * 30), TEXT).recipe.encoder.is_unspaced == is_unspaced
+
+
+def test_stored_words_of_another_kind_are_refused(write):
+    settings, arrays = read(sheet(write, chinese(40)), TEXT).recipe.to_plain()
+    with pytest.raises(ValueError, match="fit and save the model again"):
+        Recipe.from_plain({**settings, "is_unspaced": 1}, arrays)

@@ -84,6 +84,30 @@ def fit(
         Path | None,
         typer.Option(metavar="FILE", help="Table with the columns file and label, for a folder of images."),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.onnx",
+            help="Network that turns images or texts into features; or the name of a model of timm or "
+            "sentence-transformers.",
+        ),
+    ] = None,
+    encoder_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Pixels of a side, or tokens of a text, that it takes. (default: its file's)"),
+    ] = None,
+    encoder_mean: Annotated[
+        list[float] | None,
+        typer.Option(metavar="NUMBER...", help="Of pixels in 0..1: taken off. (default: its file's, or ImageNet's)"),
+    ] = None,
+    encoder_std: Annotated[
+        list[float] | None,
+        typer.Option(metavar="NUMBER...", help="Of pixels: divided by. (default: its file's, or ImageNet's)"),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Tokenizer of an encoder of texts. (default: tokenizer.json beside it)"),
+    ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
     sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of an XLSX file. (default: the first)")] = None,
     corrections: Annotated[
@@ -143,6 +167,9 @@ def fit(
       siis fit data.csv --label label --id id --out results
       siis fit mails.parquet --text body --label is_spam
       siis fit photos/ --labels-file labels.csv
+      siis fit photos/ --encoder mobilenet.onnx
+      siis fit photos/ --encoder clip.onnx --encoder-size 224 --encoder-mean 0.5 --encoder-std 0.5
+      siis fit reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
       siis fit answers.csv --annotators ann bob eve --embeddings vectors.npy
       siis fit data.csv --label label --corrections corrections.csv
       siis fit export.json --label sentiment --out results
@@ -188,10 +215,43 @@ def fit(
             "labels_file": _text(labels_file),
             "encoding": encoding,
             "sheet": sheet,
+            "encoder": chosen_encoder(encoder, encoder_size, encoder_mean, encoder_std, tokenizer),
         }
         files = tuple(str(path) for path in corrections or ())
         options = FitOptions(str(data), roles, files, title, parameters, queries, issue_columns.value)
         run_and_print(options, out, quiet, as_json)
+
+
+def chosen_encoder(
+    source: str | None,
+    size: int | None = None,
+    mean: list[float] | None = None,
+    std: list[float] | None = None,
+    tokenizer: Path | None = None,
+) -> dict[str, Any] | None:
+    """What is said of an encoder, in plain values; None where there is none.
+
+    Parameters
+    ----------
+    source : str, optional
+    size : int, optional
+    mean, std : list of float, optional
+    tokenizer : Path, optional
+
+    Returns
+    -------
+    dict or None
+    """
+    from siis.encode import EncoderChoice  # noqa: PLC0415
+
+    if source is None:
+        given = {"--encoder-size": size, "--encoder-mean": mean, "--encoder-std": std, "--tokenizer": tokenizer}
+        lonely = [name for name, value in given.items() if value]
+        if lonely:
+            raise ValueError(f"{lonely[0]} goes with an encoder; found none. Name one with --encoder.")
+        return None
+    less, over = (tuple(numbers) if numbers else None for numbers in (mean, std))
+    return EncoderChoice(source, size, less, over, _text(tokenizer)).to_plain()
 
 
 def _text(path: Path | None) -> str | None:
@@ -224,9 +284,7 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
     from siis.workflow import run_job  # noqa: PLC0415
 
     def step(name: str, work: Callable[[], Result]) -> Result:
-        if name == "read":
-            return in_background(work)
-        if name == "fit":
+        if name in ("read", "fit"):
             with shown_progress(quiet):
                 return in_background(work)
         promise(f"The files in {printable(str(out))} are all as they were, or all new.")

@@ -46,6 +46,8 @@ def _is_no_option(text: str) -> bool:
 
 
 FITS: dict[str, Callable[[str], bool]] = {
+    "--encoder-mean": is_number,
+    "--encoder-std": is_number,
     "--noise": is_number,
     "--methods": lambda text: text in set(Method),
     "--unlabelled": _is_no_option,

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from siis.cli.screen import in_background, one_sentence, say
+from siis.cli.fit import chosen_encoder
+from siis.cli.screen import in_background, one_sentence, say, shown_progress
 from siis.files import settle
 from siis.results import MODEL
 
@@ -21,6 +22,13 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="CSV file to write. (default: standard output)")] = None,
     id: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: that of the fit)")
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.onnx", help="Where the encoder of the fit is now. (default: where it was)"),
+    ] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where its tokenizer is now. (default: beside it)")
     ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
     sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of an XLSX file. (default: the first)")] = None,
@@ -35,11 +43,14 @@ def predict(
       siis predict results new.csv --out predictions.csv
       siis predict results/model.siis new.parquet --id name
       siis predict results book.xlsx --sheet July
+      siis predict results new-photos/ --encoder mobilenet.onnx
+      siis predict results new-reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
     """
     with one_sentence():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
-        content, notes = in_background(lambda: _answers(model, data, encoding, id, sheet))
+        with shown_progress(quiet):
+            content, notes = in_background(lambda: _answers(model, data, encoding, id, sheet, encoder, tokenizer))
         if not quiet:
             for note in notes:
                 say(note)
@@ -53,14 +64,23 @@ def predict(
 
 
 def _answers(
-    model: Path, data: Path, encoding: str, id: str | None, sheet: str | None
+    model: Path,
+    data: Path,
+    encoding: str,
+    id: str | None,
+    sheet: str | None,
+    encoder: str | None,
+    tokenizer: Path | None,
 ) -> tuple[bytes, tuple[str, ...]]:
+    from siis.encode import EncoderChoice  # noqa: PLC0415
     from siis.saved import load_all, sound  # noqa: PLC0415
     from siis.workflow import predict_file  # noqa: PLC0415
 
     saved = load_all(model_file(model))
+    chosen = chosen_encoder(encoder, tokenizer=tokenizer)
+    located = None if chosen is None else EncoderChoice.from_plain(chosen)
     with sound(model):
-        return predict_file(saved, data, encoding, id, sheet)
+        return predict_file(saved, data, encoding, id, sheet, located)
 
 
 def model_file(path: Path) -> Path:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siis._types import Features, Ints
+from siis.files import cache_folder
 
 VARIABLE = "SIIS_DATA"
 
@@ -57,12 +58,6 @@ def local_file(name: str, folder: str | Path | None = None) -> Path | None:
         return path
     path = cache_folder() / name
     return path if path.exists() else None
-
-
-def cache_folder() -> Path:
-    """The user's cache folder for siis, created when first written to."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "siis"
 
 
 def no_network(name: str, origin: str, cause: Exception) -> RuntimeError:

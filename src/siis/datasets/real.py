@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints
-from siis.datasets.dataset import Dataset, cache_folder, local_file, no_network
-from siis.files import write_file, write_files
+from siis.datasets.dataset import Dataset, local_file, no_network
+from siis.files import cache_folder, write_file, write_files
 
 COIL_URL = "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip"
 # SHA-256 over the sorted SHA-256 digests of the 1440 images' 4 x 4 block sums: the content, in no order

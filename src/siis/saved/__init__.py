@@ -151,7 +151,7 @@ def sound(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError, MemoryError):
+    except (OSError, ValueError, MemoryError, ModuleNotFoundError):
         raise
     except Exception as problem:
         raise _damaged(path, problem) from problem

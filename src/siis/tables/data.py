@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siis._types import Features
+from siis.encode import EncoderChoice
 
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
@@ -47,6 +48,8 @@ class Roles:
         NPZ file with the weights between all examples, as scipy.sparse.save_npz writes it.
     labels_file : Path, optional
         Table with the labels of a folder of images.
+    encoder : EncoderChoice, optional
+        Network that turns images or texts into features; without it they are compared by pixels and words.
     encoding : str
         Of text files.
     unlabelled : tuple of str
@@ -70,6 +73,7 @@ class Roles:
     unlabelled: tuple[str, ...] = ()
     merge_classes: bool = False
     sheet: str | None = None
+    encoder: EncoderChoice | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from siis._types import Features
+from siis.encode import EncoderChoice, load_encoder
 from siis.tables.choosing import Chosen, choose_features
 from siis.tables.columns import Columns
+from siis.tables.encoded import Sentences
 from siis.tables.given import texts_of
 from siis.tables.joined import Joined
 from siis.tables.sheet import Sheet
 from siis.tables.understood import ColumnUse, notes_of, summary_of
 from siis.tables.words import Words
-from siis.texts import plural, quoted
+from siis.texts import quoted
 
-TableEncoding: TypeAlias = Columns | Words | Joined
+TableEncoding: TypeAlias = Columns | Words | Sentences | Joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,7 @@ class Encoded:
 
     Attributes
     ----------
-    encoder : Columns, Words or Joined
+    encoder : Columns, Words, Sentences or Joined
     X : ndarray or csr_array of shape (n, d)
     uses : tuple of ColumnUse
         What became of the columns that could be features.
@@ -41,7 +43,12 @@ class Encoded:
 
 
 def encode_table(
-    sheet: Sheet, features: tuple[str, ...] | None, texts: tuple[str, ...], text_only: bool, reserved: set[str]
+    sheet: Sheet,
+    features: tuple[str, ...] | None,
+    texts: tuple[str, ...],
+    text_only: bool,
+    reserved: set[str],
+    network: EncoderChoice | None = None,
 ) -> Encoded:
     """Choose features, learn how to encode them, and encode the table.
 
@@ -56,6 +63,8 @@ def encode_table(
         Use no other columns.
     reserved : set of str
         Columns with other roles.
+    network : EncoderChoice, optional
+        Turns texts into features, in place of their words.
 
     Returns
     -------
@@ -63,9 +72,9 @@ def encode_table(
     """
     if not texts:
         return _columns_alone(sheet, choose_features(sheet, features, reserved))
-    words, W, told = _learn_words(sheet, texts)
+    words, W, told = _learn_words(sheet, texts, network)
     summary = ", ".join(dict.fromkeys(one.summary() for one in words))
-    uses = [ColumnUse(one.column, "text", len(one.terms), plural(len(one.terms), "different word")) for one in words]
+    uses = [ColumnUse(one.column, "text", one.n_features, one.remark()) for one in words]
     chosen = Chosen() if text_only else choose_features(sheet, features, reserved | set(texts))
     uses += chosen.uses
     if not chosen.parts:
@@ -85,13 +94,17 @@ def _columns_alone(sheet: Sheet, chosen: Chosen) -> Encoded:
     return Encoded(columns, C, tuple(chosen.uses), summary, (*notes_of(chosen.uses), *notes))
 
 
-def encode_again(encoder: TableEncoding, sheet: Sheet) -> tuple[Features, tuple[str, ...] | None, list[str]]:
+def encode_again(
+    encoder: TableEncoding, sheet: Sheet, located: EncoderChoice | None = None
+) -> tuple[Features, tuple[str, ...] | None, list[str]]:
     """Encode another table in the same way.
 
     Parameters
     ----------
-    encoder : Columns, Words or Joined
+    encoder : Columns, Words, Sentences or Joined
     sheet : Sheet
+    located : EncoderChoice, optional
+        Where the network is now, if there is one.
 
     Returns
     -------
@@ -102,11 +115,18 @@ def encode_again(encoder: TableEncoding, sheet: Sheet) -> tuple[Features, tuple[
     if isinstance(encoder, Columns):
         C, notes = encoder.encode(sheet)
         return C, None, notes
-    words = (encoder,) if isinstance(encoder, Words) else encoder.words
+    words = encoder.words if isinstance(encoder, Joined) else (encoder,)
     cells = [cells_of(sheet, one.column, "the text column") for one in words]
-    encoded = [one.encode(column) for one, column in zip(words, cells, strict=True)]
+    network = next((one.reference.load("texts", located) for one in words if isinstance(one, Sentences)), None)
+    encoded: list[tuple[Features, list[str]]] = []
+    for one, column in zip(words, cells, strict=True):
+        if isinstance(one, Sentences):
+            assert network is not None
+            encoded.append(one.encode(column, network))
+        else:
+            encoded.append(one.encode(column))
     notes = [note for _, more in encoded for note in more]
-    if isinstance(encoder, Words):
+    if not isinstance(encoder, Joined):
         return encoded[0][0], cells[0], notes
     W = [X for X, _ in encoded]
     if encoder.columns is None:
@@ -145,13 +165,24 @@ def shown_texts(cells: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return cells[0] if len(cells) == 1 else tuple("\n".join(filter(None, row)) for row in zip(*cells, strict=True))
 
 
-def _learn_words(sheet: Sheet, texts: tuple[str, ...]) -> tuple[list[Words], list[Features], list[str]]:
-    words, W, told = [], [], []
+def _learn_words(
+    sheet: Sheet, texts: tuple[str, ...], network: EncoderChoice | None
+) -> tuple[list[Words | Sentences], list[Features], list[str]]:
+    words: list[Words | Sentences] = []
+    W: list[Features] = []
+    told: list[str] = []
+    encoder = None if network is None else load_encoder(network, "texts")
     for name in texts:
         cells = cells_of(sheet, name, f"the text column ({sheet.option('text')})")
+        if network is not None and encoder is not None:
+            sentences, X, said = Sentences.learn(name, network, encoder, cells)
+            words.append(sentences)
+            W.append(X)
+            told += said
+            continue
         one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
-        X, notes = one.encode(cells)
+        V, notes = one.encode(cells)
         words.append(one)
-        W.append(X)
+        W.append(V)
         told += notes
-    return words, W, told
+    return words, W, list(dict.fromkeys(told))

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from siis._types import Floats
+from siis.encode.pictures import REMEDY, opened
 from siis.tables.encoders import Plain, only_keys, whole_number
 from siis.tables.messages import readable
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 SIZE = 32
 LARGEST_SIZE = 1024
-DEEP_MODES = ("I;16", "I;16B", "I;16L", "I")  # 16 bits for each pixel
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Pixels:
         for i, path in enumerate(paths):
             with (
                 warnings.catch_warnings(),
-                readable(path, "an image", "Replace it, or take it out of the folder."),
+                readable(path, "an image", REMEDY),
             ):
                 warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
                 X[i] = _grey(path, self.size)
@@ -88,19 +88,10 @@ class Pixels:
 
 
 def _grey(path: Path, size: int) -> Floats:
-    from PIL import Image, ImageOps  # noqa: PLC0415 - only needed for images
+    from PIL import Image  # noqa: PLC0415 - only needed for images
 
-    with Image.open(path) as file:
-        file.draft("L", (2 * size, 2 * size))  # JPEG: decode no more than is needed
-        image = ImageOps.exif_transpose(file)
-        if image.mode in DEEP_MODES:
-            image = Image.fromarray((np.asarray(image, dtype=np.float64) / 257).astype(np.uint8))
-        elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-            image = image.convert("RGBA")
-            paper = Image.new("RGBA", image.size, "white")  # what is behind a transparent pixel is chance
-            image = Image.alpha_composite(paper, image)
-        image = image.convert("L").resize((size, size), Image.Resampling.BOX)
-        return np.asarray(image, dtype=np.float32).ravel() / 255
+    image = opened(path, "L", size, size).resize((size, size), Image.Resampling.BOX)
+    return np.asarray(image, dtype=np.float32).ravel() / 255
 
 
 def holds_images(folder: Path) -> bool:

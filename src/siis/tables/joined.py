@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Floats, Sparse
+from siis._types import Features, Floats
 from siis.tables.columns import Columns
+from siis.tables.encoded import Sentences
 from siis.tables.encoders import Plain, finite_numbers, frozen, only_keys, refused
 from siis.tables.parts import Choice
 from siis.tables.words import Words
@@ -27,7 +28,7 @@ class Joined:
 
     Attributes
     ----------
-    words : tuple of Words
+    words : tuple of Words or of Sentences
         One for each column of texts.
     columns : Columns, or None
         The other columns; None where there are texts alone.
@@ -36,18 +37,18 @@ class Joined:
     """
 
     kind: ClassVar[str] = "joined"
-    words: tuple[Words, ...]
+    words: tuple[Words | Sentences, ...]
     columns: Columns | None
     scales: Floats
     shifts: Floats
 
     @classmethod
-    def learn(cls, words: Sequence[Words], columns: Columns, C: Floats) -> Self:
+    def learn(cls, words: Sequence[Words | Sentences], columns: Columns, C: Floats) -> Self:
         """Learn the weights of the other columns.
 
         Parameters
         ----------
-        words : sequence of Words
+        words : sequence of Words or of Sentences
         columns : Columns
         C : ndarray of shape (n, d)
             Their features.
@@ -68,12 +69,12 @@ class Joined:
         return cls(tuple(words), columns, frozen(scales / length), frozen(shifts / length))
 
     @classmethod
-    def of_words(cls, words: Sequence[Words]) -> Self:
+    def of_words(cls, words: Sequence[Words | Sentences]) -> Self:
         """Join texts alone.
 
         Parameters
         ----------
-        words : sequence of Words
+        words : sequence of Words or of Sentences
 
         Returns
         -------
@@ -97,21 +98,24 @@ class Joined:
         others = () if self.columns is None else self.columns.feature_names
         return (*(name for words in self.words for name in words.feature_names), *others)
 
-    def join(self, texts: Sequence[Sparse], C: Floats | None) -> Sparse:
+    def join(self, texts: Sequence[Features], C: Floats | None) -> Features:
         """Put features side by side.
 
         Parameters
         ----------
-        texts : sequence of csr_array, each of shape (n, d_i)
+        texts : sequence of csr_array, or of ndarray, each of shape (n, d_i)
             One for each column of texts.
         C : ndarray of shape (n, d), or None
             Those of the other columns.
 
         Returns
         -------
-        csr_array of shape (n, d_1 + ... + d)
+        csr_array, or ndarray, of shape (n, d_1 + ... + d)
         """
-        others = [] if C is None else [sp.csr_array(C * self.scales - self.shifts)]
+        others = [] if C is None else [C * self.scales - self.shifts]
+        if not any(sp.issparse(X) for X in texts):
+            return np.hstack([*texts, *others])
+        others = [sp.csr_array(X) for X in others]
         return sp.csr_array(sp.hstack([*texts, *others], format="csr"))
 
     def to_plain(self) -> Plain:
@@ -127,7 +131,7 @@ class Joined:
             "words": [words for words, _ in stored],
             "columns": None if self.columns is None else self.columns.to_plain()[0],
         }
-        arrays = {f"idf{i}": found["idf"] for i, (_, found) in enumerate(stored)}
+        arrays = {f"idf{i}": found["idf"] for i, (_, found) in enumerate(stored) if found}
         return settings, {**arrays, "scales": self.scales, "shifts": self.shifts}
 
     @classmethod
@@ -147,9 +151,13 @@ class Joined:
         found = settings["words"]
         if type(found) is not list or not 0 < len(found) <= MOST_TEXTS:
             raise refused(f"1 to {MOST_TEXTS} columns of texts")
-        names = [f"idf{i}" for i in range(len(found))]
+        are_words = [not (type(one) is dict and "encoder" in one) for one in found]
+        names = [f"idf{i}" for i, is_words in enumerate(are_words) if is_words]
         arrays = only_keys(arrays, (*names, "scales", "shifts"), "arrays")
-        words = tuple(Words.from_plain(one, {"idf": arrays[name]}) for one, name in zip(found, names, strict=True))
+        words = tuple(
+            Words.from_plain(one, {"idf": arrays[f"idf{i}"]}) if are_words[i] else Sentences.from_plain(one, {})
+            for i, one in enumerate(found)
+        )
         columns = None if settings["columns"] is None else Columns.from_plain(settings["columns"], {})
         taken = [one.column for one in words] + ([] if columns is None else list(columns.names))
         if len(set(taken)) < len(taken):

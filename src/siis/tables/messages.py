@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
-from siis.texts import ascii_safe, did_you_mean, quoted
+from siis.texts import did_you_mean, one_line, quoted, readable
 
+__all__ = ["itemised", "listed", "one_line", "readable", "unknown"]
 LISTED = 20  # names that a message lists
 LAST = 5  # of which the last ones
-
-
-def one_line(text: str) -> str:
-    """Take the first line of what a library says, without control characters or a full stop.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
-    first = next(iter(text.splitlines()), "")
-    return ascii_safe(first[:200])[1:-1].rstrip(".")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -74,25 +58,3 @@ def unknown(name: str, names: Sequence[str]) -> str:
     guess = did_you_mean(name, names)
     found = f"There are: {listed(names)}." if names else ""
     return "".join(f" {sentence}" for sentence in (guess, found) if sentence)
-
-
-@contextmanager
-def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
-    """Turn whatever a library says about a damaged file into one sentence.
-
-    Parameters
-    ----------
-    path : Path
-    kind : str
-        What the file should be.
-    remedy : str
-    """
-    try:
-        yield
-    except FileNotFoundError:
-        raise ValueError(f"{path}: there is no such file. Check the path.") from None
-    except PermissionError:
-        raise ValueError(f"{path}: reading it is not permitted. Change its permissions.") from None
-    except Exception as problem:  # decoders of damaged files raise nearly anything
-        cause = one_line(str(problem)) or type(problem).__name__
-        raise ValueError(f"{path}: must be {kind} but cannot be read as one ({cause}). {remedy}") from None

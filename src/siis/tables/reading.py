@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from siis._types import Features
+from siis.encode.pictures import are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
 from siis.tables.asked import as_told, certain_of
+from siis.tables.cells import as_texts, is_text
 from siis.tables.data import Answers, Data, Roles
+from siis.tables.encoded import Pictures
 from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.given import ids_of, label_summary, labels_of
 from siis.tables.images import Pixels, holds_images
+from siis.tables.messages import listed
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
 from siis.tables.sheet import Sheet, read_sheet
@@ -39,6 +43,18 @@ class _Examples:
 
 
 LABEL = "label"  # what the column of labels is called where nobody says so
+PHOTOGRAPH = 96  # pixels of the shorter side
+SAMPLE = 50  # images that are looked at
+PHOTOGRAPHS = (
+    "photographs are compared by their grey pixels alone: --encoder FILE.onnx, a network that knows pictures, would "
+    "tell more of them apart"
+)
+LONG = 100  # letters of a text
+LONG_TEXTS = (
+    "long texts are compared by their words alone: --encoder FILE.onnx, a network that knows sentences, would tell "
+    "more of what they mean"
+)
+PROSE = 20  # letters of a text that nobody named, in the mean
 
 
 def read(path: Path, roles: Roles) -> Data:
@@ -118,7 +134,10 @@ def _check_roles(roles: Roles) -> None:
     wished = [name for name, is_wished in wishes.items() if is_wished]
     if len(wished) > 1:
         raise ValueError(f"examples must be compared in one way; found {' and '.join(wished)}. Leave one out.")
-    if roles.text_only and not roles.texts:
+    if roles.encoder is not None and (roles.embeddings is not None or roles.graph is not None):
+        other = "--embeddings" if roles.embeddings is not None else "--graph"
+        raise ValueError(f"examples must be compared in one way; found --encoder and {other}. Leave one out.")
+    if roles.text_only and not roles.texts and roles.encoder is None:
         raise ValueError("--text-only goes with columns of texts; found none. Name them with --text.")
 
 
@@ -133,8 +152,10 @@ def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
     _refuse(path, "a table", labels_file=roles.labels_file)
     sheet = read_sheet(path, roles.encoding, roles.sheet)
     roles, question, told = as_told(sheet, roles)
-    named, roles = roles, _with_label(sheet, roles)
+    named, roles = roles, _with_texts(sheet, _with_label(sheet, roles))
     labels, annotations, notes = labels_of(sheet, roles)
+    if named.texts != roles.texts:
+        notes = [f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)", *notes]
     certain = certain_of(sheet, roles, question, labels, annotations)
     if certain:
         told.append(f"{plural(len(certain), 'label')} marked as the truth: certain")
@@ -159,6 +180,28 @@ def _with_label(sheet: Sheet, roles: Roles) -> Roles:
     return roles if is_named or len(called) != 1 else replace(roles, label=called[0])
 
 
+def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
+    """The only column of sentences is what an encoder is for, where nobody has named another."""
+    if roles.encoder is None or roles.texts:
+        return roles
+    others = (roles.label, roles.id, *roles.annotators, *(roles.features or ()))
+    found = [name for name, column in sheet.columns.items() if name not in others and _is_prose(column)]
+    if len(found) != 1:
+        raise ValueError(
+            f"{sheet.path}: an encoder needs texts; found {listed(found) if found else 'no column of sentences'}. "
+            "Name the columns with --text."
+        )
+    return replace(roles, text=(found[0],))
+
+
+def _is_prose(column: Any) -> bool:
+    """Texts that nearly all differ and are longer than names."""
+    if not is_text(column):
+        return False
+    cells = [cell for cell in as_texts(column).to_pylist() if cell]
+    return bool(cells) and len(set(cells)) > len(cells) / 2 and sum(map(len, cells)) >= PROSE * len(cells)
+
+
 def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
     """Columns that are called label, in any case, and have no role yet."""
     aside = () if sheet.told is None else (*sheet.told.votes, *sheet.told.aside)
@@ -170,6 +213,7 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
     _refuse(
         path,
         "an NPZ file",
+        encoder=roles.encoder,
         features=roles.features,
         text=roles.text,
         text_only=roles.text_only,
@@ -217,16 +261,30 @@ def _features(
         X = load_embeddings(Path(roles.embeddings), n, path)
         return *_valued(X, roles.embeddings, "embeddings of {} numbers"), ()
     if examples.images is not None:
-        pixels = Pixels()
-        size = f"{pixels.size} x {pixels.size}"
-        return pixels.encode(examples.images), Recipe(pixels), f"made grey and {size} pixels", (), ()
+        return *_of_images(examples.images, roles), ()
     if isinstance(examples.source, Sheet):
         reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
         told = examples.source.told
         reserved |= set() if told is None else {*told.votes, *told.aside} - set(roles.texts)
-        found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved)
-        return found.X, Recipe(found.encoder), found.summary, found.notes, found.uses
+        found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved, roles.encoder)
+        notes = (*found.notes, *_hint(examples.texts)) if roles.encoder is None else found.notes
+        return found.X, Recipe(found.encoder), found.summary, notes, found.uses
     return *_valued(matrix_of(path, examples.source, "X"), path, "{} columns of numbers"), ()
+
+
+def _of_images(images: tuple[Path, ...], roles: Roles) -> tuple[Features, Recipe, str, tuple[str, ...]]:
+    if roles.encoder is not None:
+        pictures, X, summary, notes = Pictures.learn(roles.encoder, images)
+        return X, Recipe(pictures), summary, notes
+    pixels = Pixels()
+    X = pixels.encode(images)
+    hint = (PHOTOGRAPHS,) if are_photographs(images, PHOTOGRAPH, SAMPLE) else ()
+    return X, Recipe(pixels), f"made grey and {pixels.size} x {pixels.size} pixels", hint
+
+
+def _hint(texts: tuple[str, ...] | None) -> tuple[str, ...]:
+    lengths = sorted(len(text) for text in texts or () if text)
+    return (LONG_TEXTS,) if lengths and lengths[len(lengths) // 2] >= LONG else ()
 
 
 def _valued(X: Any, path: Path, summary: str) -> tuple[Features, Recipe, str, tuple[str, ...]]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from siis.encode import EncoderChoice
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
 from siis.tables.columns import Columns
 from siis.tables.data import NewData
+from siis.tables.encoded import Pictures, Sentences
 from siis.tables.encoders import Plain, refused
 from siis.tables.features import encode_again
 from siis.tables.given import ids_of
@@ -18,10 +20,12 @@ from siis.tables.sheet import read_sheet
 from siis.tables.words import Words
 from siis.texts import plural
 
-Encoder: TypeAlias = Columns | Words | Joined | Pixels | Values
+Encoder: TypeAlias = Columns | Words | Sentences | Joined | Pixels | Pictures | Values
 VERSION = 2
 FIRST_VERSION = 1  # of siis 0.1: its columns were stored in another way
-KINDS: dict[str, Any] = {encoder.kind: encoder for encoder in (Columns, Words, Joined, Pixels, Values)}
+KINDS: dict[str, Any] = {
+    encoder.kind: encoder for encoder in (Columns, Words, Sentences, Joined, Pixels, Pictures, Values)
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class Recipe:
 
     Attributes
     ----------
-    encoder : Columns, Words, Joined, Pixels or Values
+    encoder : Columns, Words, Sentences, Joined, Pixels, Pictures or Values
     """
 
     encoder: Encoder
@@ -68,6 +72,11 @@ class Recipe:
             return cls(Columns.from_first_version(rest, arrays))
         return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
 
+    @property
+    def _has_network(self) -> bool:
+        parts = self.encoder.words if isinstance(self.encoder, Joined) else (self.encoder,)
+        return any(isinstance(part, Pictures | Sentences) for part in parts)
+
     def apply(
         self,
         path: Path,
@@ -75,6 +84,7 @@ class Recipe:
         id: str | None = None,
         usual_id: str | None = None,
         page: str | None = None,
+        located: EncoderChoice | None = None,
     ) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
@@ -90,6 +100,8 @@ class Recipe:
             The same, where the file has it and ``id`` is left out.
         page : str, optional
             The sheet of an XLSX file; the first unless said.
+        located : EncoderChoice, optional
+            Where the network is now that the recipe was learned with; if left out, where it was.
 
         Returns
         -------
@@ -98,25 +110,32 @@ class Recipe:
         path = Path(path)
         if not path.exists():
             raise ValueError(f"{path}: there is no such file. Check the path.")
-        if page is not None and isinstance(self.encoder, Pixels | Values):
+        if page is not None and isinstance(self.encoder, Pixels | Pictures | Values):
             raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
-        if isinstance(self.encoder, Pixels):
-            return _new_images(self.encoder, path, encoding, id)
+        if located is not None and not self._has_network:
+            raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
+        if isinstance(self.encoder, Pixels | Pictures):
+            return _new_images(self.encoder, path, encoding, id, located)
         if isinstance(self.encoder, Values):
             return _new_arrays(self.encoder, path, encoding, id, usual_id)
         sheet = read_sheet(path, encoding, page)
         own = sheet.told.id if sheet.told is not None else None
         ids = ids_of(sheet, id or (usual_id if usual_id in sheet.columns else own))
-        X, texts, notes = encode_again(self.encoder, sheet)
+        X, texts, notes = encode_again(self.encoder, sheet, located)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 
 
-def _new_images(encoder: Pixels, path: Path, encoding: str, id: str | None) -> NewData:
+def _new_images(
+    encoder: Pixels | Pictures, path: Path, encoding: str, id: str | None, located: EncoderChoice | None
+) -> NewData:
     if not path.is_dir():
         raise ValueError(f"{path}: must be a folder of images, as when the model was fitted; found a file. Name one.")
     if id is not None or encoding != "utf-8":
         raise ValueError(f"{path}: images are named by their files. Leave --id and --encoding out.")
     ids, paths = find_images(path)
+    if isinstance(encoder, Pictures):
+        X, notes = encoder.encode(paths, located)
+        return NewData(ids, X, None, paths, (plural(len(ids), "image"), *notes))
     return NewData(ids, encoder.encode(paths), None, paths, (plural(len(ids), "image"),))
 
 

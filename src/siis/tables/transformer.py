@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Features
+from siis.encode import EncoderChoice
 from siis.tables.features import encode_again, encode_table
 from siis.tables.frames import has_names, sheet_of_frame
 from siis.tables.recipe import Recipe
@@ -31,6 +32,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         Columns to compare by their words.
     text_only : bool, default=False
         Use no other columns.
+    encoder : str, EncoderChoice or None, default=None
+        Network that turns texts into features: an ONNX file, or the name of a model of sentence-transformers. If left
+        out: their words.
 
     Attributes
     ----------
@@ -60,10 +64,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
     [1200.0, 800.0, 970.0, 950.0, 990.0]
     """
 
-    def __init__(self, features: Any = None, text: Any = None, text_only: bool = False) -> None:
+    def __init__(self, features: Any = None, text: Any = None, text_only: bool = False, encoder: Any = None) -> None:
         self.features = features
         self.text = text
         self.text_only = text_only
+        self.encoder = encoder
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -119,7 +124,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         if not has_names(X) and len(sheet.columns) != self.n_features_in_:
             expected = f"but TableEncoder is expecting {self.n_features_in_} features as input"
             raise ValueError(f"X has {len(sheet.columns)} features, {expected}.")
-        return encode_again(self._encoder, sheet)[0]
+        return encode_again(self._encoder, sheet, self._network)[0]
 
     def _learned(self, X: Any) -> Features:
         sheet = sheet_of_frame(X)
@@ -128,10 +133,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         texts = (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
         if self.text_only and not texts:
             raise ValueError("text_only=True goes with columns of texts; found none. Name them with text=.")
+        if self.encoder is not None and not texts:
+            raise ValueError("an encoder goes with columns of texts; found none. Name them with text=.")
+        network = self.encoder
+        if network is not None and not isinstance(network, EncoderChoice):
+            network = EncoderChoice(str(network))
         features = None if self.features is None else tuple(self.features)
-        found = encode_table(sheet, features, texts, self.text_only, set())
+        found = encode_table(sheet, features, texts, self.text_only, set(), network)
         self.recipe_, self.columns_, self.notes_ = Recipe(found.encoder), found.uses, found.notes
-        self._encoder = found.encoder
+        self._encoder, self._network = found.encoder, network
         self.n_features_in_ = len(sheet.columns)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if has_names(X):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,12 @@ from siis.texts import plural, quoted
 
 MOST_TERMS = 50_000
 MANY_TEXTS = 200  # beyond, a word counts where two texts have it
+SYLLABLES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"  # kana, Han
+LETTERS = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
+GRAMS = {SYLLABLES: (1, 2), LETTERS: (2, 3)}  # letters that are taken together where nothing separates words
+PIECES = re.compile(f"([{SYLLABLES}]+)|([{LETTERS}]+)|([^{SYLLABLES}{LETTERS}]+)")
+WORD = re.compile(r"\b\w\w+\b")  # as scikit-learn has it
+UNSPACED = 0.1  # share of letters without spaces between words from which on a column is read so
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +34,15 @@ class Words:
         Where the texts stand.
     terms : tuple of str, length d
     idf : ndarray of shape (d,)
+    is_unspaced : bool
+        The language has no spaces between words: one to three neighbouring letters stand for words there.
     """
 
     kind: ClassVar[str] = "text"
     column: str
     terms: tuple[str, ...]
     idf: Floats
+    is_unspaced: bool = False
 
     @property
     def n_features(self) -> int:
@@ -57,7 +67,10 @@ class Words:
         from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
 
         rarest = 2 if len(texts) > MANY_TEXTS else 1
-        vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=rarest, max_features=MOST_TERMS)
+        is_unspaced = unspaced_share(texts) >= UNSPACED
+        vectorizer = TfidfVectorizer(
+            sublinear_tf=True, min_df=rarest, max_features=MOST_TERMS, analyzer=pieces if is_unspaced else "word"
+        )
         try:
             vectorizer.fit(texts)
         except ValueError:  # an empty vocabulary
@@ -65,7 +78,8 @@ class Words:
                 f"{where}: the texts must have words of two letters or more"
                 f"{' that two of them share' if rarest > 1 else ''}; found none. Name another column of texts."
             ) from None
-        return cls(column, tuple(map(str, vectorizer.get_feature_names_out())), frozen(vectorizer.idf_))
+        terms = tuple(map(str, vectorizer.get_feature_names_out()))
+        return cls(column, terms, frozen(vectorizer.idf_), is_unspaced)
 
     def encode(self, texts: Sequence[str]) -> tuple[Sparse, list[str]]:
         """Build the features of texts.
@@ -82,7 +96,11 @@ class Words:
         from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
         from sklearn.preprocessing import normalize  # noqa: PLC0415
 
-        vectorizer = CountVectorizer(vocabulary={term: i for i, term in enumerate(self.terms)}, dtype=np.float64)
+        vectorizer = CountVectorizer(
+            vocabulary={term: i for i, term in enumerate(self.terms)},
+            dtype=np.float64,
+            analyzer=pieces if self.is_unspaced else "word",
+        )
         X = sp.csr_array(vectorizer.transform(texts))
         X.data = (1 + np.log(X.data)) * self.idf[X.indices]
         X = sp.csr_array(normalize(X, copy=False))
@@ -105,7 +123,18 @@ class Words:
         -------
         str
         """
-        return f"texts with {plural(len(self.terms), 'different word')}"
+        return f"texts with {self.remark()}"
+
+    def remark(self) -> str:
+        """Say how many words a text of the column may have.
+
+        Returns
+        -------
+        str
+        """
+        if self.is_unspaced:
+            return plural(len(self.terms), "different word or piece of one", "different words and pieces of them")
+        return plural(len(self.terms), "different word")
 
     def to_plain(self) -> Plain:
         """Give the encoder as plain data.
@@ -115,7 +144,8 @@ class Words:
         settings : dict, JSON-able
         arrays : dict of str to ndarray
         """
-        return {"column": self.column, "terms": list(self.terms)}, {"idf": self.idf}
+        settings = {"column": self.column, "terms": list(self.terms)}
+        return settings | ({"is_unspaced": True} if self.is_unspaced else {}), {"idf": self.idf}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
@@ -130,12 +160,52 @@ class Words:
         -------
         Words
         """
-        settings = only_keys(settings, ("column", "terms"), "settings")
+        if type(settings) is dict:
+            settings = {"is_unspaced": False, **settings}
+        settings = only_keys(settings, ("column", "terms", "is_unspaced"), "settings")
         arrays = only_keys(arrays, ("idf",), "arrays")
         if type(settings["column"]) is not str:
             raise refused("the name of a column")
+        if type(settings["is_unspaced"]) is not bool:
+            raise refused("a yes or no for spaces between words")
         terms = distinct_texts(settings["terms"], "words", MOST_TERMS)
         idf = finite_numbers(arrays["idf"], len(terms), "word frequencies")
         if (idf <= 0).any():
             raise refused("positive word frequencies")
-        return cls(settings["column"], terms, idf)
+        return cls(settings["column"], terms, idf, settings["is_unspaced"])
+
+
+def unspaced_share(texts: Sequence[str]) -> float:
+    """Share of the letters that are of scripts without spaces between words: Chinese, Japanese, Thai and others.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Returns
+    -------
+    float
+        0 where there are no letters.
+    """
+    unspaced = re.compile(f"[{SYLLABLES}{LETTERS}]")
+    n_unspaced = sum(len(unspaced.findall(text)) for text in texts)
+    n_others = sum(map(str.isalpha, "".join(unspaced.sub("", text) for text in texts)))
+    return n_unspaced / max(n_unspaced + n_others, 1)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Words where spaces separate them, neighbouring letters where nothing does.
+
+    Parameters
+    ----------
+    text : str
+
+    Yields
+    ------
+    str
+    """
+    for syllables, letters, others in PIECES.findall(text.lower()):
+        yield from WORD.findall(others)
+        for run, sizes in ((syllables, GRAMS[SYLLABLES]), (letters, GRAMS[LETTERS])):
+            for size in sizes:
+                yield from (run[k : k + size] for k in range(len(run) - size + 1))

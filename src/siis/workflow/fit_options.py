@@ -6,18 +6,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from siis.encode import EncoderChoice
 from siis.results import CLEANLAB, OWN, QUERIES
 from siis.tables import Roles
 
 PATHS = ("embeddings", "graph", "labels_file")
 LISTS = ("features", "text", "annotators", "unlabelled")
 FLAGS = ("text_only", "merge_classes")
-ROLES = {"label", "id", "encoding", "sheet", *LISTS, *FLAGS, *PATHS}
+ROLES = {"label", "id", "encoding", "encoder", "sheet", *LISTS, *FLAGS, *PATHS}
 LATER: dict[str, Any] = {  # roles that 0.1 did not have
     "text_only": False,
     "unlabelled": [],
     "merge_classes": False,
     "sheet": None,
+    "encoder": None,
 }
 
 
@@ -30,8 +32,8 @@ class FitOptions:
     data : str
         Path of the file or folder.
     roles : dict
-        Fields of siis.tables.Roles, paths as text. Those left out have their defaults; ``siis corrections`` reads
-        only results whose options name all.
+        Fields of siis.tables.Roles, paths as text, the encoder as a dict. Those left out have their defaults; ``siis
+        corrections`` reads only results whose options name all.
     corrections : tuple of str
         Paths.
     title : str
@@ -68,9 +70,11 @@ class FitOptions:
         if isinstance(roles.get("text"), str):
             roles["text"] = [roles["text"]]  # 0.1 knew one
         lists = [found["corrections"], *(roles.get(name) or [] for name in LISTS)]
-        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS)]
+        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS, "encoder")]
         if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
             raise ValueError("these are no roles of siis fit")
+        if roles["encoder"] is not None:
+            EncoderChoice.from_plain(roles["encoder"])
         if not all(isinstance(roles[name], bool) for name in FLAGS):
             raise ValueError("these are no wishes of siis fit")
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
@@ -92,6 +96,7 @@ class FitOptions:
                 **roles,
                 **{name: Path(path) for name in PATHS if (path := roles.get(name)) is not None},
                 **{name: tuple(roles.get(name) or ()) for name in LISTS},
+                "encoder": None if roles.get("encoder") is None else EncoderChoice.from_plain(roles["encoder"]),
                 "features": tuple(roles["features"]) if roles.get("features") else None,
             }
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from siis.encode import EncoderChoice
 from siis.saved import Saved
 from siis.tables import Recipe
 from siis.workflow.options import said_in_options
@@ -11,7 +12,12 @@ from siis.workflow.outputs import answer_rows, csv_bytes
 
 
 def predict_file(
-    saved: Saved, path: Path, encoding: str = "utf-8", id: str | None = None, page: str | None = None
+    saved: Saved,
+    path: Path,
+    encoding: str = "utf-8",
+    id: str | None = None,
+    page: str | None = None,
+    located: EncoderChoice | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Classify the examples of a file.
 
@@ -26,6 +32,8 @@ def predict_file(
         Column of ids. If left out: the one of the fit, where the file has it, else row numbers.
     page : str, optional
         The sheet of an XLSX file; the first unless said.
+    located : EncoderChoice, optional
+        Where the encoder is now that it was fitted with.
 
     Returns
     -------
@@ -46,7 +54,7 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    new = recipe.apply(path, encoding, id, extra["id_column"], page)
+    new = recipe.apply(path, encoding, id, extra["id_column"], page, located)
     with said_in_options():
         P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

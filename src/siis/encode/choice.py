@@ -1,0 +1,89 @@
+"""Which encoder, and what its file does not say of itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+MOST_SIZE = 8192
+NUMBERS = "the mean and the standard deviation of pixels (--encoder-mean, --encoder-std)"
+
+
+@dataclass(frozen=True)
+class EncoderChoice:
+    """What the user says of an encoder.
+
+    Attributes
+    ----------
+    source : str
+        Path of an ONNX file, or the name of a model of timm (images) or sentence-transformers (texts).
+    size : int, optional
+        Pixels of a side of the images, or tokens of a text, that it takes. None: as its file says.
+    mean, std : tuple of float, optional
+        Of pixels in 0..1, one for all colours or one for each of three; taken off, and divided by. None: as its file
+        says, else those of ImageNet.
+    tokenizer : str, optional
+        Path of the tokenizer's file. None: tokenizer.json beside the ONNX file.
+    """
+
+    source: str
+    size: int | None = None
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    tokenizer: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.source:
+            raise ValueError("an encoder must be an ONNX file or the name of a model; found an empty text. Name one.")
+        if self.size is not None and not 1 <= self.size <= MOST_SIZE:
+            raise ValueError(
+                f"the size of images or texts (--encoder-size) must be from 1 to {MOST_SIZE:,}; found {self.size}."
+            )
+        for numbers in (self.mean, self.std):
+            if numbers is not None and (len(numbers) not in (1, 3) or not all(map(math.isfinite, numbers))):
+                raise ValueError(f"{NUMBERS} must be one number or three; found {' '.join(map(str, numbers))}.")
+        if self.std is not None and min(self.std) <= 0:
+            raise ValueError(
+                f"a standard deviation of pixels (--encoder-std) must be positive; found {min(self.std)}."
+            )
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the source is a file, by its suffix or by being there."""
+        return self.source.lower().endswith(".onnx") or Path(self.source).is_file()
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give the choice as values for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        plain = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+    @classmethod
+    def from_plain(cls, found: Any) -> EncoderChoice:
+        """Rebuild a choice; ValueError where it is something else.
+
+        Parameters
+        ----------
+        found : dict
+
+        Returns
+        -------
+        EncoderChoice
+        """
+        if type(found) is not dict or set(found) != {"source", "size", "mean", "std", "tokenizer"}:
+            raise ValueError("this is no choice of an encoder")
+        is_plain = type(found["source"]) is str and isinstance(found["tokenizer"], str | None)
+        if not is_plain or type(found["size"]) not in (int, type(None)):
+            raise ValueError("this is no choice of an encoder")
+        for name in ("mean", "std"):
+            numbers = found[name]
+            if numbers is not None and (type(numbers) is not list or {type(x) for x in numbers} - {int, float}):
+                raise ValueError("this is no choice of an encoder")
+        pair = {name: None if found[name] is None else tuple(map(float, found[name])) for name in ("mean", "std")}
+        return cls(found["source"], found["size"], tokenizer=found["tokenizer"], **pair)

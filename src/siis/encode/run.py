@@ -1,0 +1,183 @@
+"""Contents -> features: from the cache where they are known, computed in batches where not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from siis._types import Floats
+from siis.encode.choice import EncoderChoice
+from siis.encode.encoder import Content, Encoder, load_encoder
+from siis.encode.kept import Kept
+from siis.encode.pictures import REMEDY
+from siis.progress import Progress
+from siis.texts import quoted, readable
+
+STEPS = 200  # reports of progress
+
+
+def encode_images(paths: Sequence[str | Path], encoder: str | EncoderChoice | Encoder, verbose: int = 0) -> Floats:
+    """Turn images into features.
+
+    Features are kept in the user's cache folder, by the content of the image and the encoder: a second call reads
+    them from there. Memory is bounded by a batch of images, besides the features.
+
+    Parameters
+    ----------
+    paths : sequence of n paths
+    encoder : str, EncoderChoice or Encoder
+        An ONNX file, or the name of a model of timm.
+    verbose : int
+        1: progress on standard error.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, d)
+    """
+    files = [Path(path) for path in paths]
+    return encoded(loaded(encoder, "images"), *of_images(files), verbose)[0]
+
+
+def encode_texts(texts: Sequence[str], encoder: str | EncoderChoice | Encoder, verbose: int = 0) -> Floats:
+    """Turn texts into features.
+
+    Features are kept in the user's cache folder, by text and encoder: a second call reads them from there.
+
+    Parameters
+    ----------
+    texts : sequence of n str
+    encoder : str, EncoderChoice or Encoder
+        An ONNX file with its tokenizer.json beside it, or the name of a model of sentence-transformers.
+    verbose : int
+        1: progress on standard error.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, d)
+    """
+    return encoded(loaded(encoder, "texts"), *of_texts(texts), verbose)[0]
+
+
+def loaded(encoder: str | EncoderChoice | Encoder, kind: str) -> Encoder:
+    """Load an encoder where it is not.
+
+    Parameters
+    ----------
+    encoder : str, EncoderChoice or Encoder
+    kind : {"images", "texts"}
+
+    Returns
+    -------
+    Encoder
+    """
+    if isinstance(encoder, Encoder):
+        return encoder
+    choice = encoder if isinstance(encoder, EncoderChoice) else EncoderChoice(str(encoder))
+    return load_encoder(choice, "images" if kind == "images" else "texts")
+
+
+def of_images(paths: Sequence[Path]) -> tuple[int, Callable[[int], Content]]:
+    """How many contents there are, and each of them.
+
+    Parameters
+    ----------
+    paths : sequence of n Path
+
+    Returns
+    -------
+    n : int
+    content : callable
+        Index -> Content.
+    """
+
+    def content(i: int) -> Content:
+        with readable(paths[i], "an image", REMEDY):
+            return Content(str(paths[i]), paths[i].read_bytes())
+
+    return len(paths), content
+
+
+def of_texts(texts: Sequence[str]) -> tuple[int, Callable[[int], Content]]:
+    """How many contents there are, and each of them.
+
+    Parameters
+    ----------
+    texts : sequence of n str
+
+    Returns
+    -------
+    n : int
+    content : callable
+        Index -> Content.
+    """
+    return len(texts), lambda i: Content(f"text {i + 1:,}", texts[i].encode(errors="replace"))
+
+
+def encoded(
+    encoder: Encoder, n: int, content: Callable[[int], Content], verbose: int = 0
+) -> tuple[Floats, tuple[str, ...]]:
+    """Encode contents, each of which is read once, and held while its batch is computed.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    n : int
+    content : callable
+        Index -> Content.
+    verbose : int
+
+    Returns
+    -------
+    X : ndarray of float32, shape (n, d)
+    notes : tuple of str
+    """
+    if n == 0:
+        raise ValueError("there must be at least one image or text to encode; found none.")
+    X = np.empty((0, 0), dtype=np.float32)
+    waiting: dict[bytes, Content] = {}
+    rows: dict[bytes, list[int]] = {}
+
+    def place(at: list[int], row: Floats) -> None:
+        nonlocal X
+        X = np.empty((n, row.size), dtype=np.float32) if X.size == 0 else X
+        X[at] = row
+
+    def compute(kept: Kept) -> None:
+        found = _checked(encoder, list(waiting.values()))
+        for key, row in zip(waiting, found, strict=True):
+            kept.add(key, row)
+            place(rows[key], row)
+        waiting.clear()
+        rows.clear()
+
+    with Kept(encoder.digest) as kept, Progress(verbose).stage("encode") as report:
+        for i in range(n):
+            one = content(i)
+            key = hashlib.sha256(one.data).digest()
+            row = None if key in waiting else kept.find(key)
+            if row is not None and X.size in (0, n * row.size):
+                place([i], row)
+            else:
+                waiting[key] = one
+                rows.setdefault(key, []).append(i)
+            if len(waiting) == encoder.chunk:
+                compute(kept)
+            if i % max(1, n // STEPS) == 0:
+                report(i / n)
+        if waiting:
+            compute(kept)
+    return X, (kept.problem,) if kept.problem else ()
+
+
+def _checked(encoder: Encoder, contents: list[Content]) -> Floats:
+    X = encoder.run(contents)
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if bad.size:
+        raise ValueError(
+            f"{encoder.name}: features must be finite numbers; those of {quoted(contents[bad[0]].name)} are not. Use "
+            "another encoder."
+        )
+    return X

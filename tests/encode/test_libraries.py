@@ -1,0 +1,65 @@
+"""Models of timm and sentence-transformers, from folders that are made here: nothing is fetched."""
+
+import json
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from encoder_case import VOCABULARY, scaled, write_pictures
+from siis.encode import EncoderChoice, encode_images, encode_texts
+
+pytestmark = pytest.mark.slow
+needs_timm = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed: pip install timm")
+needs_sentences = pytest.mark.skipif(
+    find_spec("sentence_transformers") is None,
+    reason="sentence-transformers is not installed: pip install sentence-transformers",
+)
+
+
+@needs_timm
+def test_a_model_of_timm(tmp_path):
+    import timm  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    torch.manual_seed(0)
+    model = timm.create_model("resnet10t", num_classes=7).eval()
+    (tmp_path / "net").mkdir()
+    torch.save(model.state_dict(), tmp_path / "net" / "pytorch_model.bin")
+    config = {"input_size": [3, 64, 64], "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.2, 0.2], "num_classes": 7}
+    config |= {"classifier": "fc", "first_conv": "conv1.0"}
+    content = {"architecture": "resnet10t", "num_classes": 7, "pretrained_cfg": config}
+    (tmp_path / "net" / "config.json").write_text(json.dumps(content))
+    paths, pictures = write_pictures(tmp_path / "p", 5, size=64)
+    X = encode_images(paths, f"local-dir:{tmp_path / 'net'}")
+    pixels = torch.from_numpy(scaled(pictures, [0.5, 0.4, 0.3], 0.2).astype(np.float32))
+    with torch.inference_mode():
+        expected = model.forward_head(model.forward_features(pixels), pre_logits=True).numpy()
+    assert pytest.approx(expected, rel=1e-3, abs=1e-4) == X
+    with pytest.raises(ValueError, match="a model of timm; no_such_net cannot be loaded"):
+        encode_images(paths, "no_such_net")
+
+
+@needs_sentences
+def test_a_model_of_sentence_transformers(tmp_path):
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer  # noqa: PLC0415
+    from transformers import BertConfig, BertModel, BertTokenizer  # noqa: PLC0415
+
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY))
+    config = BertConfig(
+        vocab_size=len(VOCABULARY), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+    )
+    BertModel(config).save_pretrained(tmp_path / "bert")
+    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path / "bert")
+    words = Transformer(str(tmp_path / "bert"), max_seq_length=16)
+    made = SentenceTransformer(modules=[words, Pooling(8)], device="cpu")
+    made.save(str(tmp_path / "net"))
+    texts = ["the cat", "bond stock", "dog", "the cat"]
+    X = encode_texts(texts, str(tmp_path / "net"))
+    assert pytest.approx(made.encode(texts), rel=1e-4, abs=1e-5) == X
+    assert np.array_equal(X[0], X[3])
+    short = encode_texts(["the cat dog tail"], EncoderChoice(str(tmp_path / "net"), 4))
+    assert short[0] == pytest.approx(X[0], rel=1e-3, abs=1e-4)
+    with pytest.raises(ValueError, match="a model of sentence-transformers"):
+        encode_texts(texts, str(tmp_path / "none"))
