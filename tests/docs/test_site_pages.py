@@ -36,6 +36,7 @@ INSIDE = [
     "evidence",
     "experiments",
     "experts",
+    "review",
     "saved",
     "selection",
     "workflow",
