@@ -54,7 +54,7 @@ class Session:
     ) -> None:
         self.journal = journal
         self._ids, self._refit, self._pause = ids, refit, pause
-        self._earlier, self._fitted = dict(fitted), dict(fitted)
+        self._earlier, self._fitted, self._listed = dict(fitted), dict(fitted), dict(fitted)
         self._failed = ""
         self._failed_for: dict[str, str] | None = None
         self._number = 0
@@ -96,7 +96,7 @@ class Session:
         -------
         dict
             number (another one after each change), report (digest of the newest), decisions (id, decision, label; in
-            the order in which they were made), file, isFitted (whether the results hold them), failed (a sentence on
+            the order in which they were made), file, isFitted (whether that report holds them), failed (a sentence on
             the last fit, or "").
         """
         with self._news:
@@ -105,7 +105,7 @@ class Session:
                 "report": self._digest,
                 "decisions": [[one.id, one.decision, one.label] for one in self.journal.made.values()],
                 "file": str(self.journal.path),
-                "isFitted": self._wanted() == self._fitted,
+                "isFitted": self._wanted() == self._listed,
                 "failed": self._failed,
             }
 
@@ -172,6 +172,7 @@ class Session:
                 else:
                     with self._news:
                         self._failed, self._failed_for = "", None
+                        self._listed = wanted
                         self._show(report)
                         self._changed()
         except Ended:

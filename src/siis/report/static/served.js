@@ -54,8 +54,9 @@ function take(state) {
 function showState() {
   const { state, trouble } = known, bar = byId("served"), count = decisions.order.length;
   const many = count === 1 ? "1 decision is" : `${grouped(count)} decisions are`;
-  let text = known.waiting ? "Saving…" : count ? `${many} saved in ${state.file}.` : "Nothing is decided yet.";
+  let text = count ? `${many} saved in ${state.file}.` : "Nothing is decided yet.";
   if (trouble) text = trouble;
+  else if (known.waiting) text = "Saving…";
   else if (state.failed) text += ` The new fit failed: ${state.failed} The list is the former one.`;
   else if (state.report !== document.body.dataset.digest) text += " A new list is ready: it comes when you leave what you are typing.";
   else if (!state.isFitted) text += " Fitting anew with what you decided…";
