@@ -79,11 +79,11 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
                 _write(staging / NEW / name, content)
             if len(contents) == 1:  # one renaming is all there is
                 os.replace(staging / NEW / name, folder / name)
-                _flush(folder)
+                flush_folder(folder)
             else:
                 _write(staging / NAMES, json.dumps(list(contents)).encode())
-                _flush(staging / NEW)
-                _flush(staging)
+                flush_folder(staging / NEW)
+                flush_folder(staging)
                 _commit(staging, folder)
         finally:
             with contextlib.suppress(OSError):
@@ -131,6 +131,21 @@ def check_writable(folder: Path) -> None:
             pass
 
 
+def flush_folder(folder: Path) -> None:
+    """See that new names in a folder are on the disk, where the system can.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def _commit(staging: Path, folder: Path) -> None:
     """Decide that the new files are to be there, by one renaming, and let them take their names."""
     commit, mine = folder / COMMIT, staging.stat()
@@ -143,7 +158,7 @@ def _commit(staging: Path, folder: Path) -> None:
                 if problem.errno not in TAKEN or commit.is_file() or commit.is_symlink():
                     raise
                 _finish(folder)
-        _flush(folder)
+        flush_folder(folder)
         _finish(folder)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -176,7 +191,7 @@ def _take_names(begun: Path, folder: Path) -> None:
         for name in names:
             with contextlib.suppress(FileNotFoundError):  # taken before
                 os.replace(begun / NEW / name, folder / name)
-        _flush(folder)
+        flush_folder(folder)
     except FileNotFoundError:  # another process has finished it, and removes it
         if any((begun / NEW / name).exists() for name in names):
             raise
@@ -198,7 +213,7 @@ def _undo(begun: Path, folder: Path) -> None:
             elif not (begun / NEW / name).exists():  # there was none before
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(folder / name, begun / NEW / name)
-        _flush(folder)
+        flush_folder(folder)
     _remove(begun)
 
 
@@ -236,16 +251,6 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _flush(folder: Path) -> None:
-    """See that renamings in a folder are on the disk, where the system can."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _remove(begun: Path) -> None:

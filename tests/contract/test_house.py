@@ -41,6 +41,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "experiments": 8,
     "saved": 8,
     "workflow": 9,
+    "review": 9,
     "cli": 10,
     "__main__": 11,
     "__init__": 9,

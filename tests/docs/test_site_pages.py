@@ -37,6 +37,7 @@ INSIDE = [
     "evidence",
     "experiments",
     "experts",
+    "review",
     "saved",
     "selection",
     "workflow",

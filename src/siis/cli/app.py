@@ -15,6 +15,7 @@ from siis.cli.fit import fit
 from siis.cli.lists import ListCommand
 from siis.cli.predict import predict
 from siis.cli.reproduce import reproduce
+from siis.cli.review import review
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +23,7 @@ Examples:
   siis fit data.csv --label label --id id --out results
   siis fit mails.parquet --text body --label is_spam --out results
   siis fit photos/ --labels-file labels.csv --out results
+  siis review results
   siis explain 17 --results results
   siis corrections corrections.csv --results results
   siis predict results new.csv --out predictions.csv
@@ -59,6 +61,7 @@ SHORT: dict[Callable[..., None], str] = {
     fit: "Classify a file and list its doubtful labels.",
     predict: "Classify new examples.",
     explain: "Say why an example got its label.",
+    review: "Review labels in the browser, fitted as you go.",
     corrections: "Fit again with labels that were reviewed.",
     demo: "Try it on handwritten digits.",
     reproduce: "Reproduce the paper's experiments.",

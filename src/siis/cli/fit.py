@@ -181,7 +181,10 @@ def fit(
     """
     with one_sentence(f"Files in {out} are as they were."):
         first_words(data, quiet)
+        from siis.review.journal import check_not_reviewed  # noqa: PLC0415
         from siis.workflow import FitOptions  # noqa: PLC0415  (heavy)
+
+        check_not_reviewed(out)
 
         parameters = {
             "n_neighbors": _value(n_neighbors, int, "auto"),

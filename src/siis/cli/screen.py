@@ -20,6 +20,7 @@ from siis.progress import listening, round_seconds
 
 Result = TypeVar("Result")
 BAD_DATA = 1
+PROBLEMS = (OSError, MemoryError, ModuleNotFoundError, RuntimeError, ValueError)  # what a sentence can be said of
 WORTH_SAYING = 1.5  # seconds
 POLL = 0.1  # seconds between two looks at whether the work is done
 
@@ -80,28 +81,34 @@ def one_sentence(kept: str = "") -> Iterator[None]:
     except BrokenPipeError:  # the reader of a pipe has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BAD_DATA) from None
-    except OSError as problem:
-        _fail(_os_sentence(problem))
-    except MemoryError:
-        _fail("there is not enough memory for this. Use fewer examples or columns, or a machine with more.")
-    except (ModuleNotFoundError, RuntimeError, ValueError) as problem:
-        _fail(" ".join(str(problem).split()))
+    except PROBLEMS as problem:
+        say(f"siis: {sentence_of(problem)}")
+        raise typer.Exit(BAD_DATA) from None
     finally:
         promise("")
 
 
-def _os_sentence(problem: OSError) -> str:
+def sentence_of(problem: BaseException) -> str:
+    """What is wrong with data or files, in one sentence with its remedy.
+
+    Parameters
+    ----------
+    problem : one of PROBLEMS
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory for this. Use fewer examples or columns, or a machine with more."
+    if not isinstance(problem, OSError):
+        return " ".join(str(problem).split())
     if problem.errno == errno.ENOSPC:
         where = problem.filename or "the output"
         return f"{where} cannot be written: the disk is full. Free some space, or choose another --out."
     if problem.filename is None:
         return f"a file cannot be used: {problem.strerror or problem}. Check the paths."
     return f"{problem.filename} cannot be used: {problem.strerror}. Choose another path, or change its permissions."
-
-
-def _fail(sentence: str) -> None:
-    say(f"siis: {sentence}")
-    raise typer.Exit(BAD_DATA) from None
 
 
 def in_background(work: Callable[[], Result]) -> Result:

@@ -181,6 +181,28 @@ def refit(
     return evidence, solved, pooled
 
 
+def lend_basis(former: SIISClassifier, again: SIISClassifier) -> bool:
+    """Spare further refits from the same model its basis, which files do not keep.
+
+    Parameters
+    ----------
+    former : SIISClassifier
+        Gets the basis.
+    again : SIISClassifier
+        Fitted from a copy of it.
+
+    Returns
+    -------
+    bool
+        False, and nothing is lent, where that was a new search.
+    """
+    before, after = (getattr(model, "_evidence", None) for model in (former, again))
+    if before is None or after is None or before.placed is not after.placed:
+        return False
+    former.basis_ = again.basis_
+    return True
+
+
 def _held_out(
     former: Former, located: Located, vertices: Vertices, labels: GivenLabels, spoken: Floats
 ) -> tuple[Ints, Floats, bool]:

@@ -16,6 +16,7 @@ from siis.report.data import (
     Trust,
 )
 from siis.report.page import render
+from siis.report.read import read_report
 
 __all__ = [
     "Convergence",
@@ -31,5 +32,6 @@ __all__ = [
     "Suspect",
     "Trust",
     "collect",
+    "read_report",
     "render",
 ]

@@ -18,16 +18,21 @@ from siis.report.words import about, percent, sureness, to_do, verdict
 from siis.tables.contrast import MARKED
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
+ALONE, SERVED = "alone.js", "served.js"  # the last script: what becomes of decisions
+CONNECT = "connect-src 'self'; "
 Item = TypeVar("Item", str, tuple[str, ...])
 MARKUP = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def render(data: ReportData) -> str:
+def render(data: ReportData, decisions: str = "") -> str:
     """Write the report.
 
     Parameters
     ----------
     data : ReportData
+    decisions : str
+        Where the page is served by `siis review`: the file in which it keeps the decisions. The page then sends them
+        to the server that it came from, and nowhere else. If empty, the page is a file that asks nobody.
 
     Returns
     -------
@@ -35,10 +40,10 @@ def render(data: ReportData) -> str:
         HTML with its style, its script and its data inside.
     """
     island = to_json(data)
-    script = "\n".join(_asset(name) for name in SCRIPTS)
+    script = "\n".join(_asset(name) for name in (*SCRIPTS, SERVED if decisions else ALONE))
     fingerprint = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"default-src 'none'; {CONNECT if decisions else ''}img-src data:; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{fingerprint}'; base-uri 'none'; form-action 'none'"
     )
     at = data.map
@@ -66,6 +71,7 @@ def render(data: ReportData) -> str:
         "reason": None if data.selection is None else data.selection.reason,
         "pictured": data.pictured,
         "tabled": data.tabled,
+        "decisions": decisions,
         "command": f"siis corrections corrections.csv --results {shlex.quote(data.results)}" if data.results else "",
     }
     return _template().render(
@@ -73,9 +79,24 @@ def render(data: ReportData) -> str:
         style=_asset("page.css"),
         script=script,
         island=island,
-        digest=hashlib.sha256(island.encode()).hexdigest()[:24],
+        digest=digest(island),
         **_printable(shown),
     )
+
+
+def digest(island: str) -> str:
+    """A name for the data of a page, by which pages are told apart.
+
+    Parameters
+    ----------
+    island : str
+        As ``to_json`` gives it.
+
+    Returns
+    -------
+    str
+    """
+    return hashlib.sha256(island.encode()).hexdigest()[:24]
 
 
 def to_json(data: ReportData) -> str:

@@ -1,12 +1,12 @@
 // Choosing a class by typing: letters only narrow the list down; Enter or a click decides, Escape or leaving does not.
 const MOST_OPTIONS = 50;
 const folded = (text) => text.normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim();
-const FOLDED = DATA.classes.map(folded);
 
 // The name itself first, then names that begin so, then names of which a word does, then those that hold it.
 function matching(typed) {
   const wanted = folded(typed), found = [];
-  FOLDED.forEach((name, code) => {
+  DATA.folded ??= DATA.classes.map(folded);
+  DATA.folded.forEach((name, code) => {
     let rank = 5;
     if (DATA.classes[code] === typed) rank = 0;
     else if (name === wanted) rank = 1;
@@ -41,7 +41,7 @@ function openChooser(host, item, choose, cancel) {
       option.scrollIntoView({ block: "nearest" });
     } else input.removeAttribute("aria-activedescendant");
     const left = found.length - list.children.length;
-    if (!found.length) hint.textContent = `No class is called that. Escape: back, nothing changes. For a new class, add this line to corrections.csv: ${csvLine([item.id, input.value.trim(), "chosen"])}`;
+    if (!found.length) hint.textContent = `No class is called that. Escape: back, nothing changes. ${decisions.newClass(item.id, input.value.trim())}`;
     else if (option) hint.textContent = `Enter: ${change(item.given, DATA.classes[found[at]])}`;
     else hint.textContent = `${grouped(found.length)} classes` + (left > 0 ? `, ${MOST_OPTIONS} of them shown: type to find others` : "");
   }

@@ -1,14 +1,21 @@
 // What is there to decide: suspects (or, where none stands out, the labels in most doubt), then queries.
-const LISTED = DATA.suspects.length ? DATA.suspects : DATA.doubtful;
-const ITEMS = [...LISTED, ...DATA.queries.map((query) => ({ ...query, suggested: query.classes[0] }))];
+let LISTED, ITEMS, PLACES;
+
+function readItems() {
+  LISTED = DATA.suspects.length ? DATA.suspects : DATA.doubtful;
+  ITEMS = [...LISTED, ...DATA.queries.map((query) => ({ ...query, suggested: query.classes[0] }))];
+  PLACES = new Map(ITEMS.map((item, place) => [item.id, place]));
+}
+readItems();
 
 const named = (name) => name || "(empty)";
 
-// What the reviewer decided, by the place in that list; the digest of the data keeps reports apart.
+// What the reviewer decided, by id. The browser keeps it by the place in that list; the digest of the data keeps
+// reports apart. Where siis review serves the page, served.js sends it there instead.
 const decisions = {
   key: "siis-review-" + document.body.dataset.digest,
-  made: new Map(), // place -> {decision, label}
-  order: [], // places in the order of their decisions, for undo
+  made: new Map(), // id -> {decision, label}
+  order: [], // ids in the order of their decisions, for undo
   isKept: true,
   listeners: [],
 
@@ -20,44 +27,56 @@ const decisions = {
       const stored = localStorage.getItem(this.key) ?? own;
       if (stored === null) return;
       const isValid = ([place, decision, label]) => ITEMS[place] && ["accepted", "kept", "chosen"].includes(decision) && DATA.classes.includes(label);
-      const rows = JSON.parse(stored).filter(isValid);
-      this.made.clear();
-      this.order = [];
-      for (const row of rows) this.put(...row);
+      this.set(JSON.parse(stored).filter(isValid).map(([place, ...rest]) => [ITEMS[place].id, ...rest]));
     } catch {
       this.isKept = false; // no storage here, or what it holds is not ours
     }
   },
 
-  put(place, decision, label) {
-    this.made.set(place, { decision, label });
-    this.order = this.order.filter((other) => other !== place);
-    this.order.push(place);
+  set(rows) {
+    this.made.clear();
+    this.order = [];
+    for (const row of rows) this.put(...row);
   },
 
-  decide(place, decision, label) {
-    if (this.isKept) this.load();
-    this.put(place, decision, label);
-    this.save();
+  put(id, decision, label) {
+    this.made.set(id, { decision, label });
+    this.order = this.order.filter((other) => other !== id);
+    this.order.push(id);
   },
 
-  undo(place) {
+  decide(id, decision, label) {
     if (this.isKept) this.load();
-    this.made.delete(place);
-    this.order = this.order.filter((other) => other !== place);
-    this.save();
+    this.put(id, decision, label);
+    this.save(id, decision, label);
   },
+
+  undo(id) {
+    if (this.isKept) this.load();
+    this.made.delete(id);
+    this.order = this.order.filter((other) => other !== id);
+    this.save(id, "undone", null);
+  },
+
+  of: (place) => decisions.made.get(ITEMS[place].id),
+  kept: "will be saved", // in words
+  newClass: (id, name) => `For a new class, add this line to corrections.csv: ${csvLine([id, name, "chosen"])}`,
+  progress: (made, all) => [`${grouped(made)} of ${grouped(all)} reviewed`, made, all],
 
   words(place) {
-    const made = this.made.get(place);
-    return made ? `${change(ITEMS[place].given, made.label)}, will be saved` : "not decided";
+    const made = this.of(place);
+    return made ? `${change(ITEMS[place].given, made.label)}, ${this.kept}` : "not decided";
+  },
+
+  rows() {
+    return this.order.map((id) => [id, this.made.get(id).decision, this.made.get(id).label]);
   },
 
   save() {
-    const rows = this.order.map((place) => [place, this.made.get(place).decision, this.made.get(place).label]);
+    const rows = JSON.stringify(this.rows().map(([id, ...rest]) => [PLACES.get(id), ...rest]));
     try {
-      history.replaceState({ key: this.key, rows: JSON.stringify(rows) }, "");
-      localStorage.setItem(this.key, JSON.stringify(rows));
+      history.replaceState({ key: this.key, rows }, "");
+      localStorage.setItem(this.key, rows);
       this.isKept = true;
     } catch {
       this.isKept = false;
@@ -65,13 +84,10 @@ const decisions = {
     for (const listener of this.listeners) listener();
   },
 
+  // In the order of the list; what has left it comes first.
   csv() {
-    const lines = ["id,label,decision"];
-    for (const place of [...this.made.keys()].sort((a, b) => a - b)) {
-      const { decision, label } = this.made.get(place);
-      lines.push(csvLine([ITEMS[place].id, label, decision]));
-    }
-    return lines.join("\r\n") + "\r\n";
+    const rows = this.rows().sort(([a], [b]) => (PLACES.get(a) ?? -1) - (PLACES.get(b) ?? -1));
+    return [["id", "label", "decision"], ...rows.map(([id, decision, label]) => [id, label, decision])].map((cells) => csvLine(cells) + "\r\n").join("");
   },
 };
 

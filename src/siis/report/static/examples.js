@@ -1,6 +1,5 @@
 // What is seen of an example: its picture, its text, the cells of its table, and what tells it from its neighbours.
 const SHOWN_CELLS = 5, SHOWN_DIFFERENCES = 3;
-const { columns } = DATA;
 
 function picture(number, id, size) {
   return number === null ? null : make("img", { src: DATA.pictures[number], alt: "Picture of " + id, class: size });
@@ -15,11 +14,11 @@ function cellLine(item) {
   if (cells === null) return null;
   const unusual = new Set(item.unusual);
   const order = item.unusual.slice(0, SHOWN_CELLS);
-  for (let k = 0; k < columns.length && order.length < SHOWN_CELLS; k++) if (!unusual.has(k)) order.push(k);
+  for (let k = 0; k < DATA.columns.length && order.length < SHOWN_CELLS; k++) if (!unusual.has(k)) order.push(k);
   const list = make("dl", { class: "cells" });
   for (const k of order) {
     list.append(make("div", { class: unusual.has(k) ? "unusual" : "", title: unusual.has(k) ? "differs from most of its neighbours" : null },
-      make("dt", { text: columns[k] }), make("dd", { text: cellText(cells[k]) })));
+      make("dt", { text: DATA.columns[k] }), make("dd", { text: cellText(cells[k]) })));
   }
   return list;
 }
@@ -27,7 +26,7 @@ function cellLine(item) {
 function neighborText(near, item) {
   const cells = cellsOf(near), own = cellsOf(item);
   if (cells === null || own === null) return near.snippet || near.id;
-  const differs = near.differs.slice(0, SHOWN_DIFFERENCES).map((k) => `${columns[k]}: ${cellText(cells[k])} (here ${cellText(own[k])})`);
+  const differs = near.differs.slice(0, SHOWN_DIFFERENCES).map((k) => `${DATA.columns[k]}: ${cellText(cells[k])} (here ${cellText(own[k])})`);
   const rest = near.differs.length - differs.length;
   if (!differs.length) return "much the same in every column";
   return differs.join(", ") + (rest > 0 ? `, and ${rest} more` : "");
@@ -53,7 +52,7 @@ function comparison(item) {
   for (const one of near) head.append(make("th", { scope: "col", title: one.id }, named(one.label), make("span", { class: "muted", text: one.id })));
   const body = make("tbody");
   const differs = near.map((one) => new Set(one.differs));
-  columns.forEach((name, k) => {
+  DATA.columns.forEach((name, k) => {
     const line = make("tr", {}, make("th", { scope: "row", text: name, title: name }),
       make("td", { text: cellText(cellsOf(item)[k]), class: item.unusual.includes(k) ? "unusual" : "" }));
     near.forEach((one, at) => line.append(make("td", { text: cellText(cellsOf(one)[k]), class: differs[at].has(k) ? "differs" : "" })));

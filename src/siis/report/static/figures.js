@@ -170,9 +170,13 @@ function showConvergence() {
   box.append(make("p", { class: "muted", text: "The relative gap is how far the objective can be above the best possible one." }), plot);
 }
 
-startReview();
-if (DATA.map !== null) startMap();
-if (DATA.reliability !== null) showReliability();
-if (DATA.noise !== null) showNoise();
-if (DATA.selection !== null) showSelection();
-showConvergence();
+// left: what the lists and the map of a former page have given. Gives the map.
+function startPage(left = {}) {
+  startReview(left);
+  const map = DATA.map === null ? null : startMap(left.map);
+  if (DATA.reliability !== null) showReliability();
+  if (DATA.noise !== null) showNoise();
+  if (DATA.selection !== null) showSelection();
+  showConvergence();
+  return map;
+}

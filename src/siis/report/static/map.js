@@ -55,16 +55,18 @@ function namePlaces(names) {
   });
 }
 
-function startMap() {
+// left: what the former map's `leave` has given, where a new one takes its place.
+function startMap(left = null) {
   const { map, classes } = DATA;
   const canvas = byId("map-canvas");
   const context = canvas.getContext("2d");
   const count = map.x.length;
-  const isOn = classes.map(() => true);
-  const view = { zoom: 1, x: 0.5, y: 0.5 };
+  const isOn = classes.map((name) => !left?.off.includes(name));
+  const view = { zoom: 1, x: 0.5, y: 0.5, ...left?.view };
+  const ended = new AbortController(), { signal } = ended;
   const anchors = classes.length <= MOST_NAMED ? classes.map((_, code) => middle(map, code)) : [];
-  let only = "all";
-  let current = -1;
+  let only = left?.only ?? "all";
+  let current = left ? map.ids.indexOf(left.id) : -1;
   let asked = false;
 
   const isShown = (i) =>
@@ -225,7 +227,7 @@ function startMap() {
 
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => { drag = { x: event.offsetX, y: event.offsetY, at: { ...view }, moved: false }; });
-  window.addEventListener("pointerup", () => { drag = null; });
+  window.addEventListener("pointerup", () => { drag = null; }, { signal });
   canvas.addEventListener("pointermove", (event) => {
     if (drag && view.zoom > 1) {
       const side = (Math.min(canvas.clientWidth, canvas.clientHeight) - 2 * PAD) * view.zoom;
@@ -259,11 +261,12 @@ function startMap() {
   byId("zoom-out").addEventListener("click", () => zoom(1 / 1.5));
   byId("zoom-reset").addEventListener("click", () => zoom(0));
   for (const choice of document.getElementsByName("map-show")) {
+    choice.checked = choice.value === only;
     choice.addEventListener("change", () => { only = choice.value; repaint(); });
   }
 
   const entries = classes.map((name, code) => {
-    const entry = make("button", { type: "button", "aria-pressed": "true", title: name }, legendMark(code), make("span", { text: name || "(empty)" }));
+    const entry = make("button", { type: "button", "aria-pressed": String(isOn[code]), title: name }, legendMark(code), make("span", { text: name || "(empty)" }));
     entry.addEventListener("click", () => turn(code, !isOn[code]));
     return entry;
   });
@@ -276,7 +279,17 @@ function startMap() {
   byId("legend").append(...entries);
   byId("legend-all").addEventListener("click", () => classes.forEach((_, code) => turn(code, true)));
   byId("legend-none").addEventListener("click", () => classes.forEach((_, code) => turn(code, false)));
-  new ResizeObserver(repaint).observe(canvas);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  const observer = new ResizeObserver(repaint);
+  observer.observe(canvas);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint, { signal });
   paint();
+  if (current >= 0) select(current);
+  return {
+    isDragged: () => drag !== null,
+    leave() {
+      ended.abort();
+      observer.disconnect();
+      return { view, only, off: classes.filter((_, code) => !isOn[code]), id: current < 0 ? null : map.ids[current] };
+    },
+  };
 }

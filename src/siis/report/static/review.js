@@ -1,6 +1,7 @@
 // Lists to review, a page at a time, by mouse or keys: the labels to review, and what to label next.
 const ROWS = 25;
 const SEEN = 64; // pixels of a row that must be on the screen, below the bar at its top, before a key decides
+const STARTLED = 700; // milliseconds in which nobody has read a row that has just come
 const lists = [];
 let active = null; // the list that keys go to while nothing has the focus
 
@@ -29,22 +30,24 @@ const MIDDLE = {
   ],
 };
 
-// name: "suspects" or "queries", the section; prefix: of its elements' ids; places: in ITEMS.
-function startList(name, prefix, places) {
+// name: "suspects" or "queries", the section; prefix: of its elements' ids; places: in ITEMS; left: where the reviewer was
+// in the list that this one takes the place of, as its `leave` gives it.
+function startList(name, prefix, places, left = null) {
   const section = byId(name), rows = byId(prefix + "rows"), said = byId(prefix + "said");
-  const opened = new Set(); // places whose columns are shown
-  const filters = prefix === "" ? startFilters(places, () => show()) : { wanted: () => places, clear() {}, empty: () => "" };
+  const opened = new Set((left?.opened ?? []).map((id) => PLACES.get(id)).filter((place) => places.includes(place))); // places whose columns are shown
+  const until = left === null ? 0 : performance.now() + STARTLED;
+  const filters = prefix === "" ? startFilters(places, () => show(), left?.filters) : { wanted: () => places, clear() {}, empty: () => "", leave: () => null };
   let found = places;
   let current = places[0];
   let page = 0;
   let choosing = false;
 
   const rowOf = (place) => rows.querySelector(`tr[data-place="${place}"]`);
-  const made = () => places.filter((place) => decisions.made.has(place)).length;
+  const made = () => places.filter((place) => decisions.of(place)).length;
   const canAccept = (item) => item.suggested !== item.given;
 
   function actions(place) {
-    const item = ITEMS[place], decision = decisions.made.get(place);
+    const item = ITEMS[place], decision = decisions.of(place);
     const button = (label, kind, to) => make("button", {
       type: "button", text: label, title: change(item.given, to), "aria-label": `${label} label ${to} for ${item.id}`,
       "aria-pressed": String(Boolean(decision) && decision.decision === kind), on: { click: () => decide(place, kind, to, false) },
@@ -59,10 +62,10 @@ function startList(name, prefix, places) {
   }
 
   function moreButton(place) {
-    if (ITEMS[place].cells === null || !columns.length) return null;
+    if (ITEMS[place].cells === null || !DATA.columns.length) return null;
     const isOpen = opened.has(place);
     return make("button", {
-      type: "button", class: "more", text: isOpen ? "Hide the columns" : `Compare all ${columns.length} columns`, "aria-expanded": String(isOpen),
+      type: "button", class: "more", text: isOpen ? "Hide the columns" : `Compare all ${DATA.columns.length} columns`, "aria-expanded": String(isOpen),
       on: { click: () => { opened[isOpen ? "delete" : "add"](place); current = place; showPage(); rowOf(place).querySelector(".more").focus(); } },
     });
   }
@@ -85,8 +88,9 @@ function startList(name, prefix, places) {
   }
 
   function state() {
-    byId(prefix + "progress-text").textContent = `${grouped(made())} of ${grouped(places.length)} reviewed`;
-    byId(prefix + "progress").value = made();
+    const [text, value, most] = decisions.progress(made(), places.length);
+    byId(prefix + "progress-text").textContent = text;
+    Object.assign(byId(prefix + "progress"), { max: most, value });
     byId(prefix + "download").disabled = decisions.made.size === 0;
     byId(prefix + "undo").disabled = decisions.made.size === 0;
     const note = byId(prefix + "storage-note");
@@ -124,11 +128,19 @@ function startList(name, prefix, places) {
 
   // The next one is found before the list is searched anew: a decided one may leave it.
   function decide(place, decision, label, isNext) {
+    if (isStartling(place)) return;
     const next = found[found.indexOf(place) + 1] ?? place;
-    decisions.decide(place, decision, label);
+    decisions.decide(ITEMS[place].id, decision, label);
     said.textContent = `${ITEMS[place].id}: ${decisions.words(place)}.`;
     current = isNext ? next : place;
     show(isNext);
+  }
+
+  // A new list has just come, and this row was not there to be looked at.
+  function isStartling(place) {
+    if (performance.now() > until || left.seen.includes(ITEMS[place].id)) return false;
+    said.textContent = `${ITEMS[place].id}: the list has just changed. Decide once more.`;
+    return true;
   }
 
   function choose(place) {
@@ -145,7 +157,7 @@ function startList(name, prefix, places) {
   }
 
   function takeBack(place) {
-    decisions.undo(place);
+    decisions.undo(ITEMS[place].id);
     said.textContent = `${ITEMS[place].id}: not decided any more.`;
     current = place;
     show(true);
@@ -176,7 +188,7 @@ function startList(name, prefix, places) {
       if (item.given !== null) decide(current, "kept", item.given, true);
       else said.textContent = `${item.id}: there is no label to keep. Accept the likeliest class, or choose one.`;
     } else if (key === "c" && isThere && rowOf(current)) choose(current);
-    else if (key === "u" && decisions.made.has(current)) takeBack(current);
+    else if (key === "u" && decisions.of(current)) takeBack(current);
     else if (key === "u") undoLast();
     else if ("jn".includes(key)) move(1);
     else if (key === "p") move(-1);
@@ -200,19 +212,37 @@ function startList(name, prefix, places) {
   byId(prefix + "undo").addEventListener("click", undoLast);
   byId(prefix + "keys-button").addEventListener("click", toggleKeys);
   decisions.listeners.push(state);
-  const first = places.find((place) => !decisions.made.has(place));
+  const following = (left?.ids ?? []).map((id) => PLACES.get(id)).find((place) => places.includes(place));
+  const first = following ?? places.find((place) => !decisions.of(place));
   if (first !== undefined) current = first;
-  const last = decisions.order.findLast((place) => places.includes(place));
-  if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(last)}.`;
+  const last = decisions.order.map((id) => PLACES.get(id)).findLast((place) => places.includes(place));
+  if (left !== null) said.textContent = left.said;
+  else if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(last)}.`;
   const refresh = () => (choosing ? state() : show(rows.contains(document.activeElement)));
-  const list = { section, rows, places, press, move, takeBack, open, refresh };
+
+  // Where the reviewer is: ids from the current row on, since that one may not be in the next list; ids on which a
+  // decision may be on its way.
+  function leave() {
+    const under = rows.querySelector("tr[data-place]:hover");
+    const idAt = (place) => ITEMS[place].id;
+    return {
+      ids: found.slice(Math.max(0, found.indexOf(current))).map(idAt),
+      seen: [current, ...(under ? [Number(under.dataset.place)] : [])].map(idAt),
+      opened: [...opened].map(idAt),
+      filters: filters.leave(),
+      said: said.textContent,
+      isActive: active === list,
+    };
+  }
+
+  const list = { name, section, rows, places, press, move, takeBack, open, refresh, leave, say: (text) => { said.textContent = text; }, isChoosing: () => choosing, currentRow: () => rowOf(current), focusRow };
   lists.push(list);
   show();
   return list;
 }
 
 // Search, class and progress of the first list.
-function startFilters(places, changed) {
+function startFilters(places, changed, left) {
   const text = byId("filter-text"), which = byId("filter-class"), undecided = byId("filter-undecided");
   const haystacks = places.map((place) => {
     const s = ITEMS[place];
@@ -220,6 +250,7 @@ function startFilters(places, changed) {
   });
   const used = new Set(places.flatMap((place) => [ITEMS[place].given, ITEMS[place].suggested]));
   for (const name of DATA.classes) if (used.has(name)) which.append(make("option", { value: "=" + name, text: name }));
+  if (left) [text.value, which.value, undecided.checked] = [left.text, [...which.options].some((one) => one.value === left.which) ? left.which : "", left.undecided];
   text.addEventListener("input", changed);
   which.addEventListener("change", changed);
   undecided.addEventListener("change", changed);
@@ -228,10 +259,11 @@ function startFilters(places, changed) {
       const typed = text.value.trim().toLowerCase(), name = which.value.slice(1), isAny = which.value === "";
       return places.filter((place) => {
         const s = ITEMS[place];
-        if (undecided.checked && decisions.made.has(place)) return false;
+        if (undecided.checked && decisions.of(place)) return false;
         return (isAny || s.given === name || s.suggested === name) && haystacks[place].includes(typed);
       });
     },
+    leave: () => ({ text: text.value, which: which.value, undecided: undecided.checked }),
     clear() { text.value = ""; which.value = ""; undecided.checked = false; },
     empty: (isDone) => (undecided.checked && isDone ? "Everything is reviewed." : "Nothing matches the filters."),
     count(found) {
@@ -242,8 +274,12 @@ function startFilters(places, changed) {
 }
 
 function undoLast() {
-  const place = decisions.order[decisions.order.length - 1];
-  if (place !== undefined) lists.find((list) => list.places.includes(place)).takeBack(place);
+  const id = decisions.order[decisions.order.length - 1];
+  if (id === undefined) return;
+  const list = lists.find((one) => one.places.includes(PLACES.get(id)));
+  if (list) return list.takeBack(PLACES.get(id));
+  decisions.undo(id);
+  for (const one of lists) one.say(`${id}: not decided any more.`);
 }
 
 function toggleKeys() {
@@ -256,19 +292,15 @@ function toggleKeys() {
 const KEYS = ["a", "k", "c", "u", "j", "n", "p"];
 const isTyped = (node) => node.tagName === "SELECT" || (node.tagName === "INPUT" && !["checkbox", "radio"].includes(node.type));
 
-function startReview() {
-  decisions.load();
-  if (LISTED.length) {
-    startList("suspects", "", [...LISTED.keys()]);
-  }
-  if (DATA.queries.length) startList("queries", "query-", [...DATA.queries.keys()].map((k) => LISTED.length + k));
-  active = lists[0] || null;
-  if (active === null) return;
-  window.addEventListener("storage", (event) => {
-    if (event.key !== decisions.key) return;
-    decisions.load();
-    for (const list of lists) list.refresh();
-  });
+// left: what each former list's `leave` has given, by its name, where new ones take their places.
+function startReview(left = {}) {
+  lists.length = decisions.listeners.length = 0;
+  if (LISTED.length) startList("suspects", "", [...LISTED.keys()], left.suspects);
+  if (DATA.queries.length) startList("queries", "query-", [...DATA.queries.keys()].map((k) => LISTED.length + k), left.queries);
+  active = lists.find((list) => left[list.name]?.isActive) || lists[0] || null;
+}
+
+function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
     if (!isPlainKey(event) || isTyped(target)) return;

@@ -1,6 +1,6 @@
 "use strict";
 // Text of the data becomes text nodes and attributes only; nothing here reads it as markup.
-const DATA = JSON.parse(document.getElementById("data").textContent);
+let DATA = JSON.parse(document.getElementById("data").textContent);
 
 const byId = (id) => document.getElementById(id);
 

@@ -1,0 +1,127 @@
+"""`siis review`: the report in the browser, with every decision saved at once and fitted in the background."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import webbrowser
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from siis.cli.ending import promise, raising
+from siis.cli.fit import RESULTS
+from siis.cli.predict import model_file
+from siis.cli.screen import PROBLEMS, first_words, in_background, one_sentence, printable, say, sentence_of
+from siis.results import REPORT
+
+if TYPE_CHECKING:
+    from siis.report import ReportData
+    from siis.review import ReviewServer, Session
+
+TAKEN = (errno.EADDRINUSE, errno.EACCES)
+POLL = 0.2  # seconds in which Ctrl-C is heard
+
+
+def review(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", show_default=False, help="Folder of the results to review.")
+    ] = RESULTS,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page. (default: one that is free)")] = 0,
+    opened: Annotated[
+        bool | None,
+        typer.Option("--open/--no-open", help="Open the browser. (default: where this is a terminal on a desktop)"),
+    ] = None,
+) -> None:
+    """Review the report in a browser: every decision is saved at once, and the list is fitted anew as you go.
+
+    Prints a link that works on this machine alone. Decisions are lines of decisions.jsonl in RESULTS; they are there
+    whatever happens to the browser or to this program. A second after the last decision all are fitted, as siis
+    corrections does it; the files in RESULTS are then the new ones, and so is the list in the browser. Ctrl-C ends
+    the review; the next one goes on from there. Run it where siis fit was run.
+
+    \b
+    Examples:
+      siis review results
+      siis review results --no-open --port 8800
+    """
+    with one_sentence(f"Files in {results} are as they were."):
+        first_words(results, False)
+        from siis.report import read_report  # noqa: PLC0415
+        from siis.review import Journal, Session  # noqa: PLC0415
+        from siis.workflow.rounds import Rounds, former_round, options_of  # noqa: PLC0415  (heavy)
+
+        options_of(results)
+        with Journal(results) as journal:
+            if journal.note:
+                say(f"{journal.note}.")
+            former = in_background(lambda: former_round(results, model_file(results), "siis review"))
+            rounds = in_background(lambda: Rounds(former, results))
+
+            def refit(checked: Mapping[str, str], write: Callable[[Callable[[], None]], None]) -> ReportData:
+                try:
+                    return rounds.run(checked, write).report
+                except PROBLEMS as problem:
+                    raise ValueError(sentence_of(problem)) from problem
+
+            session = Session(journal, read_report(results / REPORT), rounds.ids, former.checked, refit)
+            with _served(session, port) as server:
+                if journal.made:
+                    say(f"{_saved(session)} from before.")
+                session.start()
+                _tell(server, opened)
+                _serve(server, session)
+
+
+def _served(session: Session, port: int) -> ReviewServer:
+    from siis.review import ReviewServer  # noqa: PLC0415
+
+    try:
+        return ReviewServer(session, port)
+    except OSError as problem:
+        if problem.errno not in TAKEN:
+            raise
+        raise ValueError(
+            f"--port must be one that is free, and that you may use; {port} is not: {problem.strerror}. Choose "
+            "another, or none: then a free one is taken."
+        ) from problem
+
+
+def _tell(server: ReviewServer, opened: bool | None) -> None:
+    say("Open this link to review; Ctrl-C ends it, and nothing is lost.")
+    typer.echo(server.link)
+    sys.stdout.flush()
+    if is_desktop() if opened is None else opened:
+        webbrowser.open(server.link)
+
+
+def is_desktop() -> bool:
+    """Whether somebody sits before this terminal, with a browser of their own beside it.
+
+    Returns
+    -------
+    bool
+    """
+    if not (sys.stdout.isatty() and sys.stderr.isatty()) or "SSH_CONNECTION" in os.environ:
+        return False
+    return sys.platform in ("darwin", "win32") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))
+
+
+def _serve(server: ReviewServer, session: Session) -> None:
+    try:
+        with raising():
+            server.serve_forever(POLL)
+    except KeyboardInterrupt:
+        is_fitted = session.end()
+        where = printable(str(session.journal.path.parent))
+        more = "The results hold them all." if is_fitted else f"siis review {where} will fit those that are new."
+        promise(f"{_saved(session)}. {more}" if session.journal.made else "Nothing was decided.")
+        raise
+
+
+def _saved(session: Session) -> str:
+    count, path = len(session.journal.made), printable(str(session.journal.path))
+    return f"{count:,} {'decision is' if count == 1 else 'decisions are'} saved in {path}"

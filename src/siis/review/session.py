@@ -1,0 +1,192 @@
+"""A review at work: decisions are kept, the results are fitted anew in the background, the newest decisions first."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Container, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from siis.report import ReportData, render
+from siis.report.page import digest, to_json
+from siis.review.journal import UNDONE, Decision, Journal
+
+PAUSE = 1.0  # seconds without a new decision, after which to fit
+
+
+class Ended(Exception):
+    """The review has ended: what was computed is not written any more."""
+
+
+class Refit(Protocol):
+    """Fits the results anew: called with the labels that are certain, by id, and with who writes them."""
+
+    def __call__(self, checked: Mapping[str, str], write: Callable[[Callable[[], None]], None], /) -> ReportData:
+        """Give the report of the new results, which have been written by calling ``write`` with the work to do."""
+
+
+class Session:
+    """What the pages of a review ask for and bring.
+
+    Parameters
+    ----------
+    journal : Journal
+    report : ReportData
+        Of the results as they are.
+    ids : container of str
+        Examples that can be decided on.
+    fitted : mapping of str to str
+        The labels that are certain in these results, by id.
+    refit : Refit
+    pause : float
+        Seconds without a new decision, after which to fit.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        report: ReportData,
+        ids: Container[str],
+        fitted: Mapping[str, str],
+        refit: Refit,
+        pause: float = PAUSE,
+    ) -> None:
+        self.journal = journal
+        self._ids, self._refit, self._pause = ids, refit, pause
+        self._earlier, self._fitted, self._listed = dict(fitted), dict(fitted), dict(fitted)
+        self._failed = ""
+        self._failed_for: dict[str, str] | None = None
+        self._number = 0
+        self._is_ended = False
+        self._news = threading.Condition()
+        self._writing = threading.Lock()
+        self._show(report)
+        unknown = next((name for name in journal.made if name not in ids), None)
+        if unknown is not None:
+            raise ValueError(
+                f"{journal.path} must hold decisions on examples of the data; there is no id {unknown!r} in them. "
+                "Move the file away, or review the results that it belongs to."
+            )
+
+    def start(self) -> None:
+        """Fit in the background, from now on, whatever the results do not hold yet."""
+        threading.Thread(target=self._work, daemon=True, name="refit").start()
+
+    def decide(self, decision: Decision) -> None:
+        """Keep a decision.
+
+        Parameters
+        ----------
+        decision : Decision
+            On an example of the data, with one of its classes.
+        """
+        if decision.id not in self._ids:
+            raise ValueError(f"there is no example {decision.id!r} in these results")
+        if decision.decision != UNDONE and decision.label not in self._classes:
+            raise ValueError(f"there is no class {decision.label!r} in these results")
+        with self._news:
+            self.journal.add(decision)
+            self._changed()
+
+    def state(self) -> dict[str, Any]:
+        """What a page must know, in plain values.
+
+        Returns
+        -------
+        dict
+            number (another one after each change), report (digest of the newest), decisions (id, decision, label; in
+            the order in which they were made), file, isFitted (whether that report holds them), failed (a sentence on
+            the last fit, or "").
+        """
+        with self._news:
+            return {
+                "number": self._number,
+                "report": self._digest,
+                "decisions": [[one.id, one.decision, one.label] for one in self.journal.made.values()],
+                "file": str(self.journal.path),
+                "isFitted": self._wanted() == self._listed,
+                "failed": self._failed,
+            }
+
+    def page(self) -> str:
+        """The newest report, as a page that asks this review.
+
+        Returns
+        -------
+        str
+        """
+        with self._news:
+            return self._page
+
+    def end(self) -> bool:
+        """Abandon a fit at work, or wait while its files are written.
+
+        Returns
+        -------
+        bool
+            Whether the results hold all decisions.
+        """
+        with self._news:
+            self._is_ended = True
+            self._news.notify_all()
+        with self._writing, self._news:
+            return self._wanted() == self._fitted
+
+    def _wanted(self) -> dict[str, str]:
+        return self.journal.checked(self._earlier)
+
+    def _changed(self) -> None:
+        self._number += 1
+        self._news.notify_all()
+
+    def _show(self, report: ReportData) -> None:
+        self._classes = frozenset(report.classes)
+        self._digest = digest(to_json(report))
+        self._page = render(report, str(self.journal.path))
+
+    def _next(self) -> dict[str, str]:
+        """Wait for decisions that the results do not hold, and for a pause after them."""
+        with self._news:
+            while not self._is_ended:
+                wanted = self._wanted()
+                if wanted in (self._fitted, self._failed_for):
+                    self._news.wait()
+                elif not self._news.wait(self._pause):
+                    return wanted
+        raise Ended
+
+    def _work(self) -> None:
+        try:
+            while True:
+                wanted = self._next()
+                try:
+                    report = self._refit(wanted, partial(self._write, wanted))
+                except Ended:
+                    raise
+                except ValueError as problem:
+                    self._fail(str(problem), wanted)
+                except Exception:  # a mistake of ours: shown in full
+                    traceback.print_exc()
+                    self._fail("siis has made a mistake; its terminal says more.", wanted)
+                else:
+                    with self._news:
+                        self._failed, self._failed_for = "", None
+                        self._listed = wanted
+                        self._show(report)
+                        self._changed()
+        except Ended:
+            pass
+
+    def _fail(self, sentence: str, wanted: dict[str, str]) -> None:
+        with self._news:
+            self._failed, self._failed_for = sentence, wanted
+            self._changed()
+
+    def _write(self, wanted: dict[str, str], work: Callable[[], None]) -> None:
+        with self._writing:
+            if self._is_ended:
+                raise Ended
+            work()
+            with self._news:
+                self._fitted = wanted

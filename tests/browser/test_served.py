@@ -1,0 +1,174 @@
+"""`siis review` in a real browser: decide, fit, see the list change, reload, kill the server, go on."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from siis.cli import app
+
+pytestmark = pytest.mark.slow
+CURRENT = "#rows tr[aria-current=true] .id"
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with data and results, 12 of its 45 labels wrong."""
+    folder = tmp_path_factory.mktemp("reviewed")
+    rng = np.random.default_rng(0)
+    truth = np.arange(90) % 3
+    X = rng.standard_normal((90, 4)) + 4 * np.eye(4)[truth]
+    names = np.array(["=ant", "<b>bee</b>", 'c"at'])
+    labels = names[truth].astype(object)
+    for i in range(0, 24, 2):
+        labels[i] = names[(truth[i] + 1) % 3]
+    labels[45:] = ""
+    with (folder / "in.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "label", "a", "b", "c", "d"])
+        writer.writerows(zip([f"@row, {i}" for i in range(90)], labels, *X.T, strict=True))
+    fit = ["fit", "in.csv", "--label", "label", "--id", "id", "--n-neighbors", "5", "--quiet", "--out", "results"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner().invoke(app, fit, catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def start(fitted):
+    """Start `siis review results`; gives the process and its link."""
+    running = []
+
+    def start_(*options):
+        command = [sys.executable, "-m", "siis", "review", "results", "--no-open", *options]
+        process = subprocess.Popen(
+            command, cwd=fitted, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+        running.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start_
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def until(page, holds):
+    """Wait for something to hold on the page, whose policy forbids Playwright's own way."""
+    end = time.monotonic() + 40
+    while not page.evaluate(holds):
+        assert time.monotonic() < end, page.text_content("#served")
+        time.sleep(0.05)
+
+
+def issues(folder):
+    with (folder / "results" / "label_issues.csv").open(newline="", encoding="utf-8") as file:
+        return [row["id"].removeprefix("'") for row in csv.DictReader(file)]
+
+
+def test_the_whole_story(fitted, start, browser):
+    before = issues(fitted)
+    process, link = start()
+    assert link.startswith("http://127.0.0.1:")
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    troubles = []
+    page.on("console", lambda said: troubles.append(said.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda r: r.url.startswith((link[:20], "data:")) or troubles.append(r.url))
+    page.goto(link)
+    page.wait_for_selector("#rows tr[data-place]")
+    assert page.locator("#rows .id").all_text_contents() == before
+    page.locator("#rows tr").nth(2).scroll_into_view_if_needed()
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("a")
+    assert page.text_content(CURRENT) == before[2]
+    until(page, "byId('served').textContent.endsWith('The list takes all of it in.')")
+    after = issues(fitted)
+    assert not set(before[:2]) & set(after)
+    until(page, f"byId('found').textContent === '{len(after)} suspects'")
+    assert page.locator("#rows .id").all_text_contents() == after
+    assert page.text_content(CURRENT) == before[2]  # the reviewer's place
+    assert page.evaluate("document.activeElement.tagName") == "TR"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight")
+    assert page.locator("#decided-rows th").all_text_contents() == [before[1], before[0]]
+    assert page.text_content("#progress-text") == f"2 decided, {len(after)} left in this list"
+    page.reload()
+    page.wait_for_selector("#rows tr[data-place]")
+    assert page.text_content("#served").startswith("2 decisions are saved in results")
+    page.locator("#rows tr").first.scroll_into_view_if_needed()
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    until(page, "byId('served').textContent.startsWith('3 decisions')")
+    assert troubles == []
+
+    process.kill()  # before anything is fitted
+    process.wait()
+    until(page, "byId('served').textContent.includes('it has ended')")
+    page.keyboard.press("a")
+    until(page, "byId('served').textContent.startsWith('Not saved')")
+    assert page.text_content("#decided-text").startswith("3 in all")
+
+    process, link = start("--port", "0")
+    page.goto(link)
+    page.wait_for_selector("#decided-rows tr")
+    decided = page.locator("#decided-rows th").all_text_contents()
+    assert decided[1:] == [before[1], before[0]]
+    until(page, "byId('served').textContent.endsWith('The list takes all of it in.')")
+    assert not set(decided) & set(issues(fitted))
+    page.locator("#decided-rows button").nth(2).click()  # the first decision, kept against the fit, is taken back
+    until(page, "byId('served').textContent.startsWith('2 decisions')")
+    until(page, "byId('served').textContent.endsWith('The list takes all of it in.')")
+    assert before[0] in issues(fitted)
+    context.close()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.rstrip().endswith(
+        "Interrupted. 2 decisions are saved in results/decisions.jsonl. The results hold them all."
+    )
+    lines = (fitted / "results" / "decisions.jsonl").read_text().splitlines()
+    assert [json.loads(line)["decision"] for line in lines] == ["kept", "accepted", "accepted", "undone"]
+
+
+def test_a_second_window_hears_of_decisions_and_nobody_is_disturbed_while_typing(fitted, start, browser):
+    _, link = start()
+    context = browser.new_context()
+    first, second = context.new_page(), context.new_page()
+    for page in (first, second):
+        page.goto(link)
+        page.wait_for_selector("#rows tr[data-place]")
+    second.fill("#filter-text", "row")
+    count = first.locator("#decided-rows tr").count()
+    first.locator("#rows tr").first.get_by_text("Keep").click()
+    until(second, f"document.querySelectorAll('#decided-rows tr').length === {count + 1}")
+    until(first, "byId('served').textContent.endsWith('The list takes all of it in.')")
+    until(second, "byId('served').textContent.includes('A new list is ready')")
+    time.sleep(1.2)
+    assert second.input_value("#filter-text") == "row"
+    assert second.evaluate("document.activeElement.id") == "filter-text"
+    second.evaluate("document.activeElement.blur()")
+    until(second, "byId('served').textContent.endsWith('The list takes all of it in.')")
+    assert second.input_value("#filter-text") == "row"
+    context.close()
+
+
+def test_looks(fitted, start, browser, tmp_path):
+    """Served and alone, light and dark: no line runs out of the page."""
+    _, link = start()
+    for scheme in ("light", "dark"):
+        for address in (link, (fitted / "results" / "report.html").as_uri()):
+            page = browser.new_context(color_scheme=scheme, viewport={"width": 390, "height": 800}).new_page()
+            page.goto(address)
+            page.wait_for_selector("#rows tr[data-place]")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            assert page.locator("#served").count() == (address == link)
+            page.context.close()

@@ -1,0 +1,187 @@
+"""`siis review` on the command line: what it refuses, what it opens, and how it stands beside siis corrections."""
+
+import json
+import socket
+import threading
+import time
+import webbrowser
+
+import pytest
+from typer.testing import CliRunner
+
+import siis.cli.review as command
+from cli_case import read_csv, write_csv
+from siis.cli import app
+from siis.review import Journal, ReviewServer
+from siis.review.journal import JOURNAL, Decision
+from siis.workflow.rounds import Rounds, former_round
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def source(table, tmp_path_factory):
+    """Results of a default fit."""
+    out = tmp_path_factory.mktemp("fitted") / "results"
+    fit = ["fit", table[0], "--label", "label", "--id", "name", "--out", out, "--n-neighbors", 5, "--quiet"]
+    done = CliRunner().invoke(app, [str(arg) for arg in fit], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return out
+
+
+@pytest.fixture
+def results(source, tmp_path):
+    """A copy of them."""
+    out = tmp_path / "results"
+    out.mkdir()
+    for path in source.iterdir():
+        (out / path.name).write_bytes(path.read_bytes())
+    return out
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Addresses that a browser was asked to open; serving ends at once, as by Ctrl-C that nobody minds."""
+    found = []
+    monkeypatch.setattr(webbrowser, "open", found.append)
+    monkeypatch.setattr(ReviewServer, "serve_forever", lambda self, poll: None)
+    return found
+
+
+def test_help_has_every_option_and_an_example(siis):
+    said = siis("review", "--help").stdout
+    for word in ("RESULTS", "--port", "--open", "--no-open", "siis review results --no-open --port 8800"):
+        assert word in said
+    assert "siis review results" in siis("--help").stdout
+
+
+def test_a_browser_is_opened_where_asked(siis, results, opened, monkeypatch):
+    done = siis("review", results, "--open")
+    assert done.exit_code == 0, done.stderr
+    assert opened == [done.stdout.strip()]
+    assert opened[0].startswith("http://127.0.0.1:")
+    assert siis("review", results, "--no-open").exit_code == 0
+    assert siis("review", results).exit_code == 0  # no terminal
+    assert len(opened) == 1
+    monkeypatch.setattr(command, "is_desktop", lambda: True)
+    assert siis("review", results).exit_code == 0
+    assert len(opened) == 2
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_terminal", "expected"),
+    [
+        ({"DISPLAY": ":0"}, True, True),
+        ({"DISPLAY": ":0"}, False, False),
+        ({"DISPLAY": ":0", "SSH_CONNECTION": "a"}, True, False),
+        ({}, True, False),
+    ],
+)
+def test_where_a_browser_is_sensible(monkeypatch, environment, is_terminal, expected):
+    class Stream:
+        def isatty(self):
+            return is_terminal
+
+    monkeypatch.setattr(command.sys, "platform", "linux")
+    monkeypatch.setattr(command.sys, "stdout", Stream())
+    monkeypatch.setattr(command.sys, "stderr", Stream())
+    monkeypatch.setattr(command.os, "environ", environment)
+    assert command.is_desktop() is expected
+
+
+def test_the_port(siis, results, opened):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = siis("review", results, "--port", port)
+        assert done.exit_code == 1
+        assert f"--port must be one that is free, and that you may use; {port} is not" in done.stderr
+    done = siis("review", results, "--port", port)
+    assert done.exit_code == 0, done.stderr
+    assert f":{port}/?token=" in done.stdout
+    assert siis("review", results, "--port", 70000).exit_code == 2
+
+
+def test_what_cannot_be_reviewed(siis, results, opened, tmp_path):
+    done = siis("review", tmp_path / "nothing")
+    assert done.exit_code == 1
+    assert "there is no such file" in done.stderr
+    assert not (tmp_path / "nothing").exists()
+    summary = json.loads((results / "summary.json").read_text())
+    summary["options"]["data"] = "gone.csv"
+    (results / "summary.json").write_text(json.dumps(summary))
+    done = siis("review", results)
+    assert done.exit_code == 1
+    assert "Run siis review in the folder in which siis fit was run" in done.stderr
+
+
+def test_one_review_at_a_time(siis, table, results, opened, tmp_path):
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("digit 0", "0")])
+    with Journal(results):
+        for args in (
+            ("review", results),
+            ("corrections", tmp_path / "fix.csv", "--results", results),
+            ("fit", table[0], "--out", results),
+        ):
+            done = siis(*args)
+            assert done.exit_code == 1
+            assert "under review" in done.stderr
+            assert "Ctrl-C" in done.stderr
+    with Journal(results) as journal:
+        journal.add(Decision("digit 1", "kept", "1"))
+    with (results / JOURNAL).open("a") as file:
+        file.write('{"id": "dig')
+    done = siis("review", results)
+    assert done.exit_code == 0, done.stderr
+    assert "line 2, was cut off in the middle and is left out" in done.stderr
+    assert "1 decision is saved in" in done.stderr
+
+
+def test_rounds_are_those_of_corrections_whenever_they_are_run(siis, results, tmp_path):
+    suspects = [row["id"] for row in read_csv(results / "label_issues.csv")][:3]
+    decided = dict.fromkeys(suspects, "0")
+    write_csv(tmp_path / "fix.csv", ["id", "label"], decided.items())
+    assert siis("corrections", tmp_path / "fix.csv", "--results", results, "--out", tmp_path / "one").exit_code == 0
+    former = former_round(results, results / "model.siis", "siis review")
+    assert former.checked == {}
+    rounds = Rounds(former, results)
+    write = lambda work: work()  # noqa: E731
+    rounds.run({suspects[0]: "1"}, write)
+    rounds.run(decided, write)
+    for name in ("predictions.csv", "label_issues.csv", "label_quality.csv", "label_next.csv"):
+        assert (results / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
+
+
+def test_corrections_take_in_what_was_decided(siis, results, tmp_path):
+    first, second, third = (row["id"] for row in read_csv(results / "label_issues.csv")[:3])
+    with Journal(results) as journal:
+        journal.add(Decision(first, "chosen", "0"))
+        journal.add(Decision(second, "chosen", "0"))
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [(second, "1"), (third, "1")])
+    done = siis("corrections", tmp_path / "fix.csv", "--results", results, "--quiet")
+    assert done.exit_code == 0, done.stderr
+    wanted = {first: "0", second: "1", third: "1"}
+    assert former_round(results, results / "model.siis", "siis review").checked == wanted
+    with Journal(results) as journal:  # a later review begins from there
+        assert journal.made == {}
+        assert journal.checked(wanted) == wanted
+
+
+def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
+    """In this process: the real signal is in the browser's story."""
+    ended = []
+    monkeypatch.setattr("siis.cli.screen.stop", lambda: ended.append(command.promise))
+
+    def serve(self, poll):
+        self.session.decide(Decision("digit 0", "chosen", "0"))
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    said = []
+    monkeypatch.setattr(ReviewServer, "serve_forever", serve)
+    monkeypatch.setattr(command, "promise", said.append)
+    CliRunner().invoke(app, ["review", str(results), "--no-open"], catch_exceptions=False)
+    assert len(ended) == 1
+    assert said[-1] == (
+        f"1 decision is saved in {results / JOURNAL}. siis review {results} will fit those that are new."
+    )
+    assert threading.active_count() < 20

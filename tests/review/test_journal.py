@@ -1,0 +1,111 @@
+"""Decisions on the disk: replayed, mended after a crash, and one process's alone."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from siis.review.journal import JOURNAL, Decision, Journal, check_not_reviewed
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / JOURNAL).read_text().splitlines()]
+
+
+def test_decisions_are_replayed(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.add(Decision("a", "accepted", "x"))
+        journal.add(Decision("\udc80 é", "kept", "y"))
+        journal.add(Decision("a", "chosen", "z"))
+        journal.add(Decision("b", "kept", "x"))
+        journal.add(Decision("b", "undone", None))
+        journal.add(Decision("b", "undone", None))  # changes nothing
+    assert [line["decision"] for line in lines(tmp_path)] == ["accepted", "kept", "chosen", "kept", "undone"]
+    with Journal(tmp_path) as journal:
+        assert list(journal.made.values()) == [Decision("\udc80 é", "kept", "y"), Decision("a", "chosen", "z")]
+        assert journal.note == ""
+        earlier = {"b": "x", "other": "y", "a": "w"}
+        assert journal.checked(earlier) == {"other": "y", "\udc80 é": "y", "a": "z"}
+        journal.close_round()
+        assert journal.checked(earlier) == earlier
+    with Journal(tmp_path) as journal:
+        assert journal.made == {}
+
+
+def test_each_line_is_flushed_before_it_counts(tmp_path, monkeypatch):
+    flushed = []
+    with Journal(tmp_path) as journal:
+        monkeypatch.setattr(os, "fsync", lambda file: flushed.append((tmp_path / JOURNAL).read_bytes()))
+        journal.add(Decision("a", "kept", "x"))
+    assert len(flushed) == 1
+    assert flushed[0].endswith(b"\n")
+
+
+def test_a_torn_line_is_left_out_and_said(tmp_path):
+    with Journal(tmp_path) as journal:
+        journal.add(Decision("a", "kept", "x"))
+    whole = (tmp_path / JOURNAL).read_bytes()
+    (tmp_path / JOURNAL).write_bytes(whole + whole[:-9])
+    with Journal(tmp_path) as journal:
+        assert "line 2, was cut off in the middle" in journal.note
+        assert list(journal.made) == ["a"]
+        journal.add(Decision("b", "kept", "x"))
+    assert [line["id"] for line in lines(tmp_path)] == ["a", "b"]
+
+
+def test_a_last_line_without_an_end_counts(tmp_path):
+    (tmp_path / JOURNAL).write_text('{"id": "a", "decision": "kept", "label": "x"}')
+    with Journal(tmp_path) as journal:
+        assert journal.note == ""
+        journal.add(Decision("b", "kept", "x"))
+    assert [line["id"] for line in lines(tmp_path)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[]", "7", "{}", '{"id": 3, "decision": "kept", "label": "x"}', '{"id": "a", "decision": "no", "label": "x"}'],
+)
+def test_a_line_that_is_no_decision_is_named(tmp_path, line):
+    (tmp_path / JOURNAL).write_text(f'{{"decision": "taken"}}\n{line}\n')
+    with pytest.raises(ValueError, match=r"decisions\.jsonl, line 2, must be a decision"):
+        Journal(tmp_path)
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
+    with Journal(tmp_path) as journal:
+        journal.add(Decision("a", "kept", "x"))
+        write = os.write
+        monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:5]))
+        with pytest.raises(OSError, match="space"):
+            journal.add(Decision("b", "kept", "x"))
+        assert list(journal.made) == ["a"]
+    assert [line["id"] for line in lines(tmp_path)] == ["a"]
+
+
+def test_a_journal_that_was_moved_is_found_out(tmp_path):
+    with Journal(tmp_path) as journal:
+        (tmp_path / JOURNAL).rename(tmp_path / "away")
+        with pytest.raises(ValueError, match="was moved away"):
+            journal.add(Decision("a", "kept", "x"))
+
+
+HOLD = "import sys, time; from pathlib import Path; from siis.review.journal import Journal; \
+j = Journal(Path(sys.argv[1])); print('held', flush=True); time.sleep(60)"
+
+
+def test_one_process_at_a_time_and_a_killed_one_holds_nothing(tmp_path):
+    check_not_reviewed(tmp_path)
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(ValueError, match="must not be under review already"):
+            Journal(tmp_path)
+        with pytest.raises(ValueError, match="must not be under review while its files are replaced"):
+            check_not_reviewed(tmp_path)
+    finally:
+        process.kill()
+        process.communicate()
+    check_not_reviewed(tmp_path)
+    Journal(tmp_path).close()
