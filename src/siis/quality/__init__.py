@@ -3,8 +3,10 @@
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.assess import Assessment, assess_labels, warn_about_labels
 from siis.quality.calibration import Calibration
+from siis.quality.copies import copy_table
 from siis.quality.issues import issue_table, ranking_table
 from siis.quality.noise import NoiseModel, fit_noise
+from siis.quality.outliers import outlier_table
 from siis.quality.queries import query_table
 
 __all__ = [
@@ -13,9 +15,11 @@ __all__ = [
     "LabelAgreement",
     "NoiseModel",
     "assess_labels",
+    "copy_table",
     "fit_noise",
     "issue_table",
     "label_agreement",
+    "outlier_table",
     "query_table",
     "ranking_table",
     "warn_about_labels",
