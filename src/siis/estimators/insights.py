@@ -1,18 +1,22 @@
-"""What one graph can tell besides the answers: near-duplicates and outliers."""
+"""What one graph can tell besides the answers: near-duplicates, outliers, classes that overlap, annotators."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+
 from siis._types import Floats, Ints
 from siis.estimators.evidence import Evidence
 from siis.graph import Graph, Neighbors, neighbors_on, neighbors_within
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import seed_of
+from siis.quality.annotators import annotator_table
 from siis.quality.copies import copy_table
-from siis.quality.issues import representatives
+from siis.quality.issues import CERTAIN, representatives
 from siis.quality.outliers import isolation, outlier_table
+from siis.quality.overlap import overlap_table
 from siis.result_table import Table
 
 N_NEIGHBORS = 10  # of each example that are looked at, where the graph has as many
@@ -28,6 +32,10 @@ class Insights:
     metric: str
     neighbors: Any
     random_state: int | None
+    label_distributions_: Floats
+    held_out_distributions_: Floats
+    label_quality_: Floats
+    noise_matrix_: Floats
     _points: Any
     _n_neighbors: int
     _evidence: Evidence
@@ -68,6 +76,86 @@ class Insights:
         near = self._near_features("outliers")
         example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
         return outlier_table(isolation(near), example, self._given_codes, self.classes_)
+
+    def class_overlap(self) -> Table:
+        """Rank the pairs of classes by how often one is taken for the other.
+
+        An example of one class counts as taken for the other where that is the answer without its own label
+        (docs/math.md, (C16)).
+
+        Returns
+        -------
+        Table
+            Columns: first and second class; overlap, the share of the examples of both that are taken for the other,
+            with its 95 % interval, low and high; mislabelled, the estimated share of the labels of both that have the
+            other's name. The largest overlap first; pairs of less than one such example are left out.
+        """
+        self._need_held_out("class_overlap")
+        P, codes = self.held_out_distributions_, self._given_codes
+        which = np.flatnonzero(np.isfinite(P).all(axis=1) & coded_rows(codes))
+        answers, truth = np.argmax(P[which], axis=1), self.label_distributions_[which]
+        seed = seed_of(self.random_state)
+        return overlap_table(answers, truth, np.ones(which.size), self.noise_matrix_, self.classes_, seed)
+
+    def rank_annotators(self, example: Any, annotator: Any, label: Any) -> Table:
+        """Rank those who have given labels by how many of these are right, worst first.
+
+        A label is judged by what the graph and the models say of its example without any label of it, and by what the
+        other annotators have said of the same example (docs/math.md, (C17)). These need not be the labels of the fit.
+
+        Parameters
+        ----------
+        example : array-like of int, shape (m,)
+            Index of the labelled example.
+        annotator : array-like of shape (m,)
+            Who has labelled it; names are compared as texts.
+        label : array-like of shape (m,)
+            The class that was given, one of ``classes_``.
+
+        Returns
+        -------
+        Table
+            Columns: annotator; labels, their number; agreement, the share of them that are the likeliest class by all
+            else; right, the estimated share of right ones, with its 95 % interval, low and high; said, instead_of and
+            times: the class that was said most often in the place of another one, and how often (None and 0 where
+            that is not even once).
+        """
+        self._need_held_out("rank_annotators")
+        index = np.asarray(example, dtype=np.int64).ravel()
+        who, said = (np.asarray(given, dtype=object).ravel() for given in (annotator, label))
+        n = self.vertex_.size
+        if not index.size == who.size == said.size > 0:
+            raise ValueError(
+                "example, annotator and label must have one entry for each label, and at least one; found "
+                f"{index.size}, {who.size} and {said.size}"
+            )
+        if index.min() < 0 or index.max() >= n:
+            raise ValueError(
+                f"example must hold indices of examples, 0 to {n - 1}; found {index.min()} to {index.max()}"
+            )
+        number = {str(name): k for k, name in enumerate(self.classes_)}
+        unknown = next((name for name in said if str(name) not in number), None)
+        if unknown is not None:
+            raise ValueError(f"label must hold classes of the model, {', '.join(number)}; found {unknown!r}")
+        codes = np.array([number[str(name)] for name in said])
+        return annotator_table(index, who, codes, self._known_without_labels(), self.classes_)
+
+    def _known_without_labels(self) -> Floats:
+        """Probabilities of the classes of all examples without their own labels, shape (n, c).
+
+        A label that somebody has checked is the truth. Where a label could not be held out, nothing is known.
+        """
+        c = self.classes_.size
+        is_free = ~coded_rows(self._given_codes) | (self.label_quality_ == CERTAIN)
+        P = np.where(np.isfinite(self.held_out_distributions_), self.held_out_distributions_, 1 / c)
+        return np.where(is_free[:, None], self.label_distributions_, P)
+
+    def _need_held_out(self, name: str) -> None:
+        self._need_selection(name)
+        if not np.isfinite(self.held_out_distributions_).any() or not np.isfinite(self.noise_matrix_).all():
+            raise ValueError(
+                f"{name} needs labels that were held out; none was. Label two examples or more of each class."
+            )
 
     @property
     def _compares_features(self) -> bool:
