@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from cli_case import QUICK, read_csv, write_csv
 from siis.cli import app
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "near_duplicates.csv": "group,id,given,distance,labels_differ",
     "outliers.csv": "id,given,score",

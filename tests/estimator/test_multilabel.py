@@ -8,6 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from siis import SIISClassifier, SIISMultilabelClassifier
 from siis.estimators import multilabel
 
+pytestmark = pytest.mark.slow
+
 TOL = 1e-7
 
 

@@ -9,6 +9,8 @@ from siis.graph import Graph, Neighbors, gaussian_weights, neighbors_on, neighbo
 from siis.quality.copies import CLOSEST, copy_table, copy_threshold
 from siis.quality.outliers import isolation, outlier_threshold
 
+pytestmark = pytest.mark.slow
+
 N = 300
 
 

@@ -6,6 +6,8 @@ import pytest
 from siis import SIISClassifier
 from siis.quality import annotator_table, overlap_table
 
+pytestmark = pytest.mark.slow
+
 NAMES = np.array(["ant", "bee", "cow", "dog"], dtype=object)
 
 
@@ -117,3 +119,17 @@ def test_what_is_no_label_is_refused(fitted):
     X, y, _ = heaps()
     with pytest.raises(ValueError, match="class_overlap needs labels that were judged"):
         SIISClassifier(selection=None).fit(X, y).class_overlap()
+
+
+def test_no_label_vouches_for_itself():
+    table = annotator_table(np.arange(60), np.full(60, "kim"), np.arange(60) % 3, np.full((60, 3), 1 / 3), NAMES[:3])
+    assert table["right"][0] == pytest.approx(0.5), "nothing is known of one who is alone, without a graph"
+    assert table["high"][0] - table["low"][0] > 0.9
+    twice = annotator_table(
+        np.repeat(np.arange(60), 2),
+        np.full(120, "kim"),
+        np.repeat(np.arange(60) % 3, 2),
+        np.full((60, 3), 1 / 3),
+        NAMES[:3],
+    )
+    assert twice["right"][0] == pytest.approx(0.5), "not even by answering twice"
