@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
+    from siis.estimators.multilabel import SIISMultilabelClassifier
     from siis.saved import load, save
 
 __version__ = "0.2.0.dev0"
 
-__all__ = ["SIISClassifier", "__version__", "load", "save"]
+__all__ = ["SIISClassifier", "SIISMultilabelClassifier", "__version__", "load", "save"]
 
-_HOMES = {"SIISClassifier": "siis.estimators.classifier", "load": "siis.saved", "save": "siis.saved"}
+_HOMES = {
+    "SIISClassifier": "siis.estimators.classifier",
+    "SIISMultilabelClassifier": "siis.estimators.multilabel",
+    "load": "siis.saved",
+    "save": "siis.saved",
+}
 
 
 def __getattr__(name: str) -> object:

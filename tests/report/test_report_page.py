@@ -112,7 +112,9 @@ def test_what_does_not_apply_is_said():
         neighbor_recall=None,
     )
     page = render(replace(data, trust=nothing, counts=replace(data.counts, features=None)))
-    assert page.split("<script", 1)[0].count("Not applicable") == 4 + 1  # reliability, noise, selection, map; recall
+    assert (
+        page.split("<script", 1)[0].count("Not applicable") == 5 + 1
+    )  # reliability, noise, findings, selection, map; recall
     assert "Not measured" in page
     assert "Not estimated" in page
     assert "ready-made graph" in page

@@ -158,9 +158,10 @@ def fit(
 ) -> None:
     """Classify the examples of a file and list the labels that look wrong.
 
-    Writes predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, report.html (open it in a browser),
-    model.siis and summary.json into the folder --out; files that are there are replaced at the very end. The file of
-    a labelling tool is written again with the answers in it: answers.json, answers.jsonl or answers.parquet.
+    Writes predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, near_duplicates.csv, outliers.csv,
+    class_overlap.csv, annotators.csv, report.html (open it in a browser), model.siis and summary.json into the folder
+    --out; files that are there are replaced at the very end. The file of a labelling tool is written again with the
+    answers in it: answers.json, answers.jsonl or answers.parquet.
 
     \b
     Examples:

@@ -166,6 +166,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 f"the device's memory does not hold a fit to {n:,} examples and {c} classes; nothing of it was kept. "
                 f"Half of the examples may fit ({n // 2:,}); or use engine='numpy'."
             ) from None
+        return self._take(X, labels, answer)
+
+    def _take(self, X: Features, labels: GivenLabels, answer: Answer) -> Self:
+        """Become the classifier that has found an answer."""
         placed = answer.placed
         for name in self._optional:
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -352,7 +356,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
                 f"there and {self._unreached}. {remedy} them to others, or label one of them.",
                 UnreachedWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self.classes_.size > 1 and np.unique(winners).size == 1 and self.graph_.n_vertices > 1:
             warnings.warn(
@@ -360,7 +364,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 "classes were given: the graph outweighs the labels. Trust the labels more (raise alpha) or smooth "
                 "less (lower beta), where the method has them.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

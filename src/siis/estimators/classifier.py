@@ -17,6 +17,7 @@ from siis.engine import NUMPY, Engine
 from siis.engine.choice import ENGINES, choose_engine
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
+from siis.estimators.insights import Insights
 from siis.estimators.pooling import Pooled, graph_scores, pool_experts
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
@@ -78,7 +79,7 @@ JUDGED = (
 )
 
 
-class SIISClassifier(TransductiveClassifier):
+class SIISClassifier(Insights, TransductiveClassifier):
     """Classify all examples from few, partly wrong labels, with a proof of optimality.
 
     Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it

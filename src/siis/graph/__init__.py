@@ -1,5 +1,6 @@
 """Examples -> neighbours -> Graph."""
 
+from siis.graph.around import neighbors_on
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.embed import Embedded, embed, placed, ready_made
 from siis.graph.graph import Graph, components_of, join
@@ -29,6 +30,7 @@ __all__ = [
     "join",
     "median_bandwidth",
     "neighbors_between",
+    "neighbors_on",
     "neighbors_within",
     "placed",
     "prepare",

@@ -141,20 +141,22 @@ def neighbors_within(
     return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors], found.method, found.recall)
 
 
-def without_self(indices: Ints, values: Floats) -> tuple[Ints, Floats]:
+def without_self(indices: Ints, values: Floats, own: Ints | None = None) -> tuple[Ints, Floats]:
     """Drop each point from its own list; where equal points have crowded it out, the farthest.
 
     Parameters
     ----------
     indices, values : ndarray of shape (n, k)
-        Neighbours of point i in row i, nearest first, and what belongs to them.
+        Neighbours of one point in each row, nearest first, and what belongs to them.
+    own : ndarray of shape (n,), optional
+        These points; if left out, row i belongs to point i.
 
     Returns
     -------
     indices, values : ndarray of shape (n, k - 1)
     """
     n, k = indices.shape
-    is_self = indices == np.arange(n)[:, None]
+    is_self = indices == (np.arange(n) if own is None else own)[:, None]
     is_self[~is_self.any(axis=1), -1] = True
     return indices[~is_self].reshape(n, k - 1), values[~is_self].reshape(n, k - 1)
 
@@ -191,7 +193,7 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
         indices = with_own(search, points, n_wanted)
     indices = complete(indices, n)
     share = _measured(recall(indices[sample], exact), method, sample.size)
-    distances = _distances(points, points, indices)
+    distances = distances_between(points, points, indices)
     _check_finite(distances)
     order = np.lexsort((indices, distances))
     return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1), method, share)
@@ -203,7 +205,7 @@ def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report:
     indices, distances = engine.nearest(points, min(n_wanted + SPARE, n), seed, report)
     if (indices[:, n_wanted - 1] < 0).any():
         indices = complete(indices, n)
-        distances = _distances(points, points, indices)
+        distances = distances_between(points, points, indices)
         order = np.lexsort((indices, distances))
         indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
     indices, distances = indices[:, :n_wanted], distances[:, :n_wanted]
@@ -236,7 +238,7 @@ def _ranked(queries: Features, points: Features, n_wanted: int, report: Report =
     n_fetched = min(n_wanted + SPARE, points.shape[0])
     if sp.issparse(points):
         indices = _sparse_search(queries, points, n_fetched)
-        distances = _distances(queries, points, indices)
+        distances = distances_between(queries, points, indices)
         _check_finite(distances)
         lost = _precision_lost(queries, points, distances)
         if lost.any():
@@ -274,7 +276,7 @@ def _dense_search(
         b = (right / largest).astype(np.float32)
         a = b if left is right else (left / largest).astype(np.float32)
         indices, scores = candidates(a, b, n_fetched, report)
-        distances = _distances(queries, points, indices)
+        distances = distances_between(queries, points, indices)
     _check_finite(distances)
     if n_fetched == points.shape[0]:
         return indices, distances
@@ -285,7 +287,7 @@ def _dense_search(
     if lost.any():  # a tree takes differences first
         tree = NearestNeighbors(n_neighbors=n_fetched, algorithm="kd_tree").fit(right)
         indices[lost] = tree.kneighbors(left[lost], return_distance=False)
-        distances[lost] = _distances(queries[lost], points, indices[lost])
+        distances[lost] = distances_between(queries[lost], points, indices[lost])
     return indices, distances
 
 
@@ -353,7 +355,20 @@ def _precision_lost(queries: Sparse, points: Sparse, distances: Floats) -> Bools
     return np.asarray(error > 1e-3 * nearest_squared) & (nearest_squared > 0)
 
 
-def _distances(queries: Features, points: Features, indices: Ints) -> Floats:
+def distances_between(queries: Features, points: Features, indices: Ints) -> Floats:
+    """Euclidean distances of queries to some points each, from coordinate differences.
+
+    Parameters
+    ----------
+    queries : array or csr_array of shape (n_queries, d)
+    points : array or csr_array of shape (n, d)
+    indices : ndarray of shape (n_queries, k)
+        The points for each query.
+
+    Returns
+    -------
+    ndarray of shape (n_queries, k)
+    """
     distances = np.empty(indices.shape)
     with np.errstate(over="ignore"):
         if sp.issparse(points):

@@ -1,10 +1,14 @@
 """How far to trust labels and answers: noise, quality of each label, calibration, what to ask next."""
 
 from siis.quality.agreement import LabelAgreement, label_agreement
+from siis.quality.annotators import annotator_table
 from siis.quality.assess import Assessment, assess_labels, warn_about_labels
 from siis.quality.calibration import Calibration
+from siis.quality.copies import copy_table
 from siis.quality.issues import issue_table, ranking_table
 from siis.quality.noise import NoiseModel, fit_noise
+from siis.quality.outliers import outlier_table
+from siis.quality.overlap import overlap_table
 from siis.quality.queries import query_table
 
 __all__ = [
@@ -12,10 +16,14 @@ __all__ = [
     "Calibration",
     "LabelAgreement",
     "NoiseModel",
+    "annotator_table",
     "assess_labels",
+    "copy_table",
     "fit_noise",
     "issue_table",
     "label_agreement",
+    "outlier_table",
+    "overlap_table",
     "query_table",
     "ranking_table",
     "warn_about_labels",

@@ -16,6 +16,8 @@ from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unla
 from siis.quality.agreement import VAGUE
 from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
+from siis.report.findings import Findings, find
+from siis.report.findings import shown as findings_shown
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.queries import query, wanted
 from siis.report.reliability import reliability
@@ -41,6 +43,7 @@ def collect(
     given: Sequence[Any] | LabelCoding | None = None,
     warnings: Sequence[str] = (),
     n_queries: int = N_QUERIES,
+    findings: Findings | None = None,
 ) -> ReportData:
     """Gather what a report shows of a fitted model.
 
@@ -74,6 +77,8 @@ def collect(
         What was warned about on the way.
     n_queries : int
         How many examples to name, at most, that should be labelled or checked next.
+    findings : Findings, optional
+        What else the graph tells; if left out, the model is asked.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def collect(
         columns=[] if rows is None else list(rows.names),
         pictured=_pictured(shown),
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
+        findings=findings_shown(find(model) if findings is None else findings, ids),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Cell = str | float | int | bool | None
 
@@ -288,6 +288,24 @@ class Query(Shown):
 
 
 @dataclass(frozen=True)
+class Finding:
+    """Something else that the graph tells, in a sentence and a short table.
+
+    Attributes
+    ----------
+    title, said : str
+    columns : list of str
+    rows : list of lists of str
+        One cell for each column.
+    """
+
+    title: str
+    said: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class ReportData:
     """Everything that a report shows.
 
@@ -318,6 +336,8 @@ class ReportData:
     pictured, tabled : int or None
         Thumbnails, and cells, are there for so many suspects or doubtful labels, the worst; None if there are none at
         all.
+    findings : list of Finding
+        Near-duplicates, outliers, classes that overlap, annotators: those that apply.
     """
 
     title: str
@@ -338,3 +358,4 @@ class ReportData:
     columns: list[str]
     pictured: int | None
     tabled: int | None
+    findings: list[Finding] = field(default_factory=list)

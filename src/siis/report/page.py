@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -69,6 +69,7 @@ def render(data: ReportData, decisions: str = "") -> str:
         "to_do": to_do(query.action for query in data.queries),
         "has_noise": data.noise is not None,
         "reason": None if data.selection is None else data.selection.reason,
+        "findings": [asdict(finding) for finding in data.findings],
         "pictured": data.pictured,
         "tabled": data.tabled,
         "decisions": decisions,
@@ -112,7 +113,7 @@ def to_json(data: ReportData) -> str:
         ASCII, with no character that ends or opens an element or a comment. Each thumbnail is there once, in
         ``pictures``, and the cells of each example once, in ``rows``; examples hold their numbers.
     """
-    plain = asdict(data)
+    plain = asdict(replace(data, findings=[]))  # the page holds them already
     pictures: dict[str, int] = {}
     rows: dict[tuple[str, ...], int] = {}
     for listed in (*plain["suspects"], *plain["doubtful"], *plain["queries"]):

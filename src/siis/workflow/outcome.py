@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from siis.labels import LabelCoding, LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
 from siis.report.collect import N_QUERIES, given_codes
+from siis.report.findings import Findings, find
 from siis.tables import Data
 from siis.workflow.given import Given
 from siis.workflow.options import in_options, said_in_options
@@ -36,6 +37,8 @@ class Outcome:
     report : ReportData
     codes : ndarray of shape (n,)
         Number of the given class; -1 where unlabelled.
+    findings : Findings
+        What else the graph tells.
     """
 
     data: Data
@@ -44,6 +47,7 @@ class Outcome:
     warnings: tuple[str, ...]
     report: ReportData
     codes: Ints
+    findings: Findings
 
 
 def fit_data(
@@ -57,6 +61,7 @@ def fit_data(
     thumbnails: Callable[[int], str | None] | None = None,
     n_queries: int = N_QUERIES,
     former: SIISClassifier | None = None,
+    annotators: Sequence[str] = (),
 ) -> Outcome:
     """Fit a classifier to the examples of a file, and report.
 
@@ -75,6 +80,8 @@ def fit_data(
         How many examples to name, at most, that should be labelled or checked next.
     former : SIISClassifier, optional
         Fitted to these examples with other labels: to start from; it is fitted anew.
+    annotators : sequence of str
+        Names of the columns of the data's annotations.
 
     Returns
     -------
@@ -97,6 +104,7 @@ def fit_data(
         )
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
+        findings = find(model, data.annotations, annotators)
         coding = LabelCoding(model.classes_, given_codes(model, given.labels))
         report = collect(
             model,
@@ -111,5 +119,6 @@ def fit_data(
             given=coding,
             warnings=said,
             n_queries=n_queries,
+            findings=findings,
         )
-    return Outcome(data, given, model, said, report, coding.codes)
+    return Outcome(data, given, model, said, report, coding.codes, findings)

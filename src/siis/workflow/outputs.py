@@ -14,7 +14,22 @@ import numpy as np
 from siis import __version__
 from siis.report import render
 from siis.report.suspects import unjudged_ranking
-from siis.results import CLEANLAB, ISSUES, MODEL, NEXT, OWN, PREDICTIONS, QUALITY, REPORT, SUMMARY
+from siis.result_table import Table
+from siis.results import (
+    ANNOTATORS,
+    CLEANLAB,
+    DUPLICATES,
+    ISSUES,
+    MODEL,
+    NEXT,
+    OUTLIERS,
+    OVERLAP,
+    OWN,
+    PREDICTIONS,
+    QUALITY,
+    REPORT,
+    SUMMARY,
+)
 from siis.saved import saved_bytes
 from siis.tables import Data
 from siis.tables.tools.told import Answer
@@ -54,6 +69,7 @@ def output_files(
         ISSUES: ISSUE_FILES[issue_columns](outcome),
         QUALITY: _qualities(outcome),
         NEXT: _next(outcome),
+        **_findings(outcome),
         MODEL: saved_bytes(outcome.model, {**_companions(outcome), **rows, "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
         **_written_back(outcome),
@@ -234,6 +250,36 @@ def _next(outcome: Outcome) -> bytes:
     probability = {name: p for name, p in zip(outcome.data.ids, likeliest, strict=True) if name in asked}
     rows = ((q.id, q.action, q.classes[0], f"{probability[q.id]:.4f}", f"{q.gain:.4g}") for q in queries)
     return csv_bytes(("id", "action", "likeliest", "probability", "gain"), rows)
+
+
+def _findings(outcome: Outcome) -> dict[str, bytes]:
+    """What else the graph tells, one file each; without rows where it does not apply."""
+    found, ids = outcome.findings, outcome.data.ids
+    return {
+        DUPLICATES: _table_bytes(found.duplicates, ("group", "id", "given", "distance", "labels_differ"), ids),
+        OUTLIERS: _table_bytes(found.outliers, ("id", "given", "score"), ids),
+        OVERLAP: _table_bytes(found.overlap, ("first", "second", "overlap", "low", "high", "mislabelled"), ids),
+        ANNOTATORS: _table_bytes(
+            found.annotators,
+            ("annotator", "labels", "agreement", "right", "low", "high", "said", "instead_of", "times"),
+            ids,
+        ),
+    }
+
+
+def _table_bytes(table: Table | None, header: Sequence[str], ids: Sequence[str]) -> bytes:
+    """A table with the names of its examples in the place of their indices."""
+    rows = [] if table is None else table.rows()
+    lines = [[ids[int(row["index"])] if name == "id" else _written(row[name]) for name in header] for row in rows]
+    return csv_bytes(header, lines)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4f}"
+    return "" if value is None else str(value)
 
 
 def checked_labels(extra: Mapping[str, Any]) -> dict[str, str]:

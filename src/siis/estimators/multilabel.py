@@ -1,0 +1,316 @@
+"""Several tags per example: one program for each tag, on one graph and one basis, solved as a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from siis._types import Bools, Features, Floats, Ints
+from siis.engine import NUMPY
+from siis.estimators.base import Answer, TransductiveClassifier, on_host
+from siis.estimators.classifier import SIISClassifier
+from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
+from siis.graph import Embedded, Graph, embed
+from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
+from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
+from siis.program import Program
+from siis.progress import Progress, Report
+from siis.solvers import Solution
+from siis.solvers.certified import solve_batch
+from siis.spectral import SmoothBasis, smooth_basis
+
+TOGETHER = 20  # iterations of the batch, before each program is finished by itself
+HAS_TAG = 1  # the class of an example that has the tag; 0: it has not
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """The labels of one tag, where they sit on the graph."""
+
+    labels: GivenLabels
+    given: Supervision
+    reached: Bools
+
+
+class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
+    """Say of all examples which tags they have, from few, partly wrong answers, with a proof of optimality.
+
+    The plain method (``SIISClassifier(selection=None)``), once for each tag: graph and basis, which cost most, are
+    computed once, and the programs, which differ in their labels alone, begin as a batch whose passes over the edges
+    are shared, and are then finished each by itself. The answers are those of a fit for each tag, up to the duality
+    gap.
+
+    Parameters
+    ----------
+    alpha : float, default=100.0
+        Trust in the labels.
+    beta : float, default=10.0
+        Weight of the energy: larger is smoother.
+    n_components : int, default=30
+        Number of eigenvectors.
+    n_neighbors : int, default=10
+        Of the neighbourhood graph.
+    bandwidth : float or "median", default="median"
+        Width of the edges' weights; "median" is the median distance between neighbours.
+    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+    graph : {"union", "mutual"}, default="union"
+    laplacian : {"unnormalized", "normalized"}, default="unnormalized"
+    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object, default="auto"
+        How neighbours are found.
+    tol : float, default=0.0001
+        Relative duality gap at which to stop: that of every tag is below.
+    max_iter : int, default=1000
+        Most iterations.
+    random_state : int or None, default=None
+        Seed of the eigensolver's start. None is 0.
+    verbose : int, default=0
+        1: a line on standard error for each stage.
+
+    Attributes
+    ----------
+    tags_ : ndarray of shape (t,)
+        Names of the columns of Y; 0, 1, ... where it has none.
+    estimators_ : list of t SIISClassifier
+        The fitted classifier of each tag (classes 0 and 1); they share ``graph_`` and, where labels reach the same
+        examples, ``basis_``.
+    probabilities_ : ndarray of shape (n, t)
+        Of the tags, for each example.
+    transduction_ : ndarray of shape (n, t)
+        1 where an example has the tag, else 0.
+    dual_gaps_ : ndarray of shape (t,)
+        Relative duality gap of each tag's program.
+    graph_ : Graph
+    n_features_in_ : int
+
+    See Also
+    --------
+    SIISClassifier : One class for each example, with everything chosen by held-out labels.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> import numpy as np
+    >>> from siis import SIISMultilabelClassifier
+    >>> X, digit = load_digits(return_X_y=True)
+    >>> tags = np.column_stack([digit % 2 == 0, digit > 4, digit == 7]).astype(float)
+    >>> Y = np.full(tags.shape, np.nan)
+    >>> Y[:300] = tags[:300]
+    >>> model = SIISMultilabelClassifier().fit(X, Y)
+    >>> bool(np.mean(model.transduction_ == tags) > 0.9)
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        **TransductiveClassifier._rules,
+        "alpha": POSITIVE,
+        "beta": NON_NEGATIVE,
+        "n_components": COUNT,
+        "laplacian": one_of("unnormalized", "normalized"),
+        "tol": POSITIVE,
+        "max_iter": COUNT,
+        "random_state": SEED,
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 100.0,
+        beta: float = 10.0,
+        n_components: int = 30,
+        n_neighbors: int = 10,
+        bandwidth: float | str = "median",
+        metric: str = "euclidean",
+        graph: str = "union",
+        laplacian: str = "unnormalized",
+        neighbors: Any = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.bandwidth = bandwidth
+        self.metric = metric
+        self.graph = graph
+        self.laplacian = laplacian
+        self.neighbors = neighbors
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Find the tags of all examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
+        Y : array-like of shape (n, t)
+            1 where an example is known to have the tag, 0 where it is known not to, NaN where nothing is known.
+            Columns of a data frame name the tags.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self, self._rules)
+        progress = Progress(int(self.verbose))
+        one = self._one()
+        X = one._validated(X, reset=True)
+        columns, names = _tag_columns(Y)
+        check_consistent_length(X, columns)
+        with progress.stage("graph") as report:
+            seed = seed_of(self.random_state)
+            placed = embed(
+                X, self.n_neighbors, self.bandwidth, self.metric, self.graph, None, self.neighbors, seed, report
+            )
+        tasks = [_task(column, placed) for column in columns.T]
+        answers = self._answers(tasks, placed, X, progress)
+        features = {
+            name: value for name, value in vars(one).items() if name in ("n_features_in_", "feature_names_in_")
+        }
+        self.estimators_ = []
+        for task, answer in zip(tasks, answers, strict=True):
+            fitted = self._one()
+            fitted.__dict__.update(features)
+            self.estimators_.append(fitted._take(X, task.labels, answer))
+        self.__dict__.update(features)
+        self.tags_, self.graph_ = names, placed.graph
+        self.dual_gaps_ = np.array([fitted.dual_gap_ for fitted in self.estimators_])
+        self.probabilities_ = _of_tags(self.estimators_, [fitted.label_distributions_ for fitted in self.estimators_])
+        self.transduction_ = (self.probabilities_ > 0.5).astype(np.int64)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Give the probabilities of the tags, through the neighbours among the training examples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, d)
+
+        Returns
+        -------
+        ndarray of shape (n_new, t)
+            Columns as in ``tags_``.
+        """
+        check_is_fitted(self)
+        return _of_tags(self.estimators_, [fitted.predict_proba(X) for fitted in self.estimators_])
+
+    def predict(self, X: Any) -> Ints:
+        """Say which tags examples have: those of a probability above 1/2.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, d)
+
+        Returns
+        -------
+        ndarray of int, shape (n_new, t)
+        """
+        return np.asarray((self.predict_proba(X) > 0.5).astype(np.int64))
+
+    def _one(self) -> SIISClassifier:
+        """The classifier of one tag, not fitted."""
+        return SIISClassifier(**self.get_params(deep=False), selection=None)
+
+    def _answers(self, tasks: list[_Task], placed: Embedded, X: Features, progress: Progress) -> list[Answer]:
+        """Solve the programs, those with the same labelled vertices in one batch."""
+        cores: dict[bytes, tuple[Graph, SmoothBasis]] = {}
+        batches: dict[tuple[bytes, bytes], list[int]] = {}
+        for t, task in enumerate(tasks):
+            key = task.reached.tobytes()
+            if key not in cores:
+                cores[key] = self._core(placed, task.reached, X, progress)
+            batches.setdefault((key, task.given.rows.tobytes()), []).append(t)
+        found: dict[int, Answer] = {}
+        for (key, _), members in batches.items():
+            graph, basis = cores[key]
+            programs = [self._program(tasks[t], graph, basis) for t in members]
+            with progress.stage(f"solve {len(programs)} tags") as report:
+                solutions = self._solve(programs, progress, report)
+            for t, solution in zip(members, solutions, strict=True):
+                task = tasks[t]
+                answers = np.tile(task.given.prior, (placed.graph.n_vertices, 1))
+                answers[task.reached] = distributions(basis.synthesize(solution.coefficients), task.given.n_classes)
+                shown = {"basis_": basis, **solution_attributes(solution)}
+                found[t] = Answer(placed, answers, task.reached, task.given.prior, self.n_neighbors, shown)
+        return [found[t] for t in range(len(tasks))]
+
+    def _solve(self, programs: list[Program], progress: Progress, report: Report) -> list[Solution]:
+        """All together for a while; then each from there to its gap.
+
+        A batch has one penalty for each row of all programs, and the rows where one tag changes are not those of
+        another: it comes near all optima soon, and to the last digits of none.
+        """
+        starts: list[Solution | None] = [None] * len(programs)
+        if len(programs) > 1:
+            starts = list(solve_batch(programs, self.tol, min(TOGETHER, self.max_iter)))
+        return [
+            certified_or_warned(program, self.tol, self.max_iter, progress, report, start)
+            for program, start in zip(programs, starts, strict=True)
+        ]
+
+    def _core(self, placed: Embedded, reached: Bools, X: Features, progress: Progress) -> tuple[Graph, SmoothBasis]:
+        """The part of the graph that labels reach, and its basis."""
+        graph = placed.graph.subgraph(reached)
+        with progress.stage("basis") as report:
+            m, seed = enough_components(graph, self.n_components), seed_of(self.random_state)
+            dtype = np.float32 if placed.points is not None and X.dtype == np.float32 else np.float64
+            return graph, smooth_basis(graph, m, self.laplacian, seed, dtype=dtype, report=report, engine=NUMPY)
+
+    def _program(self, task: _Task, graph: Graph, basis: SmoothBasis) -> Program:
+        given = task.given.moved(np.cumsum(task.reached) - 1)
+        return Program(graph, basis, given.rows, given.coded, self.alpha * given.weights, self.beta)
+
+
+def _tag_columns(Y: Any) -> tuple[Floats, Any]:
+    """Y as numbers, shape (n, t), and the names of the tags."""
+    if Y is None:
+        raise ValueError("fit requires Y to be passed, but the target Y is None")
+    names = getattr(Y, "columns", None)
+    columns = np.asarray(on_host(Y), dtype=np.float64)
+    if columns.ndim != 2 or columns.shape[1] == 0:
+        raise ValueError(
+            f"Y must have one row for each example and one column for each tag; found shape {columns.shape}"
+        )
+    known = ~np.isnan(columns)
+    wrong = known & (columns != 0) & (columns != HAS_TAG)
+    if wrong.any():
+        i, t = (int(place[0]) for place in np.nonzero(wrong))
+        raise ValueError(
+            "Y must hold 1 (has the tag), 0 (has it not) or NaN (not known); found "
+            f"{columns[i, t]:g} in row {i}, column {t}. Write NaN where nothing is known."
+        )
+    empty = np.flatnonzero(~known.any(axis=0))
+    if empty.size:
+        raise ValueError(f"every tag must have at least one label; column {empty[0]} of Y has none. Leave it out.")
+    return columns, np.arange(columns.shape[1]) if names is None else np.asarray(list(names))
+
+
+def _task(column: Floats, placed: Embedded) -> _Task:
+    has_label = ~np.isnan(column)
+    y = np.full(column.size, None, dtype=object)
+    y[has_label] = column[has_label].astype(np.int64)
+    labels = read_labels(y)
+    given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)
+    return _Task(labels, given, placed.graph.reached_from(given.rows))
+
+
+def _of_tags(fitted: list[SIISClassifier], answers: list[Floats]) -> Floats:
+    """Probabilities of having the tags, shape (n, t); of a tag with one answer only, that answer."""
+    return np.column_stack([P @ (one.classes_ == HAS_TAG) for one, P in zip(fitted, answers, strict=True)])

@@ -1,0 +1,112 @@
+"""Near-duplicates: examples much closer to each other than the examples around them are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import betaincinv
+
+from siis._types import Floats, Ints
+from siis.graph import Neighbors, components_of
+from siis.labels.unlabelled import coded_rows
+from siis.result_table import Table
+
+COLUMNS = ("group", "index", "given", "distance", "labels_differ")
+CLOSEST = 0.25  # of the local scale: what is farther is no copy, however rare such a distance is
+CHANCE = 0.05  # pairs of different examples that are taken for copies by chance, in all
+
+
+def copy_threshold(distances: Floats) -> float:
+    """How close, over the local scale, two examples must be to be copies, (C14).
+
+    Where examples lie at random in m dimensions, each of the K - 1 neighbours before the last one is closer than t
+    times the distance of that with the probability t^m. So t is such that n (K - 1) t^m = 0.05, but at most 1/4. How
+    fast distances grow from the middle neighbour to the last one tells m; a few copies do not change these.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, K)
+        Of the neighbours of each example, nearest first; K at least 2.
+
+    Returns
+    -------
+    float
+    """
+    n, K = distances.shape
+    middle = (K + 1) // 2
+    far, near = distances[:, -1], distances[:, middle - 1]
+    apart = near > 0
+    growth = float(np.median(np.log(far[apart] / near[apart]))) if apart.any() else 0.0
+    usual = -np.log(betaincinv(middle, K - middle, 0.5))  # the median of m log(far / near)
+    by_chance = np.log(CHANCE / (n * (K - 1))) * growth / usual
+    return float(min(CLOSEST, np.exp(by_chance)))
+
+
+def copy_table(near: Neighbors, vertex: Ints, codes: Ints, classes: Any) -> Table:
+    """List the groups of equal and nearly equal examples; those whose labels differ first, then the closest.
+
+    Parameters
+    ----------
+    near : Neighbors
+        Of the vertices.
+    vertex : ndarray of shape (n,)
+        The vertex of each example; -1 where it has none.
+    codes : ndarray of shape (n,)
+        Number of the given class; -1 where unlabelled.
+    classes : ndarray of shape (c,)
+
+    Returns
+    -------
+    Table
+        Columns: group, numbered from 0; index of the example; given class, or None; distance to the closest other
+        example of the group, over the local scale (0: equal); labels_differ, whether the group has several classes.
+    """
+    n_vertices = len(near.indices)
+    heads, tails, ratios = _close_pairs(near)
+    pairs = sp.csr_array((np.ones(heads.size), (heads, tails)), shape=(n_vertices, n_vertices))
+    component = components_of(sp.csr_array(pairs.maximum(pairs.T)))
+    closest = np.full(n_vertices, np.inf)
+    for ends in (heads, tails):
+        np.minimum.at(closest, ends, ratios)
+    placed = np.flatnonzero(vertex >= 0)
+    closest[np.bincount(vertex[placed], minlength=n_vertices) > 1] = 0.0
+    member = np.full(vertex.size, -1)
+    member[placed] = component[vertex[placed]]
+    index = placed[np.bincount(member[placed], minlength=n_vertices)[member[placed]] > 1]
+    distance = closest[vertex[index]]
+    _, first, group = np.unique(member[index], return_index=True, return_inverse=True)
+    least = np.full(first.size, np.inf)
+    np.minimum.at(least, group, distance)
+    differ = _differ(group, codes[index], first.size)
+    order = np.lexsort((index[first], least, ~differ)) if first.size else group
+    number = np.empty(first.size, dtype=np.int64)
+    number[order] = np.arange(first.size)
+    given = np.full(index.size, None, dtype=object)
+    has_label = coded_rows(codes[index])
+    given[has_label] = classes[codes[index][has_label]]
+    rows = np.lexsort((index, number[group]))
+    columns = (number[group], index, given, distance, differ[group])
+    return Table(zip(COLUMNS, (column[rows] for column in columns), strict=True))
+
+
+def _close_pairs(near: Neighbors) -> tuple[Ints, Ints, Floats]:
+    """Pairs that are closer than copies must be, and their distances over the smaller of the local scales."""
+    K = near.distances.shape[1]
+    scale = near.distances[:, -1]
+    heads = np.repeat(np.arange(len(scale)), K - 1)
+    tails, lengths = near.indices[:, :-1].ravel(), near.distances[:, :-1].ravel()
+    local = np.minimum(scale[heads], scale[tails])
+    ratios = np.divide(lengths, local, out=np.where(lengths > 0, np.inf, 0.0), where=local > 0)
+    close = np.flatnonzero(ratios < copy_threshold(near.distances))
+    return heads[close], tails[close], ratios[close]
+
+
+def _differ(group: Ints, codes: Ints, n_groups: int) -> Any:
+    """Whether the given labels of each group are of several classes, shape (n_groups,)."""
+    has_label = coded_rows(codes)
+    low, high = np.full(n_groups, np.iinfo(np.int64).max), np.full(n_groups, -1)
+    np.minimum.at(low, group[has_label], codes[has_label])
+    np.maximum.at(high, group[has_label], codes[has_label])
+    return high > low

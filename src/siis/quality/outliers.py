@@ -1,0 +1,83 @@
+"""Outliers: examples much farther from their neighbours than these are from theirs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from siis._types import Floats, Ints
+from siis.graph import Neighbors
+from siis.labels.unlabelled import coded_rows
+from siis.result_table import Table
+
+COLUMNS = ("index", "given", "score")
+CHANCE = 0.05  # ordinary examples that are taken for outliers by chance, in all
+LEAST = 1.5  # times as far off as its neighbours: what is less is no outlier
+BODY, TAIL = 0.5, 0.9  # quantiles by which the tail of the scores is drawn: a tenth may be outliers
+SMALLEST = 1e-3  # of the median reach: a reach of 0 is that of copies
+
+
+def isolation(near: Neighbors) -> Floats:
+    """How many times as far each example is from its neighbours as these are from theirs, (C15).
+
+    Parameters
+    ----------
+    near : Neighbors
+        Of n examples; K at least 1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The mean distance to the neighbours over the median of theirs.
+    """
+    reach = near.distances.mean(axis=1)
+    usual = float(np.median(reach[reach > 0])) if (reach > 0).any() else 1.0
+    reach = np.maximum(reach, SMALLEST * usual)
+    return np.asarray(reach / np.median(reach[near.indices], axis=1))
+
+
+def outlier_threshold(scores: Floats) -> float:
+    """The score above which an example is an outlier.
+
+    The upper half of the logarithms is taken to fall off exponentially, as fast as from the median to the quantile
+    of 90 %; beyond the threshold it then holds 0.05 examples of all.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+
+    Returns
+    -------
+    float
+    """
+    body, tail = np.quantile(np.log(scores), (BODY, TAIL))
+    fall = (tail - body) / np.log((1 - BODY) / (1 - TAIL))
+    return float(max(LEAST, np.exp(body + fall * np.log((1 - BODY) * scores.size / CHANCE))))
+
+
+def outlier_table(scores: Floats, example: Ints, codes: Ints, classes: Any) -> Table:
+    """List the outliers, farthest off first.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_vertices,)
+        Of ``isolation``.
+    example : ndarray of shape (n_vertices,)
+        An example at each vertex.
+    codes : ndarray of shape (n,)
+        Number of the given class; -1 where unlabelled.
+    classes : ndarray of shape (c,)
+
+    Returns
+    -------
+    Table
+        Columns: index, given class or None, score.
+    """
+    at = np.flatnonzero(scores > outlier_threshold(scores))
+    at = at[np.lexsort((example[at], -scores[at]))]
+    index = example[at]
+    given = np.full(index.size, None, dtype=object)
+    has_label = coded_rows(codes[index])
+    given[has_label] = classes[codes[index][has_label]]
+    return Table(zip(COLUMNS, (index, given, scores[at]), strict=True))

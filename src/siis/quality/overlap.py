@@ -1,0 +1,76 @@
+"""Classes that overlap: which pairs are taken for each other, by their examples and by their labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from siis._types import Floats, Ints
+from siis.result_table import Table
+
+COLUMNS = ("first", "second", "overlap", "low", "high", "mislabelled")
+DRAWS, MOST_WORK = 500, 100_000_000  # of labels anew, for the interval; fewer where there are many labels
+LEAST_DRAWS = 50
+LEVEL = (2.5, 97.5)
+TINY = 1e-300
+LEAST = 1.0  # expected examples of a pair that are taken for the other class: of less nothing is said
+
+
+def overlap_table(answers: Ints, truth: Floats, votes: Floats, noise: Floats, classes: Any, seed: int) -> Table:
+    """Rank the pairs of classes by the share of their examples that are taken for the other one, (C16).
+
+    With t_ik the probability that the held-out example i is of class k, its own label heard as far as it can be
+    trusted, and b_i the answer without that label,
+
+        overlap_jk = (sum_i t_ik [b_i = j] + sum_i t_ij [b_i = k]) / sum_i (t_ij + t_ik)                      (C16)
+
+    Parameters
+    ----------
+    answers : ndarray of shape (h,)
+        Classes of held-out examples without their own labels.
+    truth : ndarray of shape (h, c)
+    votes : ndarray of shape (h,)
+        By how much each label counts.
+    noise : ndarray of shape (c, c)
+        Row, given class; column, true class; columns sum to 1.
+    classes : ndarray of shape (c,)
+    seed : int
+
+    Returns
+    -------
+    Table
+        Columns: first and second class; overlap and its 95 % interval; mislabelled, the estimated share of the labels
+        of both that have the other's name. The largest overlap first; pairs of which less than one example is
+        expected to be taken for the other are left out.
+    """
+    taken, total = _taken(answers, truth, votes), votes @ truth
+    mixed = np.triu(taken + taken.T, 1)
+    first, second = np.nonzero(mixed >= LEAST)
+    both = total[first] + total[second]
+    share = mixed[first, second] / both
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(int(np.clip(MOST_WORK // max(truth.size, 1), LEAST_DRAWS, DRAWS))):
+        again = np.bincount(rng.integers(answers.size, size=answers.size), minlength=answers.size) * votes
+        taken, size = _taken(answers, truth, again), again @ truth
+        drawn.append((taken[first, second] + taken[second, first]) / np.maximum(size[first] + size[second], TINY))
+    ends = np.percentile(drawn, LEVEL, axis=0)
+    renamed = (noise[first, second] * total[second] + noise[second, first] * total[first]) / both
+    order = np.lexsort((second, first, -share))
+    columns = (
+        classes[first],
+        classes[second],
+        share,
+        np.minimum(ends[0], share),
+        np.maximum(ends[1], share),
+        renamed,
+    )
+    return Table(zip(COLUMNS, (column[order] for column in columns), strict=True))
+
+
+def _taken(answers: Ints, truth: Floats, votes: Floats) -> Floats:
+    """Expected examples of class k with the answer j, shape (c, c)."""
+    counts = np.zeros((truth.shape[1], truth.shape[1]))
+    np.add.at(counts, answers, votes[:, None] * truth)
+    return counts
