@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine
@@ -91,7 +90,7 @@ def smooth_folds(
     list of k ndarrays of shape (n, c)
     """
     degrees = np.asarray(W.sum(axis=1)).ravel()
-    unit = float(degrees.mean()) or 1.0
+    unit = float(engine.mean(degrees)) or 1.0
     n, c = degrees.size, given[0].n_classes
     diagonal = np.empty((n, len(given)))
     for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
@@ -105,8 +104,7 @@ def smooth_folds(
             B[:, k] = (prior_weight * scale)[:, None] * scores[k]
             excess += prior_weight * scores[k][rows]
         B[rows, k] = scale[rows][:, None] * excess
-    entries = W.data / unit * np.repeat(scale, np.diff(W.indptr)) * scale[W.indices]
-    S = engine.operator(sp.csr_array((entries, W.indices, W.indptr), shape=W.shape), np.float32)
+    S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
     scaled = engine.asarray(np.repeat(diagonal * scale[:, None] ** 2, c, axis=1), np.float32)
     scale = scale[:, None, None]
 
