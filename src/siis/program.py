@@ -7,7 +7,6 @@ J F, multipliers) lives on the engine of the basis.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,9 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Ints
 from siis.engine import Engine, Operator
+from siis.engine.edges import EdgeMatrix
 from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.lazy import cached_property
 from siis.engine.rows import project_rows, row_norms
 from siis.engine.types import Array
 from siis.errors import NumericalError
@@ -93,14 +94,15 @@ class Program:
             raise ValueError(
                 f"basis and graph must agree; the basis has {n} rows for {self.graph.n_vertices} vertices"
             )
-        if vertices.ndim != 1 or vertices.size == 0 or vertices.min() < 0 or vertices.max() >= n:
+        outside = vertices.min(initial=0) < 0 or vertices.max(initial=0) >= max(n, 1)
+        if vertices.ndim != 1 or outside or not self.engine.count(vertices.size):
             raise ValueError(f"vertices must name at least one vertex between 0 and {n - 1}; found {vertices!r}")
         if Y.ndim != 2 or Y.shape[0] != vertices.size or not np.isfinite(Y).all():
             raise ValueError(
                 f"Y must be finite with one row for each of {vertices.size} labels; found shape {Y.shape}"
             )
         alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), vertices.shape)
-        if not (alpha.min() >= SMALLEST and alpha.max() <= LARGEST):
+        if alpha.size and not (alpha.min() >= SMALLEST and alpha.max() <= LARGEST):
             raise ValueError(
                 f"alpha (times sample_weight) must be positive and lie between {SMALLEST:g} and {LARGEST:g}; "
                 f"found {alpha.min():.3g} to {alpha.max():.3g}"
@@ -112,7 +114,8 @@ class Program:
             raise ValueError(
                 "gamma and beta must not both be 0: nothing would join unlabelled examples to labelled ones"
             )
-        labels_of = np.bincount(self.graph.component[vertices], minlength=self.graph.n_components)
+        n_components = self.graph.n_components
+        labels_of = self.engine.total(np.bincount(self.graph.component[vertices], minlength=n_components))
         unlabelled = np.count_nonzero(labels_of == 0)
         if unlabelled:
             raise ValueError(
@@ -135,15 +138,13 @@ class Program:
     @cached_property
     def P(self) -> Operator:
         """Incidence matrix, shape (E, n); without rows where gamma = 0, since then no edge has a say."""
-        incidence = self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.n_vertices))
+        incidence = self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.weights.shape[1]))
         return self.engine.operator(incidence, np.float64)
 
     @cached_property
     def J(self) -> Operator:
         """Picks the labelled vertices, shape (l, n), in the precision of the basis."""
-        n_labels = self.vertices.size
-        entries = np.ones(n_labels), self.vertices, np.arange(n_labels + 1)
-        return self.engine.operator(sp.csr_array(entries, (n_labels, self.graph.n_vertices)), self.basis.dtype)
+        return self.engine.picks(self.vertices, self.graph.n_vertices, self.basis.dtype)
 
     @cached_property
     def labels_every_vertex(self) -> bool:
@@ -157,7 +158,7 @@ class Program:
     @cached_property
     def value_at_zero(self) -> float:
         """The value of (M1) at A = 0: the scale of the problem."""
-        return float(self.alpha @ row_norms(self.Y))
+        return float(self.engine.total(self.alpha @ row_norms(self.Y)))
 
     def value(self, A: Floats) -> float:
         """Compute the objective of (M1).
@@ -208,16 +209,13 @@ class Program:
         """
         edges, n = self.graph.edges, self.graph.n_vertices
         squares = p * edges.weights**2 if self.gamma > 0 else np.zeros(self.graph.n_edges)
-        degrees = np.bincount(self.vertices, q, n).astype(np.float64)
-        degrees += np.bincount(edges.heads, squares, n) + np.bincount(edges.tails, squares, n)
-        engine = self._pattern.engine
-        entries = engine.take(engine.asarray(squares, np.float64), edges.entries, 0)
-        return self.basis.project_laplacian(self._pattern.with_entries(entries), degrees)
+        weights, sums = self._pattern(squares)
+        return self.basis.project_laplacian(weights, np.bincount(self.vertices, q, n) + sums)
 
     @cached_property
-    def _pattern(self) -> Operator:
-        """The graph's weights on the engine, for others in the same places."""
-        return self.basis.operator(self.graph.weights)
+    def _pattern(self) -> EdgeMatrix:
+        """Other weights in the places of the graph's."""
+        return self.basis.edge_matrix(self.graph)
 
     def dual_point(self, V1: Array, V2: Array) -> DualPoint:
         """Make any multipliers a feasible point of the dual (M6), and value it.
@@ -292,7 +290,7 @@ class Program:
     def _room(self, V: Array, radius: Array | float) -> float:
         """The largest factor that keeps every row of V in its ball."""
         xp, norms = self.engine.xp, row_norms(V, self.engine.xp)
-        if not norms.shape[0]:
+        if not self.engine.count(norms.shape[0]):
             return np.inf
         live = norms > 0
         return float(xp.min(xp.where(live, radius / xp.where(live, norms, 1.0), np.inf)))
@@ -337,9 +335,10 @@ class Program:
     def _components(self) -> tuple[Operator, Array]:
         """Sums the rows of the labels of each component, shape (k, l); and their weights, shape (k, 1)."""
         component, n_labels = self.graph.component[self.vertices], self.vertices.size
-        members = sp.csr_array((np.ones(n_labels), (component, np.arange(n_labels))))
-        weight = np.bincount(component, self.alpha, self.graph.n_components)
-        return self.engine.operator(members, np.float64), self.engine.asarray(weight[:, None], np.float64)
+        k = self.graph.n_components
+        members = sp.csr_array((np.ones(n_labels), component, np.arange(n_labels + 1)), shape=(n_labels, k))
+        weight = self.engine.total(np.bincount(component, self.alpha, k))
+        return self.engine.members(members, np.float64).T, self.engine.asarray(weight[:, None], np.float64)
 
     @cached_property
     def _solve_soft(self) -> LinearSolver:

@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Floats, Ints, Sparse
-from siis.engine.edges import EdgeRows, WeightedEdges
+from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.types import Array, Namespace, Precision, Report
 
 
@@ -86,6 +87,63 @@ class Engine(ABC):
         return self.xp is np
 
     can_search: bool = False  # whether ``nearest`` and ``pairs`` are there
+    is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
+    spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
+
+    def count(self, n: int) -> int:
+        """How many rows there are in all, where n are here."""
+        return n
+
+    def total(self, part: Any) -> Any:
+        """Add up what was added up of the rows here, an array of any shape on the host."""
+        return part
+
+    def largest(self, values: Floats) -> float:
+        """The largest of non-negative numbers on the host, one for each row; 0 without any."""
+        return float(np.max(values, initial=0.0))
+
+    def mean(self, values: Floats) -> Floats:
+        """Means of the columns of an array of the host."""
+        return np.asarray(np.mean(values, axis=0))
+
+    def deviation(self, values: Floats) -> Floats:
+        """Standard deviations of the columns of an array of the host."""
+        return np.asarray(np.std(values, axis=0))
+
+    def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
+        """A block of normal random numbers, shape (n, k)."""
+        return self.asarray(rng.standard_normal((n, k)), dtype)
+
+    def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
+        """Bring diag(scale) M diag(scale) to the engine.
+
+        Parameters
+        ----------
+        M : csr_array of shape (n, n)
+            Of a graph.
+        scale : ndarray of shape (n,)
+        dtype : {np.float64, np.float32}
+
+        Returns
+        -------
+        Operator
+        """
+        entries = M.data * np.repeat(scale, np.diff(M.indptr)) * scale[M.indices]
+        return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
+
+    def members(self, M: Sparse, dtype: Precision) -> Operator:
+        """Bring a matrix to the engine whose columns are few and known wherever rows are, shape (n, k)."""
+        return self.operator(M, dtype)
+
+    def picks(self, rows: Ints, n: int, dtype: Precision) -> Operator:
+        """The matrix that picks rows of a block, shape (l, n)."""
+        return self.operator(
+            sp.csr_array((np.ones(rows.size), rows, np.arange(rows.size + 1)), (rows.size, n)), dtype
+        )
+
+    def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
+        """Symmetric matrices with entries at the edges of a graph."""
+        return EdgeMatrix(self, graph, dtype)
 
     def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
         """Make directed neighbourhoods symmetric, in a way of the engine's own.

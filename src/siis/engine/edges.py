@@ -11,7 +11,7 @@ from siis.engine.rows import group_norms, shrink_factors
 from siis.engine.types import Array, Precision
 
 if TYPE_CHECKING:
-    from siis.engine.base import Engine
+    from siis.engine.base import Engine, Operator
 
 
 class WeightedEdges(Protocol):
@@ -26,12 +26,42 @@ class WeightedEdges(Protocol):
         """E."""
 
     @property
+    def weights(self) -> Sparse:
+        """W, shape (n, n)."""
+
+    @property
     def divergence(self) -> Sparse:
         """P', shape (n, E)."""
 
     @property
     def edges(self) -> Any:
         """Heads, tails and weights of the edges."""
+
+
+class EdgeMatrix:
+    """Symmetric matrices whose entries are at the edges of one graph.
+
+    Parameters
+    ----------
+    engine : Engine
+    graph : Graph
+    dtype : {np.float64, np.float32}
+    """
+
+    def __init__(self, engine: Engine, graph: WeightedEdges, dtype: Precision) -> None:
+        self.engine, self.graph, self.dtype = engine, graph, dtype
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Bring the pattern to the engine."""
+        self.pattern = self.engine.operator(self.graph.weights, self.dtype)
+
+    def __call__(self, values: Floats) -> tuple[Operator, Floats]:
+        """Give the matrix with a value at each edge, shape (E,), and the sums of its rows, shape (n,)."""
+        edges, n, engine = self.graph.edges, self.graph.n_vertices, self.engine
+        entries = engine.take(engine.asarray(values, np.float64), edges.entries, 0)
+        sums = np.bincount(edges.heads, values, n) + np.bincount(edges.tails, values, n)
+        return self.pattern.with_entries(entries), np.asarray(sums, np.float64)
 
 
 class EdgeRows:

@@ -113,6 +113,16 @@ def is_busy() -> bool:
 
 
 @contextmanager
+def alone() -> Iterator[None]:
+    """Do all pieces of work in the calling thread, one after the other: others have the other cores."""
+    before, _local.cancelled = _local.cancelled, threading.Event()
+    try:
+        yield
+    finally:
+        _local.cancelled = before
+
+
+@contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the calling thread: pieces of work in threads are parallel already.
 

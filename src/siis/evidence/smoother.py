@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.sparse as sp
 
 from siis._types import Floats, Sparse, answer_type
 from siis.engine import NUMPY, Engine
@@ -94,19 +93,18 @@ def smooth_folds(
     list of k ndarrays of shape (n, c)
     """
     degrees = np.asarray(W.sum(axis=1)).ravel()
-    unit = float(degrees.mean()) or 1.0
+    unit = float(engine.mean(degrees)) or 1.0
     n, c = degrees.size, given[0].n_classes
     diagonal = np.empty((n, len(given)))
     for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
         diagonal[:, k] = degrees / unit + prior_weight  # all in units of the mean degree
         diagonal[labels.rows, k] += fidelity * labels.strengths
     scale = 1 / np.sqrt(diagonal.max(axis=1))
-    entries = W.data / unit * np.repeat(scale, np.diff(W.indptr)) * scale[W.indices]
-    S = engine.operator(sp.csr_array((entries, W.indices, W.indptr), shape=W.shape), np.float32)
+    S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
     diagonal *= scale[:, None] ** 2
     smooth = [np.empty((n, c), answer_type(n, c)) for _ in given]
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
-    step = max(1, most // (n * len(given)), LEAST_COLUMNS // len(given))
+    step = max(1, most // (engine.count(n) * len(given)), LEAST_COLUMNS // len(given))
 
     def solved(columns: slice) -> Floats:
         width = columns.stop - columns.start

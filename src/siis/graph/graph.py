@@ -148,6 +148,12 @@ class Graph:
         """Sum of the weights at each vertex, shape (n,)."""
         return np.asarray(self.weights.sum(axis=1), dtype=np.float64)
 
+    @property
+    def degree_sums(self) -> Floats:
+        """d_i + d_j for each stored entry of the weights, shape (2 E,)."""
+        rows = np.repeat(np.arange(self.n_vertices), np.diff(self.weights.indptr))
+        return np.asarray(self.degrees[rows] + self.degrees[self.weights.indices])
+
     @cached_property
     def laplacian(self) -> Sparse:
         """L = D - W, shape (n, n)."""

@@ -1,11 +1,12 @@
 """Labels of examples -> label terms at vertices."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints
+from siis.engine import Engine
 from siis.labels.coding import coded
 
 
@@ -25,12 +26,15 @@ class Supervision:
         By how much it counts where candidates are compared and classes are counted; the weights if left out. A
         certain label weighs three in an answer, but counts as one here: those that were checked are the doubtful
         ones, and would decide.
+    among : (float, ndarray of shape (c,)), optional
+        Where these are some of the labels: the mean count of all, and their frequencies.
     """
 
     rows: Ints
     Y: Floats
     weights: Floats
     counts: Floats | None = None
+    among: tuple[float, Floats] | None = None
 
     @property
     def votes(self) -> Floats:
@@ -40,7 +44,7 @@ class Supervision:
     @property
     def strengths(self) -> Floats:
         """The weights over the mean count, shape (l,): what is certain does not make the others weaker."""
-        return np.asarray(self.weights / self.votes.mean())
+        return np.asarray(self.weights / (self.votes.mean() if self.among is None else self.among[0]))
 
     @property
     def relative_votes(self) -> Floats:
@@ -68,8 +72,16 @@ class Supervision:
     @property
     def prior(self) -> Floats:
         """Frequencies of the given classes, shape (c,)."""
+        if self.among is not None:
+            return self.among[1]
         share: Floats = self.votes @ self.Y / self.votes.sum()
         return share
+
+    def within(self, engine: Engine) -> "Supervision":
+        """The same labels, as a part of those of all shards."""
+        total = engine.total(self.votes @ self.Y)
+        mean = float(engine.total(self.votes.sum())) / engine.count(self.rows.size)
+        return replace(self, among=(mean, total / total.sum()))
 
     def moved(self, place: Ints) -> "Supervision":
         """Rename the vertices: row r becomes place[r].

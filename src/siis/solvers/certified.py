@@ -189,15 +189,15 @@ class _State:
         self.JT = None if one.labels_every_vertex else one.J.T
         self.Y = self.engine.asarray(np.stack([program.Y for program in programs], axis=1), self.dtype)
         self.alpha = np.column_stack([program.alpha for program in programs])
-        self.longest = max(float(row_norms(program.Y).max()) for program in programs) or 1.0
-        self.edges = (
-            self.engine.edge_rows(one.graph, k, c, self.dtype) if one.gamma > 0 and one.graph.n_edges else None
-        )
+        self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
+        has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
+        self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
+        self.heaviest = self.engine.largest(one.graph.weights.data)
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
-            heaviest = float(one.graph.weights.data.max(initial=0.0)) or 1.0
             self.p2 = 10 * self.alpha.mean(axis=1)
-            self.p1 = np.full(one.graph.n_edges, 10 * float(self.alpha.mean()) / heaviest**2)
+            typical = float(self.engine.mean(self.alpha).mean())
+            self.p1 = np.full(one.graph.n_edges, 10 * typical / (self.heaviest or 1.0) ** 2)
             self.A, self.N2 = np.zeros((self.basis.shape[1], k * c)), -self.Y
         else:
             self._warm(start)
@@ -335,16 +335,16 @@ class _State:
 
     def _penalties(self, edge_norms: Array, label_norms: Array) -> tuple[Floats, Floats]:
         """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
-        heaviest = float(self.programs[0].graph.weights.data.max(initial=0.0))
 
         def curvature(weight: Floats | float, rows: Array, unit: float) -> Floats:
             norms = self.engine.numpy(rows)
-            typical = self.engine.medians(rows) if norms.size else np.full(norms.shape[1], unit)
+            is_any = self.engine.count(norms.shape[0]) > 0
+            typical = self.engine.medians(rows) if is_any else np.full(norms.shape[1], unit)
             shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
             short = np.clip(typical, shortest * unit, max(SHORT, shortest) * unit)
             return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
 
         return (
-            curvature(self.gamma, edge_norms, heaviest * self.longest),
+            curvature(self.gamma, edge_norms, self.heaviest * self.longest),
             curvature(self.alpha, label_norms, self.longest),
         )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine, Operator
+from siis.engine.edges import EdgeMatrix, WeightedEdges
 from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.lazy import cached_property
 from siis.engine.numpy import NumpyOperator
 from siis.engine.types import Array, Precision
 
@@ -107,9 +108,9 @@ class SmoothBasis:
         """Sigma, shape (m, m)."""
         return np.diag(self.values)
 
-    def operator(self, M: Sparse) -> Operator:
-        """A matrix on the engine, for ``project_laplacian``."""
-        return self.engine.operator(M, self.dtype)
+    def edge_matrix(self, graph: WeightedEdges) -> EdgeMatrix:
+        """Matrices on the engine, for ``project_laplacian``."""
+        return self.engine.edge_matrix(graph, self.dtype)
 
     def project_laplacian(self, weights: Operator, degrees: Floats) -> Floats:
         """U' (diag(degrees) - W) U: shape (m, m), with no array larger than U."""
@@ -193,9 +194,9 @@ class IdentityBasis:
         """L, shape (n, n)."""
         return self.laplacian_matrix
 
-    def operator(self, M: Sparse) -> NumpyOperator:
-        """A matrix on the host, where systems are solved."""
-        return NUMPY.operator(M, np.float64)
+    def edge_matrix(self, graph: WeightedEdges) -> EdgeMatrix:
+        """Matrices on the host, where systems are solved."""
+        return NUMPY.edge_matrix(graph, np.float64)
 
     def project_laplacian(self, weights: Operator, degrees: Floats) -> Sparse:
         """diag(degrees) - W, shape (n, n)."""

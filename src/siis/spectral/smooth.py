@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.factor import THIN, envelope_share
+from siis.engine.lazy import cached_property
+from siis.engine.rows import column_norms
 from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
@@ -92,22 +94,24 @@ def smooth_basis(
     """
     n = graph.n_vertices
     _check(n, n_components, method, start)
-    m = min(n_components, n)
+    m = min(n_components, engine.count(n))
     scale = _vertex_scale(graph, laplacian)
-    S = _scaled(graph.laplacian, scale)
-    null = _null_vectors(graph, scale)
+    null = _null_vectors(graph, scale, engine)
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
-    high = _upper_bound(graph, laplacian)
+    high = _upper_bound(graph, laplacian, engine)
     tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
     constants = null[:, :n_null].toarray()
-    values, residuals = np.zeros(n_null), np.linalg.norm(S @ constants, axis=0)
-    mean = np.sqrt(np.mean(1 / scale**2)) if laplacian == "normalized" else 1.0
+    values = np.zeros(n_null)
+    S = engine.scaled(graph.laplacian, scale, np.float64)
+    residuals = engine.numpy(column_norms(S @ engine.asarray(constants, np.float64), engine.xp))
+    mean = np.sqrt(float(engine.mean(1 / scale**2))) if laplacian == "normalized" else 1.0
     V = engine.asarray(constants * (scale * mean)[:, None], dtype)  # scaled in double: constants in any precision
+    del S, constants
     check, used = "components", "components"
     if n_rest:
         warm = None if start is None or not start.shape[1] else _unscaled(start, scale, engine)
-        problem = _Problem(S, null, graph, scale, n_rest, high, tol, dtype, engine, report)
+        problem = _Problem(null, graph, scale, n_rest, high, tol, dtype, engine, report)
         found, check, used = _find(problem, method, warm, random_state)
         found = found.first(n_rest)
         rest = engine.asarray(_fix_signs(found.vectors, engine), dtype)
@@ -134,7 +138,6 @@ def _unscaled(start: Array, scale: Floats, engine: Engine) -> Array:
 class _Problem:
     """The eigenpairs to find: the ``n_wanted`` lowest of S outside its null space, to residuals of ``tol``."""
 
-    S: Sparse
     null: Sparse
     graph: Graph
     scale: Floats
@@ -145,10 +148,20 @@ class _Problem:
     engine: Engine
     report: Report
 
+    @cached_property
+    def S(self) -> Sparse:
+        """The scaled Laplacian, on the host."""
+        return _scaled(self.graph.laplacian, self.scale)
+
+    @cached_property
+    def n(self) -> int:
+        """Number of vertices in all."""
+        return self.engine.count(self.graph.n_vertices)
+
     @property
     def block(self) -> int:
         """Vectors of a factorisation or of a start."""
-        return min(int(self.S.shape[0] - self.null.shape[1]), self.n_wanted + max(8, self.n_wanted // 5))
+        return min(self.n - int(self.null.shape[1]), self.n_wanted + max(8, self.n_wanted // 5))
 
 
 def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
@@ -159,12 +172,13 @@ def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tupl
     """
     if method != "auto":
         return _attempt(problem, method, warm, seed)
-    is_far = not problem.engine.is_host and problem.S.shape[0] >= FACTORED_BELOW
+    engine = problem.engine
+    is_far = not engine.is_whole or (not engine.is_host and problem.n >= FACTORED_BELOW)
     first = "chebyshev" if is_far else _choose(problem.S, problem.block)
-    largest = int(np.bincount(problem.graph.component).max())
     attempts = [(first, warm, seed)]
     attempts += [("chebyshev", None, seed + 1)] if first != "dense" else []
-    attempts += [("dense", None, seed)] if first != "dense" and largest <= MOST_DENSE else []
+    if engine.is_whole and first != "dense" and int(np.bincount(problem.graph.component).max()) <= MOST_DENSE:
+        attempts += [("dense", None, seed)]
     failures: list[str] = []
     for name, start, its_seed in attempts:
         try:
@@ -210,24 +224,23 @@ def _vertex_scale(graph: Graph, laplacian: str) -> Floats:
     raise ValueError(f"laplacian must be 'unnormalized' or 'normalized'; found {laplacian!r}")
 
 
-def _null_vectors(graph: Graph, scale: Floats) -> Sparse:
+def _null_vectors(graph: Graph, scale: Floats, engine: Engine) -> Sparse:
     """Orthonormal null vectors of S, one a component, the largest component first: shape (n, n_components)."""
     n, k = graph.n_vertices, graph.n_components
-    sizes = np.bincount(graph.component, minlength=k)
+    sizes = engine.total(np.bincount(graph.component, minlength=k))
     order = np.empty(k, dtype=np.int64)
     order[np.argsort(-sizes, kind="stable")] = np.arange(k)
     column = order[graph.component]
-    norm = np.sqrt(np.bincount(column, weights=1 / scale**2, minlength=k))
+    norm = np.sqrt(engine.total(np.bincount(column, weights=1 / scale**2, minlength=k)))
     entries = 1 / (scale * norm[column])
     return sp.csr_array((entries, (np.arange(n), column)), shape=(n, k))
 
 
-def _upper_bound(graph: Graph, laplacian: str) -> float:
+def _upper_bound(graph: Graph, laplacian: str, engine: Engine) -> float:
     """Bound the spectrum: 2 (normalized), or the largest d_i + d_j over the edges (Anderson and Morley)."""
     if laplacian == "normalized":
         return 2.0
-    rows = np.repeat(np.arange(graph.n_vertices), np.diff(graph.weights.indptr))
-    return float((graph.degrees[rows] + graph.degrees[graph.weights.indices]).max(initial=1e-300))
+    return max(engine.largest(graph.degree_sums), 1e-300)
 
 
 def _choose(S: Sparse, block: int) -> str:
@@ -263,7 +276,7 @@ def _on_engine(found: RitzPairs, engine: Engine) -> RitzPairs:
 def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
     """Filter blocks on the engine, in the precision that was asked for."""
     engine, dtype, n_wanted, block = problem.engine, problem.dtype, problem.n_wanted, problem.block
-    S, null = engine.operator(problem.S, dtype), engine.operator(problem.null, dtype)
+    S, null = engine.scaled(problem.graph.laplacian, problem.scale, dtype), engine.members(problem.null, dtype)
     n, coarse = S.shape[0], None
     if warm is not None:
         block = min(block, warm.shape[1])
@@ -279,8 +292,8 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
             level = float(coarse.values[n_wanted - 1])
             start = filter_block(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
         else:
-            drawn = np.random.default_rng(seed).standard_normal((n, block))
-            start = engine.asarray(drawn[:, : block_width(n_wanted)], dtype)
+            drawn = engine.normal(np.random.default_rng(seed), n, block, dtype)
+            start = engine.xp.asarray(drawn[:, : min(block_width(n_wanted), block)], copy=True)
         is_near = warm is not None or coarse is not None
         found = lowest_eigenpairs(
             S, null, start, n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report

@@ -57,9 +57,10 @@ def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> S
     Spectrum
     """
     engine, xp = S.engine, S.engine.xp
-    n, k = null.shape
+    rows, k = null.shape
+    n = engine.count(rows)
     steps, tiny = min(STEPS, n - k), float(np.finfo(S.dtype).tiny)
-    V = engine.asarray(np.random.default_rng(seed).standard_normal((n, VECTORS)), S.dtype)
+    V = engine.normal(np.random.default_rng(seed), rows, VECTORS, S.dtype)
     V = V - null @ (null.T @ V)
     V = V / column_norms(V, xp)
     before, b = xp.zeros_like(V), engine.zeros((VECTORS,), S.dtype)

@@ -170,8 +170,8 @@ def lowest_eigenpairs(
     RitzPairs
         ``n_wanted`` pairs, of residuals of at most ``tol``.
     """
-    n, k = null.shape
     engine, xp = S.engine, S.engine.xp
+    n, k = engine.count(null.shape[0]), null.shape[1]
     rng, width = np.random.default_rng(seed), block_width(n_wanted)
     idle = 0
     found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), Subspace(S)
@@ -199,7 +199,7 @@ def lowest_eigenpairs(
         idle = 0 if n_good else idle + 1
         if idle > PATIENCE and width < min(WIDEST_EVER, n // 8):
             width, idle = 2 * width, 0
-        largest = n_wanted + ROOM * width
+        largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
             found = found.pick(np.argsort(found.values, kind="stable")[:n_wanted], engine)
             unseen = missing_below(S, outside, found, n - k, tol, spectrum, rng)
@@ -265,7 +265,7 @@ def missing_below(
     n_probes = min(PROBES, most - found.values.size)
     if n_probes < 1:
         return None
-    block = S.engine.asarray(rng.standard_normal((S.shape[0], n_probes)), S.dtype)
+    block = S.engine.normal(rng, S.shape[0], n_probes, S.dtype)
     wanted, cut = last, spectrum.level(2 * found.values.size)
     for _ in range(PROBE_STEPS):
         block = filter_block(S, outside(block), wanted, cut, spectrum.high)
@@ -275,7 +275,7 @@ def missing_below(
             return subspace
         if lowest.residuals[0] <= max(10 * tol, (lowest.values[0] - last) / 2):
             return None
-        if subspace.width > ROOM * n_probes:
+        if subspace.width > S.engine.spare_blocks * n_probes:
             subspace.keep(0, 2 * n_probes)
         block, levels = subspace.next_block(n_probes, 1, rng)
         wanted, cut = levels or (wanted, cut)
@@ -345,8 +345,8 @@ class Subspace:
         """The block to filter; the last eigenvalue that it should hold, and the one above which to damp, if known."""
         block = self.engine.times(self.V, self.Y[:, :width])
         if block.shape[1] < width:
-            fresh = rng.standard_normal((block.shape[0], width - block.shape[1]))
-            block = self.engine.xp.concat([block, self.engine.asarray(fresh, self.S.dtype)], axis=1)
+            fresh = self.engine.normal(rng, block.shape[0], width - block.shape[1], self.S.dtype)
+            block = self.engine.xp.concat([block, fresh], axis=1)
         if not self.theta.size:
             return block, None
         wanted = float(self.theta[min(width, missing, self.theta.size) - 1])

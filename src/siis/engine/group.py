@@ -1,0 +1,182 @@
+"""Shards of one computation that run side by side, each in a thread of some process: sums and exchanges."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from siis.engine.threads import alone, one_blas_thread, pause_point
+
+Key: TypeAlias = tuple[Any, ...]
+WAIT = 0.2  # seconds between two looks at whether the work goes on
+FIRST_HAND = 0  # the shard that adds up
+
+
+class Lost(RuntimeError):
+    """Another shard has ended before its time: what it had begun is to be done again."""
+
+
+class Mailbox:
+    """Where the parts that other shards send are put until they are asked for; one for each process."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Key, Any] = {}
+        self.ended: dict[str, str] = {}
+        self.changed = threading.Condition()
+
+    def put(self, key: Key, part: Any) -> None:
+        """Put a part; the first entry of its key is the run that it belongs to."""
+        with self.changed:
+            if key[0] not in self.ended:
+                self.parts[key] = part
+                self.changed.notify_all()
+
+    def take(self, key: Key) -> Any:
+        """Wait for a part; Lost where its run has ended."""
+        with self.changed:
+            while key not in self.parts:
+                if key[0] in self.ended:
+                    raise Lost(self.ended[key[0]])
+                self.changed.wait(WAIT)
+                pause_point()
+            return self.parts.pop(key)
+
+    def end(self, run: str, why: str) -> None:
+        """End a run: whoever waits for its parts is told why."""
+        with self.changed:
+            self.ended[run] = why
+            self.parts = {key: part for key, part in self.parts.items() if key[0] != run}
+            self.changed.notify_all()
+
+
+Post: TypeAlias = Callable[[int, Key, Any], None]
+
+
+class Group:
+    """One shard's view of all: who it is, and how it reaches the others.
+
+    Every shard must call the same methods in the same order.
+
+    Parameters
+    ----------
+    run : str
+        Name of the run, that no other has.
+    rank, size : int
+        Number of this shard, and how many there are.
+    box : Mailbox
+        Of this process.
+    post : callable
+        Takes the number of a shard, a key and a part, and puts the part into its mailbox.
+    """
+
+    def __init__(self, run: str, rank: int, size: int, box: Mailbox, post: Post) -> None:
+        self.run, self.rank, self.size, self.box, self._post = run, rank, size, box, post
+        self.turn, self.sent, self.messages, self.waited = 0, 0, 0, 0.0
+
+    def gather(self, part: Any) -> list[Any]:
+        """What every shard has, in their order."""
+        return list(self.joined(part, list))
+
+    def joined(self, part: Any, join: Callable[[list[Any]], Any]) -> Any:
+        """Join what the shards have, in their order, at the first of them, and tell all."""
+        self.turn += 1
+        if self.size == 1:
+            return join([part])
+        if self.rank != FIRST_HAND:
+            self._send(FIRST_HAND, part)
+            return self._take(FIRST_HAND)
+        parts = [part, *(self._take(rank) for rank in range(1, self.size))]
+        whole = join(parts)
+        for rank in range(1, self.size):
+            self._send(rank, whole)
+        return whole
+
+    def exchange(self, parts: Mapping[int, Any], senders: list[int]) -> dict[int, Any]:
+        """Send parts to other shards, and wait for those of the senders."""
+        self.turn += 1
+        for rank, part in parts.items():
+            self._send(rank, part)
+        return {rank: self._take(rank) for rank in senders}
+
+    def swap(self, parts: list[Any]) -> list[Any]:
+        """Send a part to every shard, and give those that they have sent, in their order; the own one stays."""
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        found = self.exchange({rank: parts[rank] for rank in others}, others)
+        return [parts[self.rank] if rank == self.rank else found[rank] for rank in range(self.size)]
+
+    def _send(self, rank: int, part: Any) -> None:
+        self.sent += getattr(part, "nbytes", 64)
+        self.messages += 1
+        self._post(rank, (self.run, rank, self.turn, self.rank), part)
+
+    def _take(self, rank: int) -> Any:
+        begun = time.perf_counter()
+        part = self.box.take((self.run, self.rank, self.turn, rank))
+        self.waited += time.perf_counter() - begun
+        return part
+
+
+def run_shards(groups: list[Group], work: Callable[[Group], Any]) -> list[Any]:
+    """Do the work of several shards at once, each in a thread of its own; where one fails, the others end.
+
+    Parameters
+    ----------
+    groups : list of Group
+        Of the shards that run in this process.
+    work : callable
+        What each of them does.
+
+    Returns
+    -------
+    list
+        What the work has given, in the order of the groups.
+    """
+    found: list[Any] = [None] * len(groups)
+    problems: list[BaseException] = []
+
+    def one(place: int) -> None:
+        group = groups[place]
+        try:
+            with alone():
+                found[place] = work(group)
+        except BaseException as problem:
+            problems.append(problem)
+            group.box.end(group.run, f"shard {group.rank + 1} of {group.size} has ended: {problem}")
+
+    with one_blas_thread():
+        threads = [
+            threading.Thread(target=one, args=(k,), name=f"shard-{groups[k].rank}") for k in range(len(groups))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    if problems:
+        raise next((problem for problem in problems if not isinstance(problem, Lost)), problems[0])
+    return found
+
+
+def run_here(size: int, work: Callable[[Group], Any], run: str = "here") -> list[Any]:
+    """Do the work of all shards in this process.
+
+    Parameters
+    ----------
+    size : int
+        How many there are.
+    work : callable
+        What each of them does.
+    run : str
+
+    Returns
+    -------
+    list
+        What the work has given, in the order of the shards.
+    """
+    box = Mailbox()
+
+    def post(rank: int, key: Key, part: Any) -> None:
+        box.put(key, part)
+
+    return run_shards([Group(run, rank, size, box, post) for rank in range(size)], work)

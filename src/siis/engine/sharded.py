@@ -1,0 +1,446 @@
+"""The engine of rows in several places: NumPy's loops on the rows here, sums and neighbours' rows from others.
+
+The text of the core runs in every shard at once, each on its own rows: blocks and arrays of the host hold the rows
+here. What is added up over rows is added up over all shards, in their order, and is then known to all; products with
+the graph first fetch the rows of neighbours that lie elsewhere. So the answer depends on the shards, but not on where
+they run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from siis._types import Floats, Ints, Sparse
+from siis.engine.base import Engine, Operator
+from siis.engine.blocks import compact, product
+from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
+from siis.engine.group import Group
+from siis.engine.loops import three_terms
+from siis.engine.numpy import FusedEdgeRows, NumpyOperator
+from siis.engine.threads import pause_point
+from siis.engine.types import Precision
+
+
+@dataclass(frozen=True, eq=False)
+class Halo:
+    """Rows of other shards that rows here are joined to. They follow the own rows, by shard.
+
+    Attributes
+    ----------
+    n_own : int
+    sent : dict of int to ndarray
+        Own rows that another shard needs, by its number; ascending.
+    fetched : dict of int to slice
+        Where the rows of another shard are put.
+    """
+
+    n_own: int
+    sent: dict[int, Ints]
+    fetched: dict[int, slice]
+
+    @property
+    def n_rows(self) -> int:
+        """Own rows and those of others."""
+        return max([self.n_own, *(int(part.stop) for part in self.fetched.values())])
+
+
+class _Linalg:
+    def __init__(self, group: Group) -> None:
+        self._group = group
+
+    def qr(self, X: Floats) -> tuple[Floats, Floats]:
+        """Householder in every shard, then of what is left of all of them."""
+        Q, R = np.linalg.qr(X)
+        parts = self._group.gather(R)
+        whole, R = np.linalg.qr(np.vstack(parts))
+        first = sum(len(part) for part in parts[: self._group.rank])
+        return Q @ whole[first : first + len(parts[self._group.rank])].astype(X.dtype), R
+
+
+class _Namespace:
+    """NumPy, but what runs over rows runs over those of all shards."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self.linalg = _Linalg(group)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def sum(self, X: Floats) -> Any:
+        """Of all entries."""
+        return self._group.joined(np.sum(X, dtype=np.float64), sum)
+
+    def min(self, X: Floats, axis: int | None = None) -> Any:
+        """Of the columns, or of all entries."""
+        found = np.min(X, axis=axis, initial=np.inf)
+        return self._group.joined(found, lambda parts: np.min(parts, axis=0))
+
+    def max(self, X: Floats, axis: int | None = None) -> Any:
+        """Of the columns, or of all entries."""
+        found = np.max(X, axis=axis, initial=-np.inf)
+        return self._group.joined(found, lambda parts: np.max(parts, axis=0))
+
+    def vecdot(self, X: Floats, Y: Floats, axis: int) -> Any:
+        """Of rows, which are here; or of columns."""
+        if axis == -1:
+            return np.einsum("...i,...i->...", X, Y)
+        return self._group.joined(np.einsum("ij,ij->j", X, Y, dtype=np.float64), sum).astype(X.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphOperator:
+    """A matrix of the graph: its rows are here, its columns are own rows and those of neighbours."""
+
+    engine: ShardedEngine
+    matrix: Sparse
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns that are here."""
+        return self.matrix.shape[0], self.engine.halo.n_own
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the entries."""
+        return self.matrix.dtype.type  # type: ignore[no-any-return]
+
+    @cached_property
+    def T(self) -> TransposedOperator:
+        """The transposed matrix."""
+        return TransposedOperator(self)
+
+    def __matmul__(self, X: Floats) -> Floats:
+        """Fetch the rows of neighbours, and multiply."""
+        return product(self.matrix, self.engine.extended(np.asarray(X, self.dtype)))
+
+    def with_entries(self, entries: Floats) -> GraphOperator:
+        """The matrix with other entries."""
+        parts = (np.asarray(entries, self.dtype), self.matrix.indices, self.matrix.indptr)
+        return GraphOperator(self.engine, sp.csr_array(parts, shape=self.matrix.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class TransposedOperator:
+    """Multiplies, and sends to others what belongs to their rows."""
+
+    of: GraphOperator
+
+    @property
+    def engine(self) -> ShardedEngine:
+        """Where its blocks live."""
+        return self.of.engine
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns that are here."""
+        rows, columns = self.of.shape
+        return columns, rows
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the entries."""
+        return self.of.dtype
+
+    @property
+    def T(self) -> GraphOperator:
+        """The matrix."""
+        return self.of
+
+    def __matmul__(self, X: Floats) -> Floats:
+        """Multiply, and give back what belongs to rows of others."""
+        return self.engine.folded(np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype)))
+
+    def with_entries(self, entries: Floats) -> Operator:
+        """Of the matrix itself alone."""
+        raise NotImplementedError("entries are those of the matrix, row after row")
+
+
+@dataclass(frozen=True, eq=False)
+class _SharedRows:
+    """The transposed of a matrix with few columns: a sum over all shards."""
+
+    of: Members
+
+    @property
+    def engine(self) -> ShardedEngine:
+        return self.of.engine
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.of.shape
+        return columns, rows
+
+    @property
+    def dtype(self) -> Precision:
+        return self.of.dtype
+
+    @property
+    def T(self) -> Members:
+        return self.of
+
+    def __matmul__(self, X: Floats) -> Floats:
+        part = np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype))
+        return np.asarray(self.engine.total(part.astype(np.float64)), self.dtype)
+
+    def with_entries(self, entries: Floats) -> Operator:
+        raise NotImplementedError("entries are those of the matrix, row after row")
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """A matrix whose rows are here, and whose columns are few and known to all."""
+
+    engine: ShardedEngine
+    matrix: Sparse
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows that are here, and columns."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    @property
+    def dtype(self) -> Precision:
+        """Precision of the entries."""
+        return self.matrix.dtype.type  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> _SharedRows:
+        """The transposed matrix."""
+        return _SharedRows(self)
+
+    def __matmul__(self, X: Floats) -> Floats:
+        """Multiply with a small block that all know."""
+        return np.asarray(self.matrix @ np.asarray(X, self.dtype))
+
+    def with_entries(self, entries: Floats) -> Members:
+        """The matrix with other entries."""
+        parts = (np.asarray(entries, self.dtype), self.matrix.indices, self.matrix.indptr)
+        return Members(self.engine, sp.csr_array(parts, shape=self.matrix.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class _Symmetric:
+    """B + B', B the entries at the edges of which this shard has the first end."""
+
+    half: GraphOperator
+
+    @property
+    def engine(self) -> ShardedEngine:
+        return self.half.engine
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.half.shape
+
+    @property
+    def dtype(self) -> Precision:
+        return self.half.dtype
+
+    @property
+    def T(self) -> _Symmetric:
+        return self
+
+    def __matmul__(self, X: Floats) -> Floats:
+        out = self.half @ X
+        out += self.half.T @ X
+        return out
+
+    def with_entries(self, entries: Floats) -> Operator:
+        raise NotImplementedError("entries are those of the edges")
+
+
+class _EdgeMatrix(EdgeMatrix):
+    """Matrices with entries at the edges; an edge is known to the shard of its first end."""
+
+    def prepare(self) -> None:
+        """Nothing: the edges are the pattern."""
+
+    def __call__(self, values: Floats) -> tuple[Operator, Floats]:
+        """Give the matrix with a value at each edge here, and the sums of its rows."""
+        engine, edges = self.engine, self.graph.edges
+        assert isinstance(engine, ShardedEngine)
+        n, n_rows = engine.halo.n_own, engine.halo.n_rows
+        half = sp.csr_array((values, edges.tails, edges.first), shape=(n, n_rows))
+        sums = np.bincount(edges.tails, values, n_rows).astype(np.float64)
+        sums[:n] += np.bincount(edges.heads, values, n)
+        return _Symmetric(GraphOperator(engine, compact(half, self.dtype))), engine.folded(sums)
+
+
+class _EdgeRows(FusedEdgeRows):
+    """The rows of the graph trend filter at the edges of which this shard has the first end."""
+
+    engine: ShardedEngine
+
+    def prepare(self, graph: WeightedEdges) -> None:
+        """All edges in one piece."""
+        edges = graph.edges
+        self.n = self.engine.halo.n_rows
+        self.arrays = edges.first, edges.tails, edges.weights.astype(self.dtype)
+        self.pieces = [(0, graph.n_vertices)]
+
+    def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
+        """As in one place, between two exchanges."""
+        return self.engine.folded(super().step(self.engine.extended(F), gamma, relaxation))
+
+    def divergence(self, slope: float, offset: float) -> Floats:
+        """As in one place, before an exchange."""
+        return self.engine.folded(super().divergence(slope, offset))
+
+    def norms(self, F: Floats) -> Floats:
+        """As in one place, after an exchange."""
+        return super().norms(self.engine.extended(F))
+
+
+class ShardedEngine(Engine):
+    """Rows of vertices, edges and labels of one shard, beside those of others.
+
+    Parameters
+    ----------
+    group : Group
+    halo : Halo
+    spare_blocks : int
+        Of the eigensolver's subspace.
+    """
+
+    is_whole = False
+
+    def __init__(self, group: Group, halo: Halo, spare_blocks: int = Engine.spare_blocks) -> None:
+        self.group, self.halo, self.spare_blocks = group, halo, spare_blocks
+        self.xp = _Namespace(group)
+
+    def asarray(self, a: Any, dtype: type) -> Any:
+        """The rows here, in this precision."""
+        return np.asarray(a, dtype)
+
+    def numpy(self, a: Any) -> Floats:
+        """The rows here, in double precision."""
+        return np.asarray(a, np.float64)
+
+    def extended(self, X: Floats) -> Floats:
+        """Own rows, and after them those of neighbours."""
+        out = np.empty((self.halo.n_rows, *X.shape[1:]), X.dtype)
+        out[: self.halo.n_own] = X
+        self.fill(out)
+        return out
+
+    def fill(self, X: Floats) -> None:
+        """Fetch the rows of neighbours into their places."""
+        halo = self.halo
+        parts = {rank: X[rows] for rank, rows in halo.sent.items()}
+        for rank, part in self.group.exchange(parts, list(halo.fetched)).items():
+            X[halo.fetched[rank]] = part
+
+    def folded(self, X: Floats) -> Floats:
+        """Own rows, with what others have added to them; what belongs to others is sent."""
+        halo = self.halo
+        parts = {rank: np.ascontiguousarray(X[place]) for rank, place in halo.fetched.items()}
+        out = X[: halo.n_own]
+        for rank, part in sorted(self.group.exchange(parts, list(halo.sent)).items()):
+            out[halo.sent[rank]] += part
+        return out
+
+    def operator(self, M: Sparse, dtype: Precision) -> GraphOperator:
+        """A matrix of the graph."""
+        return GraphOperator(self, compact(M, dtype))
+
+    def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> GraphOperator:
+        """diag(scale) M diag(scale)."""
+        every = self.extended(scale)
+        entries = M.data * np.repeat(scale, np.diff(M.indptr)) * every[M.indices]
+        return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
+
+    def members(self, M: Sparse, dtype: Precision) -> Members:
+        """A matrix with few columns."""
+        return Members(self, compact(M, dtype))
+
+    def picks(self, rows: Ints, n: int, dtype: Precision) -> NumpyOperator:
+        """Picks rows that are here."""
+        return NumpyOperator(self, compact(_picked(rows, n), dtype))
+
+    def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
+        """Matrices with entries at the edges."""
+        return _EdgeMatrix(self, graph, dtype)
+
+    def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
+        """Rows at the edges that are here."""
+        return _EdgeRows(self, graph, n_groups, c, dtype)
+
+    def count(self, n: int) -> int:
+        """Rows of all shards."""
+        return int(self.group.joined(n, sum))
+
+    def total(self, part: Any) -> Any:
+        """The sum over all shards."""
+        return np.array(self.group.joined(part, sum))  # a copy: shards of one process are given the same
+
+    def largest(self, values: Floats) -> float:
+        """The largest of all shards."""
+        return float(self.group.joined(super().largest(values), max))
+
+    def mean(self, values: Floats) -> Floats:
+        """Means over all rows."""
+        return np.asarray(self.total(np.sum(values, axis=0, dtype=np.float64)) / self.count(len(values)))
+
+    def deviation(self, values: Floats) -> Floats:
+        """Standard deviations over all rows."""
+        return np.sqrt(self.mean((values - self.mean(values)) ** 2))
+
+    def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Floats:
+        """Each shard draws numbers of its own."""
+        key = int(rng.integers(2**62))  # the same in all shards
+        own = np.random.default_rng([key, self.group.rank])
+        return own.standard_normal((n, k), dtype)
+
+    def inner(self, X: Floats, Y: Floats) -> Floats:
+        """X'Y, added up over the shards."""
+        return np.asarray(self.total(np.asarray(X.T @ Y, np.float64)))
+
+    def medians(self, X: Floats) -> Floats:
+        """Medians of columns of non-negative numbers: bisection on their bits, which are ordered as they are."""
+        ordered = np.sort(np.asarray(X, np.float64) + 0.0, axis=0).view(np.int64)
+        n = self.count(len(X))
+        wanted = np.array([(n - 1) // 2, n // 2])
+        low = np.full((2, X.shape[1]), -1)
+        high = np.full((2, X.shape[1]), np.float64(np.inf).view(np.int64))
+        while (high - low > 1).any():  # the wanted number is above low, and at most high
+            middle = low + (high - low) // 2
+            below = np.stack(
+                [np.searchsorted(column, at, side="right") for column, at in zip(ordered.T, middle.T, strict=True)], 1
+            )
+            is_enough = self.total(below) > wanted[:, None]
+            low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+        return np.asarray(high.view(np.float64).mean(axis=0))
+
+    def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
+        """The recurrence of ``Engine.chebyshev``; before each product an exchange."""
+        assert isinstance(S, GraphOperator)
+        M, n, kind = S.matrix, self.halo.n_own, X.dtype.type
+        c, e = (high + cut) / 2, (high - cut) / 2
+        sigma = e / (low - c)
+        ratio = 2 / sigma
+        before = np.empty((self.halo.n_rows, X.shape[1]), X.dtype)
+        before[:n] = X
+        now = np.zeros_like(before)
+
+        def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
+            pause_point()
+            self.fill(now)
+            three_terms(M.indptr, M.indices, M.data, now, before, kind(a), kind(b), kind(d), 0, n)
+
+        step(before, now, sigma / e, -c * sigma / e, 0.0)
+        for _ in range(degree - 1):
+            following = 1 / (ratio - sigma)
+            a = 2 * following / e
+            step(now, before, a, -a * c, -sigma * following)
+            before, now, sigma = now, before, following
+        return now[:n]
+
+
+def _picked(rows: Ints, n: int) -> Sparse:
+    return sp.csr_array((np.ones(rows.size), rows, np.arange(rows.size + 1)), shape=(rows.size, n))

@@ -1,0 +1,238 @@
+"""The core on rows in several places against the core in one: one text, the same answers, wherever shards run."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from programs import random_program
+from siis.engine import NUMPY
+from siis.engine.group import Lost, run_here
+from siis.engine.sharded import ShardedEngine
+from siis.evidence import smooth_labels
+from siis.graph import Graph, embed
+from siis.graph.shard import joined_rows, shard_of
+from siis.labels import Supervision, one_hot
+from siis.program import Program
+from siis.solvers import solve_certified, solve_paper
+from siis.spectral import SmoothBasis, smooth_basis
+from siis.spectral import subspace as subspace_module
+
+BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+
+
+def bounds_of(n, size):
+    return np.linspace(0, n, size + 1).astype(int)
+
+
+def on_shards(graph, size, work):
+    """Do the work in every shard of a graph: it is given the engine, the shard's graph and its first and last row."""
+    bounds = bounds_of(graph.n_vertices, size)
+
+    def one(group):
+        a, b = bounds[group.rank], bounds[group.rank + 1]
+        shard = shard_of(group, graph.weights[a:b], bounds)
+        return work(ShardedEngine(group, shard.halo), shard, a, b)
+
+    return run_here(size, one)
+
+
+@pytest.fixture(scope="module")
+def cloud():
+    return embed(np.random.default_rng(3).standard_normal((900, 12)), 8).graph
+
+
+@pytest.fixture(scope="module")
+def parts():
+    rng = np.random.default_rng(0)
+    return Graph(
+        sp.csr_array(sp.block_diag([embed(rng.standard_normal((k, 3)), 6).graph.weights for k in (150, 90)]))
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_what_a_shard_knows_of_its_graph(parts, size):
+    found = on_shards(
+        parts, size, lambda engine, shard, a, b: (shard, engine.folded(engine.extended(np.ones(b - a))))
+    )
+    np.testing.assert_array_equal(np.concatenate([shard.component for shard, _ in found]), parts.component)
+    np.testing.assert_allclose(np.concatenate([shard.degrees for shard, _ in found]), parts.degrees)
+    assert {shard.n_components for shard, _ in found} == {2}
+    assert sum(shard.n_edges for shard, _ in found) == parts.n_edges
+    assert max(shard.degree_sums.max() for shard, _ in found) == pytest.approx(
+        (parts.degrees[parts.edges.heads] + parts.degrees[parts.edges.tails]).max()
+    )
+    for shard, folded in found:  # every row comes back once for each shard that has fetched it
+        held = sum((np.isin(shard.first + np.arange(shard.n_vertices), other.others) for other, _ in found), 0)
+        np.testing.assert_array_equal(folded, 1 + held)
+
+
+@pytest.mark.parametrize("kind", ["union", "mutual"])
+def test_neighbourhoods_are_joined_across_shards(kind):
+    rng = np.random.default_rng(0)
+    indices = np.array([rng.permutation(np.delete(np.arange(60), i))[:5] for i in range(60)])
+    weights = rng.uniform(0.1, 1, indices.shape)
+    whole = sp.csr_array((weights.ravel(), indices.ravel(), np.arange(0, 301, 5)), shape=(60, 60))
+    union = whole.maximum(whole.T)
+    expected = union if kind == "union" else 0.01 * union + 0.99 * whole.minimum(whole.T)
+    bounds = bounds_of(60, 3)
+
+    def one(group):
+        mine = slice(bounds[group.rank], bounds[group.rank + 1])
+        return joined_rows(group, indices[mine], weights[mine], bounds, kind)
+
+    np.testing.assert_allclose(sp.vstack(run_here(3, one)).toarray(), expected.toarray(), atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_products_sums_and_medians(cloud, size):
+    rng = np.random.default_rng(0)
+    X, q = rng.standard_normal((900, 7)), rng.uniform(1, 2, 900)
+    D, p = np.abs(rng.standard_normal((901, 2))), rng.uniform(1, 2, cloud.n_edges)
+    heads, weights = cloud.edges.heads, cloud.edges.weights
+
+    def work(engine, shard, a, b):
+        assert engine.count(b - a) == 900
+        P = engine.operator(shard.incidence, np.float64)
+        edges = slice(*np.searchsorted(heads, [a, b]))
+        np.testing.assert_allclose(shard.edges.weights, weights[edges])
+        matrix, sums = engine.edge_matrix(shard, np.float64)(p[edges])
+        S = engine.scaled(shard.laplacian, q[a:b], np.float64)
+        last = b + (b == 900)
+        return (
+            engine.operator(shard.weights, np.float64) @ X[a:b],
+            P.T @ (P @ X[a:b]),
+            matrix @ X[a:b],
+            sums,
+            engine.chebyshev(S, X[a:b], 9, 0.0, 1.0, 40.0),
+            engine.inner(X[a:b], X[a:b]),
+            engine.xp.sum(X[a:b]),
+            engine.medians(D[a:last]),
+            engine.deviation(X[a:b]),
+            engine.xp.linalg.qr(X[a:b])[0],
+        )
+
+    found = list(zip(*on_shards(cloud, size, work), strict=True))
+    rows = [np.concatenate(part) for part in (*found[:5], found[9])]
+    W = sp.csr_array((p[cloud.edges.entries], cloud.weights.indices, cloud.weights.indptr))
+    L = sp.diags_array(q) @ cloud.laplacian @ sp.diags_array(q)
+    expected = (
+        cloud.weights @ X,
+        cloud.incidence.T @ (cloud.incidence @ X),
+        W @ X,
+        W.sum(axis=1),
+        NUMPY.chebyshev(NUMPY.operator(L, np.float64), X, 9, 0.0, 1.0, 40.0),
+    )
+    for one, other in zip(rows[:5], expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    np.testing.assert_allclose(rows[5].T @ rows[5], np.eye(7), atol=1e-12)
+    np.testing.assert_allclose(rows[5] @ (rows[5].T @ X), X, atol=1e-10)
+    for shard in range(size):
+        np.testing.assert_allclose(found[5][shard], X.T @ X)
+        assert found[6][shard] == pytest.approx(X.sum())
+        np.testing.assert_array_equal(found[7][shard], np.median(D, axis=0))
+        np.testing.assert_allclose(found[8][shard], X.std(axis=0))
+
+
+@BOTH
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_basis(parts, laplacian, size):
+    expected = smooth_basis(parts, 20, laplacian, method="chebyshev")
+    found = on_shards(parts, size, lambda engine, shard, a, b: smooth_basis(shard, 20, laplacian, engine=engine))
+    U = np.concatenate([basis.vectors for basis in found])
+    for basis in found:
+        np.testing.assert_allclose(basis.values, expected.values, atol=1e-8)
+        assert (basis.method, basis.n_null) == ("chebyshev", 2)
+    scale = parts.degrees / parts.degrees.mean() if laplacian == "normalized" else np.ones(240)
+    np.testing.assert_allclose(U.T @ (scale[:, None] * U), np.eye(20), atol=1e-8)
+
+
+def moved(program, engine, shard, a, b):
+    """A program on a shard, on the rows of its basis."""
+    basis = program.basis
+    own = SmoothBasis(
+        basis.vectors[a:b], basis.values, basis.laplacian, basis.n_null, basis.residuals, "chebyshev", "probe",
+        basis.dtype, engine,
+    )  # fmt: skip
+    here = (program.vertices >= a) & (program.vertices < b)
+    rows = program.vertices[here] - a
+    return Program(shard, own, rows, program.Y[here], program.alpha[here], program.beta, program.gamma)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(20) if seed % 4])
+@pytest.mark.parametrize("size", [1, 3])
+def test_programs_of_every_kind(seed, size):
+    """gamma = 0, beta = 0, soft labels, shards without a label or an edge; both algorithms."""
+    program = random_program(seed)
+    size = min(size, program.graph.n_vertices)
+    for solve in (lambda p: solve_certified(p, 1e-6, 300), solve_paper):
+        expected = solve(program)
+        found = on_shards(
+            program.graph, size, lambda engine, shard, a, b, solve=solve: solve(moved(program, engine, shard, a, b))
+        )
+        for solution in found:
+            assert solution.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-8)
+            assert (solution.n_iter, solution.status) == (expected.n_iter, expected.status)
+        edges = np.concatenate([solution.dual.edges for solution in found])
+        np.testing.assert_allclose(edges, expected.dual.edges, atol=1e-4)
+
+
+def test_single_precision_and_every_vertex_labelled(cloud):
+    rng = np.random.default_rng(0)
+    Y = rng.dirichlet(np.ones(3), 900)
+    basis = smooth_basis(cloud, 15, "normalized", method="chebyshev")
+    expected = solve_certified(Program(cloud, basis, np.arange(900), Y, 1.0, 3.0), 1e-5)
+
+    def work(engine, shard, a, b):
+        own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine)
+        solution = solve_certified(Program(shard, own, np.arange(b - a), Y[a:b], 1.0, 3.0), 1e-5)
+        return solution, engine.numpy(own.synthesize(solution.coefficients))
+
+    found = on_shards(cloud, 2, work)
+    assert found[0][0].objective == pytest.approx(expected.objective, rel=1e-4)
+    F = np.concatenate([part for _, part in found])
+    assert np.mean(F.argmax(axis=1) == basis.synthesize(expected.coefficients).argmax(axis=1)) > 0.99
+
+
+def test_smoothing(cloud):
+    rng = np.random.default_rng(0)
+    rows = np.arange(0, 900, 10)
+    given = Supervision(rows, one_hot(rows % 3, 3), np.ones(rows.size))
+    scores = rng.standard_normal((900, 3))
+    expected = smooth_labels(cloud.weights, given, 0.3, 0.05, scores, tol=1e-5)
+
+    def work(engine, shard, a, b):
+        own = given.picked((rows >= a) & (rows < b))
+        own = Supervision(own.rows - a, own.Y, own.weights)
+        own = own.within(engine)
+        return smooth_labels(shard.weights, own, 0.3, 0.05, scores[a:b], tol=1e-5, engine=engine)
+
+    np.testing.assert_allclose(np.concatenate(on_shards(cloud, 3, work)), expected, atol=1e-5)
+
+
+def test_columns_too_close_to_dependence(cloud):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 3))
+    X = np.column_stack([X, X[:, 0] + 1e-13 * X[:, 1]])
+
+    def work(engine, shard, a, b):
+        return subspace_module.orthonormalize(X[a:b], lambda Z: Z, engine, np.float64)
+
+    Q = np.concatenate(on_shards(cloud, 3, work))
+    np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-12)
+
+
+def test_where_one_shard_fails_the_others_end():
+    def work(group):
+        if group.rank == 1:
+            raise ValueError("nothing goes on")
+        group.gather(1)
+
+    with pytest.raises(ValueError, match="nothing goes on"):
+        run_here(3, work)
+
+    def ended(group):
+        group.box.end(group.run, "a worker has gone")
+        group.gather(1)
+
+    with pytest.raises(Lost, match="a worker has gone"):
+        run_here(2, ended)
