@@ -86,6 +86,10 @@ class Engine(ABC):
         """Whether arrays lie in the host's memory as NumPy's do, so that caches and compiled loops matter."""
         return self.xp is np
 
+    def host(self, a: Array) -> Floats:
+        """A block on the host, in its own precision."""
+        return self.numpy(a)
+
     can_search: bool = False  # whether ``nearest`` and ``pairs`` are there
     is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
@@ -111,8 +115,8 @@ class Engine(ABC):
         return np.asarray(np.std(values, axis=0))
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
-        """A block of normal random numbers, shape (n, k)."""
-        return self.asarray(rng.standard_normal((n, k)), dtype)
+        """A block of normal random numbers, shape (n, k): the same on every engine that holds all rows."""
+        return self.asarray(rng.standard_normal((n, k), dtype), dtype)
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
         """Bring diag(scale) M diag(scale) to the engine.

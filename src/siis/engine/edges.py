@@ -58,10 +58,13 @@ class EdgeMatrix:
 
     def __call__(self, values: Floats) -> tuple[Operator, Floats]:
         """Give the matrix with a value at each edge, shape (E,), and the sums of its rows, shape (n,)."""
-        edges, n, engine = self.graph.edges, self.graph.n_vertices, self.engine
-        entries = engine.take(engine.asarray(values, np.float64), edges.entries, 0)
-        sums = np.bincount(edges.heads, values, n) + np.bincount(edges.tails, values, n)
-        return self.pattern.with_entries(entries), np.asarray(sums, np.float64)
+        entries = self.engine.take(self.engine.asarray(values, np.float64), self.graph.edges.entries, 0)
+        return self.pattern.with_entries(entries), self.row_sums(values, entries)
+
+    def row_sums(self, values: Floats, entries: Array) -> Floats:
+        """Sums of the rows on the host, shape (n,), by the values at the edges or the entries that they are."""
+        edges, n = self.graph.edges, self.graph.n_vertices
+        return np.asarray(np.bincount(edges.heads, values, n) + np.bincount(edges.tails, values, n), np.float64)
 
 
 class EdgeRows:

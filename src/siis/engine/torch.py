@@ -14,6 +14,7 @@ import torch
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine.base import Engine
+from siis.engine.edges import EdgeMatrix, WeightedEdges
 from siis.engine.torch_neighbors import nearest_indices, symmetric_pairs
 from siis.engine.types import Array, Precision, Report
 
@@ -101,6 +102,16 @@ def _by_rows(indptr: Array, indices: Array, data: Array, shape: tuple[int, int])
         return torch.sparse_csr_tensor(indptr, indices, data, size=shape, check_invariants=False)
 
 
+class _EdgeMatrix(EdgeMatrix):
+    """Rows are added up where the entries are."""
+
+    pattern: TorchOperator
+
+    def row_sums(self, values: Floats, entries: Array) -> Floats:
+        ends = self.pattern.tensor.crow_indices().long()
+        return self.engine.numpy(torch.segment_reduce(entries, "sum", offsets=ends, initial=0.0))
+
+
 class TorchEngine(Engine):
     """Arrays are tensors on one device.
 
@@ -143,6 +154,14 @@ class TorchEngine(Engine):
     def numpy(self, a: Array) -> Floats:
         """The tensor on the host, in double precision."""
         return np.asarray(a.to("cpu", torch.float64).numpy())
+
+    def host(self, a: Array) -> Floats:
+        """The tensor on the host, in its own precision."""
+        return np.asarray(a.cpu().numpy())
+
+    def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
+        """Matrices at the edges, their rows added up on the device."""
+        return _EdgeMatrix(self, graph, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: Precision) -> Array:
         """A tensor of zeros, made on the device."""

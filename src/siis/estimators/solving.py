@@ -107,7 +107,7 @@ def solution_attributes(solution: Solution, engine: Engine = NUMPY) -> dict[str,
     """
     if not engine.is_host:
         dual = solution.dual
-        dual = replace(dual, edges=engine.numpy(dual.edges), labels=engine.numpy(dual.labels))
+        dual = replace(dual, edges=engine.host(dual.edges), labels=engine.host(dual.labels))
         solution = replace(solution, dual=dual)
     return {
         "solution_": solution,

@@ -88,7 +88,7 @@ def final_program(
 
 
 def few_columns(Y: Floats) -> Floats:
-    """Label rows of more than 200 classes, in 64 columns: Y E, where E holds random signs over 8, (C14).
+    """Label rows of more than 200 classes, in 64 columns: Y E, where E holds random signs over 8, (C18).
 
     The norms of rows and of their differences are nearly those of Y, and so is the program; beside it, the evidence
     speaks for so many classes.

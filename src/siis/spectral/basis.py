@@ -85,7 +85,7 @@ class SmoothBasis:
         """The same vectors on another engine."""
         if engine is self.engine:
             return self
-        return replace(self, vectors=engine.asarray(self.engine.numpy(self.vectors), self.dtype), engine=engine)
+        return replace(self, vectors=engine.asarray(self.engine.host(self.vectors), self.dtype), engine=engine)
 
     def synthesize(self, A: Floats) -> Array:
         """F = U A, shape (n, c), in the precision of U."""
