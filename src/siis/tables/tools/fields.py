@@ -41,7 +41,7 @@ def parsed(text: str, where: str) -> Any:
         raise ValueError(f"{where}: brackets must be nested at most {DEEPEST} deep. Flatten it.") from None
     except ValueError as problem:  # a number of thousands of digits
         raise ValueError(f"{where}: cannot be read as JSON ({one_line(str(problem))}). Correct it.") from None
-    if _depth(value, DEEPEST) > DEEPEST:
+    if text.count("[") + text.count("{") > DEEPEST and _depth(value, DEEPEST) > DEEPEST:
         raise ValueError(f"{where}: brackets must be nested at most {DEEPEST} deep. Flatten it.")
     return value
 
@@ -53,22 +53,38 @@ def _depth(value: Any, most: int) -> int:
     return 1 + max((_depth(one, most - 1) for one in inside), default=0)
 
 
-def written(value: Any, indent: int | None = None) -> bytes:
+def written(value: Any) -> bytes:
     """Write an object as JSON, letters as they are; half a surrogate pair, which no UTF-8 can hold, is escaped.
 
     Parameters
     ----------
     value : object
-    indent : int, optional
 
     Returns
     -------
     bytes
     """
     try:
-        return json.dumps(value, ensure_ascii=False, indent=indent).encode()
+        return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, indent=indent).encode()
+        return json.dumps(value).encode()
+
+
+def written_items(value: list[Any] | dict[str, Any]) -> bytes:
+    """Write a list or an object as a JSON file, each item on a line of its own.
+
+    Parameters
+    ----------
+    value : list or dict
+
+    Returns
+    -------
+    bytes
+    """
+    if isinstance(value, dict):
+        items = [written(name) + b": " + written(one) for name, one in value.items()]
+        return b"{\n" + b",\n".join(items) + b"\n}\n"
+    return b"[\n" + b",\n".join(map(written, value)) + b"\n]\n"
 
 
 def without_ours(record: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siis.tables.tools.fields import columns_of, flattened, label_text, the_list, the_object, written
+from siis.tables.tools.fields import columns_of, flattened, label_text, the_list, the_object, written_items
 from siis.tables.tools.told import AGENT, DIGITS, OURS, Answer, Parsed, Told, Vote, free_name, id_column, vote_columns
 from siis.texts import plural, quoted
 
@@ -50,7 +50,7 @@ class Tasks:
             {**task, "predictions": [*_others(task), _prediction(answer, name, target)]}
             for task, answer in zip(self.tasks, answers, strict=True)
         ]
-        return {FILE: written(done, indent=2) + b"\n"}
+        return {FILE: written_items(done)}
 
 
 def _others(task: dict[str, Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from siis.tables.tools.fields import (
     the_object,
     without_ours,
     written,
+    written_items,
 )
 from siis.tables.tools.told import OURS, Answer, Parsed, Told, Vote, id_column, vote_columns
 from siis.texts import plural, quoted
@@ -83,9 +84,7 @@ class Lines:
         for record, row in zip(self.records, self.rows, strict=True):
             lines[self.names[record.file]].append({**record.fields, OURS: answers[row].to_plain()})
         return {
-            name: b"".join(written(one) + b"\n" for one in found)
-            if name.endswith(".jsonl")
-            else written(found, indent=2) + b"\n"
+            name: b"".join(written(one) + b"\n" for one in found) if name.endswith(".jsonl") else written_items(found)
             for name, found in lines.items()
         }
 

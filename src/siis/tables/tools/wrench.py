@@ -16,7 +16,7 @@ from siis.tables.tools.fields import (
     the_list,
     the_object,
     without_ours,
-    written,
+    written_items,
 )
 from siis.tables.tools.told import OURS, Answer, Parsed, Told, Vote, free_name, vote_columns
 from siis.texts import quoted
@@ -54,7 +54,7 @@ class Weak:
             name: {**example, OURS: answer.to_plain()}
             for (name, example), answer in zip(self.examples.items(), answers, strict=True)
         }
-        return {FILE: written(done, indent=2) + b"\n"}
+        return {FILE: written_items(done)}
 
 
 def is_weak(value: Any) -> bool:
