@@ -586,13 +586,22 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
     assert len(sheet.told.certain.get("topic", ())) == n_certain
 
 
+def places(value, place=()):
+    """Where something stands in a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in items:
+        yield (*place, name)
+        yield from places(one, (*place, name))
+
+
 def broken(value, draw):
-    """The same JSON with something else at some places."""
-    if draw(st.integers(0, 19)) == 13:
-        return draw(VALUES)
-    if isinstance(value, dict):
-        return {name: broken(one, draw) for name, one in value.items()}
-    return [broken(one, draw) for one in value] if isinstance(value, list) else value
+    """The same JSON with something else in one place."""
+    *way, last = draw(st.sampled_from(list(places(value))))
+    inner = value
+    for name in way:
+        inner = inner[name]
+    inner[last] = draw(VALUES)
+    return value
 
 
 def samples():
@@ -608,7 +617,7 @@ def test_a_broken_file_is_read_or_refused_in_a_sentence(tmp_path_factory, data, 
     path = tmp_path_factory.mktemp("broken") / name
     value = broken(samples()[name], data.draw)
     if name.endswith("l"):
-        path.write_text("".join(json.dumps(one) + "\n" for one in (value if isinstance(value, list) else [value])))
+        path.write_text("".join(json.dumps(one) + "\n" for one in value))
     else:
         write_text(path, value)
     message = None
