@@ -90,13 +90,14 @@ def test_the_whole_story(fitted, start, browser):
     page.keyboard.press("j")
     page.keyboard.press("k")
     page.keyboard.press("a")
-    assert page.text_content(CURRENT) == before[2]
+    page.keyboard.press("j")
+    assert page.text_content(CURRENT) == before[3]
     until(page, "byId('served').textContent.endsWith('The list takes all of it in.')")
     after = issues(fitted)
     assert not set(before[:2]) & set(after)
     until(page, f"byId('found').textContent === '{len(after)} suspects'")
     assert page.locator("#rows .id").all_text_contents() == after
-    assert page.text_content(CURRENT) == before[2]  # the reviewer's place
+    assert page.text_content(CURRENT) == before[3]  # the reviewer's place
     assert page.evaluate("document.activeElement.tagName") == "TR"
     assert page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight")
     assert page.locator("#decided-rows th").all_text_contents() == [before[1], before[0]]
@@ -147,16 +148,19 @@ def test_a_second_window_hears_of_decisions_and_nobody_is_disturbed_while_typing
         page.goto(link)
         page.wait_for_selector("#rows tr[data-place]")
     second.fill("#filter-text", "row")
+    second.evaluate("document.querySelector('main').id = 'former'")
     count = first.locator("#decided-rows tr").count()
     first.locator("#rows tr").first.get_by_text("Keep").click()
     until(second, f"document.querySelectorAll('#decided-rows tr').length === {count + 1}")
     until(first, "byId('served').textContent.endsWith('The list takes all of it in.')")
     until(second, "byId('served').textContent.includes('A new list is ready')")
     time.sleep(1.2)
+    assert second.locator("#former").count() == 1
     assert second.input_value("#filter-text") == "row"
     assert second.evaluate("document.activeElement.id") == "filter-text"
     second.evaluate("document.activeElement.blur()")
     until(second, "byId('served').textContent.endsWith('The list takes all of it in.')")
+    assert second.locator("#former").count() == 0
     assert second.input_value("#filter-text") == "row"
     context.close()
 
