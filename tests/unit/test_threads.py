@@ -61,3 +61,19 @@ def test_results_keep_their_order():
     assert in_threads(lambda k: (time.sleep(0.01 * (3 - k)), k)[1], range(3)) == [0, 1, 2]
     assert not is_busy()
     np.testing.assert_array_equal(in_threads(np.square, []), [])
+
+
+def test_no_more_pieces_run_at_once_than_asked():
+    lock, running, most = threading.Lock(), [0], [0]
+
+    def work(item):
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.02)
+        with lock:
+            running[0] -= 1
+        return item
+
+    assert in_threads(work, list(range(8)), 1) == list(range(8))
+    assert most[0] == 1

@@ -28,6 +28,7 @@ _local = _Local()
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
 _running = 0  # pieces of work in threads
+FEW = 3  # threads of work that holds the interpreter lock for much of its time: more are slower
 
 
 @cache
@@ -38,7 +39,7 @@ def n_threads() -> int:
     return os.cpu_count() or 1
 
 
-def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: int | None = None) -> list[Result]:
     """Do ``work`` for every item, in as many threads as there are cores; results in the order of the items.
 
     Work that is itself done in a thread runs its own pieces one after the other. Where the caller is interrupted or a
@@ -50,6 +51,8 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     work : callable
         Item -> result.
     items : sequence
+    at_once : int, optional
+        Threads at most: ``FEW`` for work of many short calls, which wait for each other's interpreter lock.
 
     Returns
     -------
@@ -57,13 +60,13 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Re
     """
     if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
         return [_after_pause(work, item) for item in items]
-    cancelled = threading.Event()
+    cancelled, gate = threading.Event(), threading.Semaphore(at_once or n_threads())
     problems: list[BaseException] = []
 
     def piece(item: Item) -> Result:
         _local.cancelled = cancelled
         try:
-            with _counted():
+            with gate, _counted():
                 return _after_pause(work, item)
         except BaseException as problem:
             problems.append(problem)  # before others hear of it, and end with an Interrupted of their own

@@ -10,7 +10,7 @@ import numpy as np
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.engine.threads import in_threads, one_blas_thread
+from siis.engine.threads import FEW, in_threads, one_blas_thread
 from siis.errors import FAILURES
 from siis.evidence import softmax
 from siis.graph import Graph
@@ -179,7 +179,7 @@ def choose_program(
                     answers[k, part] = answer[given.rows[part]]
 
     with one_blas_thread():
-        in_threads(on_one_graph, groups)
+        in_threads(on_one_graph, groups, FEW)
     failures = {candidate: failures[candidate] for candidate in candidates if candidate in failures}
     kept = np.array([k for k, candidate in enumerate(candidates) if candidate not in failures], dtype=np.int64)
     if (

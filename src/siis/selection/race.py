@@ -10,7 +10,7 @@ import numpy as np
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.engine.threads import in_threads
+from siis.engine.threads import FEW, in_threads
 from siis.errors import FAILURES
 from siis.evidence import READINGS, read, smooth_folds
 from siis.graph import Neighbors, components_of
@@ -156,7 +156,7 @@ class _Race:
                 return str(failure)
 
         worth = len(self.prepared.points) >= WORTH_THREADS
-        told = in_threads(attempt, tries) if worth else [attempt(one) for one in tries]
+        told = in_threads(attempt, tries, FEW) if worth else [attempt(one) for one in tries]
         for (heat, graph), found in zip(tries, told, strict=True):
             key = (heat.weight, graph)
             if isinstance(found, str):
@@ -279,7 +279,7 @@ class _Joined:
                 most = self.prepared.near.indices.shape[1]
                 self.found[weight, fold] = nearest(self.prepared.joined(scores, weight), most, self.prepared.engine)
 
-        in_threads(search, folds)
+        in_threads(search, folds, FEW)
         return [
             Heat(weight, graphs[weight], self.found[weight, fold], [self.parts[fold]])
             for fold in folds

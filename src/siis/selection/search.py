@@ -11,7 +11,7 @@ import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.engine.threads import in_threads, one_blas_thread
+from siis.engine.threads import FEW, in_threads, one_blas_thread
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, smooth_labels, spaces
 from siis.graph.rough import graph_weights
@@ -141,7 +141,7 @@ def _choose_space(
         finally:
             report(next(done) / (len(found) + 1))
 
-    tried = list(zip(candidates_of, in_threads(attempt, found), strict=True))
+    tried = list(zip(candidates_of, in_threads(attempt, found, FEW), strict=True))
     kept = [(candidate, *told) for candidate, told in tried if not isinstance(told, str)]
     failures = {candidate: told for candidate, told in tried if isinstance(told, str)}
     if not kept:
@@ -304,7 +304,7 @@ def _evidence_of_folds(
 
     Folds that share a graph are smoothed at once.
     """
-    built = in_threads(graphs_of, trains)
+    built = in_threads(graphs_of, trains, FEW)
     shared = [
         (m, list(folds))
         for m in range(len(heard))
@@ -318,7 +318,7 @@ def _evidence_of_folds(
         return smooth_all(built[folds[0]][0][m], labels, heard[m].fidelity, weights, scores, engine=engine)
 
     evidence: list[list[list[Floats]]] = [[] for _ in trains]
-    for (_, folds), found in zip(shared, in_threads(on_one_graph, shared), strict=True):
+    for (_, folds), found in zip(shared, in_threads(on_one_graph, shared, FEW), strict=True):
         for k, i in enumerate(folds):
             evidence[i].append(found[k * len(pulls) : (k + 1) * len(pulls)])
     return [graphs[0] for graphs, _ in built], evidence
