@@ -385,7 +385,7 @@ class ShardedEngine(Engine):
 
     def mean(self, values: Floats) -> Floats:
         """Means over all rows."""
-        return self.total(np.sum(values, axis=0, dtype=np.float64)) / self.count(len(values))
+        return np.asarray(self.total(np.sum(values, axis=0, dtype=np.float64)) / self.count(len(values)))
 
     def deviation(self, values: Floats) -> Floats:
         """Standard deviations over all rows."""
@@ -399,7 +399,7 @@ class ShardedEngine(Engine):
 
     def inner(self, X: Floats, Y: Floats) -> Floats:
         """X'Y, added up over the shards."""
-        return self.total(np.asarray(X.T @ Y, np.float64))
+        return np.asarray(self.total(np.asarray(X.T @ Y, np.float64)))
 
     def medians(self, X: Floats) -> Floats:
         """Medians of columns of non-negative numbers: bisection on their bits, which are ordered as they are."""

@@ -4,12 +4,13 @@ import numpy as np
 from scipy import special
 
 from siis._types import Floats, Ints
+from siis.engine import NUMPY, Engine
 
 READINGS = ("balanced", "standardized", "centered")
 SHARPNESS = 2.0  # of the distributions that enter the program, in standard deviations
 
 
-def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
+def read(F: Floats, reading: str, rows: Ints | None = None, engine: Engine = NUMPY) -> Floats:
     """Put soft labels on one scale, so that the largest entry of a row is its class, (C4).
 
     Soft labels are what is smoothed of y - q, the labels less their frequencies q. "centered": as they are. Wrong
@@ -25,19 +26,21 @@ def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
     reading : {"balanced", "standardized", "centered"}
     rows : ndarray of shape (h,), optional
         The rows that are wanted, put on the scale of all of them; all if left out.
+    engine : Engine
+        NumPy's, or of shards, where F holds the rows of one.
 
     Returns
     -------
     ndarray of shape (n, c) or (h, c)
     """
-    mean, deviation = F.mean(axis=0), F.std(axis=0)
+    mean, deviation = engine.mean(F), engine.deviation(F)
     flat = deviation <= 1e-6 * deviation.max(initial=0.0)  # a class that nothing speaks for
     wanted = F if rows is None else F[rows]
     if reading == "standardized":
         scale = np.where(flat, 1.0, deviation)
         Z: Floats = (wanted - mean) / scale  # (C4)
         if flat.any():
-            Z[:, flat] = np.min((F.min(axis=0) - mean) / scale, initial=0.0)
+            Z[:, flat] = np.min((engine.xp.min(F, axis=0) - mean) / scale, initial=0.0)
         return Z
     scale = np.where(flat, 1.0, np.sqrt(deviation)) if reading == "balanced" else np.ones_like(deviation)
     overall = float(np.sqrt(np.mean((deviation / scale) ** 2)))
