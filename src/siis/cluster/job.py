@@ -85,7 +85,7 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
 
     if options.address != LOCAL:
         try:
-            client = Client(options.address, timeout=10)
+            client = Client(options.address, timeout=5)
         except (OSError, TimeoutError, ValueError) as problem:
             raise ValueError(
                 f"--cluster must be the address of a scheduler that answers, or local; {options.address} does not "

@@ -81,7 +81,7 @@ def settings_of(folder: str) -> Settings:
     """The settings that the client has left in the work folder."""
     found = kept(Path(folder) / "settings.pickle")
     assert isinstance(found, Settings)
-    return found
+    return replace(found, folder=Path(folder))  # it may have been moved
 
 
 def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
