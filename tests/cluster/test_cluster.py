@@ -212,3 +212,19 @@ def test_clusters_that_do_not_answer():
         pass
     with pytest.raises(ValueError, match="--memory must be a size"), connected(ClusterOptions(memory="much")):
         pass
+
+
+def test_the_command(data, siis, tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "MOST_SAMPLED", 900)
+    out = tmp_path / "out"
+    cluster = ("--cluster", "local", "--workers", 1, "--memory", "2GB")
+    done = siis("fit", data, "--label", "kind", "--out", out, "--n-neighbors", 10, *cluster, "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)["cluster"]
+    assert (told["rows"], told["shards"]) == (N, 1)
+    assert "solve: " in done.stderr
+    assert len(answers(out)) == N
+    done = siis("fit", data, "--label", "kind", "--out", out, "--workers", 1)
+    assert (done.exit_code, "go with --cluster local" in done.stderr) == (1, True)
+    done = siis("fit", data, "--label", "kind", "--out", out, "--cluster", "tcp://x:1", "--memory", "1GB")
+    assert (done.exit_code, "are for --cluster local" in done.stderr) == (1, True)
