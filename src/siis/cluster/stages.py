@@ -25,10 +25,13 @@ from siis.graph.shard import GraphShard, joined_rows, shard_of
 from siis.graph.weights import gaussian_weights
 from siis.labels import Supervision, one_hot
 from siis.labels.unlabelled import UNLABELLED
-from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores, smoothed
+from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores
 from siis.selection.final import final_basis, final_program
+from siis.selection.prepared import smooth_all
 from siis.solvers import solve_certified
 
+ROOMY = 3  # times the chosen vectors that memory holds, from which on the eigensolver has its usual spare blocks
+MOST_AT_ONCE = 2**24  # soft labels of folds that a shard smooths as columns of one block
 SMOOTH, ROUGHLY = 1e-4, 1e-3  # tolerances of the evidence, and of that without held-out labels
 
 
@@ -210,7 +213,8 @@ def _nowhere(n: int) -> Any:
 
 def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine]:
     graph: GraphShard = kept(settings.path("graph", group.rank))
-    return graph, ShardedEngine(group, graph.halo, spare_blocks=1)
+    has_room = settings.n_components >= ROOMY * settings.selection.chosen.n_components
+    return graph, ShardedEngine(group, graph.halo, ShardedEngine.spare_blocks if has_room else 1)
 
 
 def gather_evidence(group: Group, folder: str) -> int:
@@ -226,16 +230,20 @@ def gather_evidence(group: Group, folder: str) -> int:
     each = Supervision(rows, one_hot(codes, c), np.ones(used.size))
     fold = folds["fold"][np.searchsorted(folds["rows"], examples["rows"][used])]
 
-    def said(labels: Supervision, tol: float, at: Ints | None = None) -> Floats:
-        given = labels.merged() if labels.rows.size else labels
-        F = smoothed(graph.weights, given.within(engine), chosen.fidelity, chosen.pull, known, tol, engine)
-        return read(F, chosen.reading, at, engine)
+    def smooth(sets: list[Supervision], tol: float) -> list[Floats]:
+        given = [(labels.merged() if labels.rows.size else labels).within(engine) for labels in sets]
+        k = len(sets)
+        return smooth_all(graph.weights, given, chosen.fidelity, [chosen.pull] * k, [known] * k, tol, engine)
 
     held = np.zeros((used.size, c))
-    for k in range(int(folds["fold"].max(initial=-1)) + 1):
-        out = np.flatnonzero(fold == k)
-        held[out] = said(each.picked(fold != k), ROUGHLY, rows[out])
-    everything = said(each, SMOOTH)
+    every = list(range(int(folds["fold"].max(initial=-1)) + 1))
+    together = max(1, MOST_AT_ONCE // max(engine.count(graph.n_vertices) // group.size * c, 1))
+    for a in range(0, len(every), together):
+        some = every[a : a + together]
+        for k, F in zip(some, smooth([each.picked(fold != k) for k in some], ROUGHLY), strict=True):
+            out = np.flatnonzero(fold == k)
+            held[out] = read(F, chosen.reading, rows[out], engine)
+    everything = read(smooth([each], SMOOTH)[0], chosen.reading, engine=engine)
     save(settings.path("evidence", group.rank), distributions=softmax(everything).astype(np.float32), held=held)
     return used.size
 
