@@ -4,6 +4,9 @@ import json
 import os
 import shutil
 import signal
+import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -228,3 +231,54 @@ def test_the_command(data, siis, tmp_path, monkeypatch):
     assert (done.exit_code, "go with --cluster local" in done.stderr) == (1, True)
     done = siis("fit", data, "--label", "kind", "--out", out, "--cluster", "tcp://x:1", "--memory", "1GB")
     assert (done.exit_code, "are for --cluster local" in done.stderr) == (1, True)
+
+
+def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
+    """One sentence; the same command then goes on, on another cluster, and ends with the same answers."""
+    out, saved, _, _ = first
+    work = tmp_path / job.WORK
+    shutil.copytree(saved, work)
+    shutil.rmtree(work / "predictions")
+    for name in ORDER[ORDER.index("basis") :]:
+        (work / f"{name}.json").unlink()
+    port, real = free_port(), job.stages.find_basis
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
+    scheduler = subprocess.Popen([*command, "--host", "127.0.0.1"], stderr=subprocess.DEVNULL)
+    address, process = f"tcp://127.0.0.1:{port}", scheduler.pid
+    command = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        address,
+        "--no-dashboard",
+        "--death-timeout",
+        "10",
+    ]
+    worker = subprocess.Popen(
+        [*command, "--nthreads", "1", "--no-nanny", "--death-timeout", "10"], stderr=subprocess.DEVNULL
+    )
+
+    def dying(*args):
+        os.kill(process, signal.SIGKILL)
+        return real(*args)
+
+    try:
+        with connected(ClusterOptions(address)) as other, monkeypatch.context() as patch:
+            patch.setattr(job.stages, "find_basis", dying)
+            patch.setattr("siis.cluster.workers.PATIENCE", 10.0)
+            with pytest.raises(ValueError, match="Run the same command again"):
+                fit(options, tmp_path, other)
+    finally:
+        for one in (scheduler, worker):
+            one.kill()
+            one.wait()
+    said = []
+    fit(options, tmp_path, client, said.append)
+    assert "evidence: done before" in said
+    assert answers(tmp_path).equals(answers(out))
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]

@@ -105,7 +105,7 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
             n_workers=options.workers,
             threads_per_worker=1,
             memory_limit=limit,
-            dashboard_address=":0" if find_spec("bokeh") else None,
+            dashboard_address=":0",  # any free port
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from siis.engine.group import Group, Key, Lost, Mailbox, run_shards
@@ -17,6 +18,7 @@ from siis.engine.group import Group, Key, Lost, Mailbox, run_shards
 OPERATION = "siis_put"
 POLL = 0.5  # seconds between two looks at whether all workers are there
 PATIENCE = 60.0  # seconds in which lost workers may come back, or others in their place
+GONE = ("CancelledError", "CommClosedError", "FutureCancelledError", "FuturesCancelledError", "KilledWorker")
 ATTEMPTS = 5  # of a stage, while workers are lost on the way
 
 
@@ -75,10 +77,8 @@ def _shards_here(run: str, places: list[str], work: Callable[..., Any], args: tu
 
 def alive(client: Any) -> list[str]:
     """Addresses of the workers, in a lasting order."""
-    try:
+    with _answering():
         return sorted(client.run(_prepare, on_error="ignore"))
-    except (OSError, TimeoutError, ValueError) as problem:
-        raise NoWorkers(f"the cluster's scheduler does not answer ({problem})") from problem
 
 
 def some_workers(client: Any, n_wanted: int) -> list[str]:
@@ -145,7 +145,8 @@ def _attempt(
     waiting = dict(futures)
     while waiting and problem is None:
         try:
-            wait(list(waiting.values()), timeout=POLL, return_when="FIRST_COMPLETED")
+            with _answering():
+                wait(list(waiting.values()), timeout=POLL, return_when="FIRST_COMPLETED")
         except TimeoutError:
             gone = set(waiting) - set(_listed(client))
             problem = Lost(f"{', '.join(sorted(gone))} has gone") if gone else None
@@ -157,9 +158,12 @@ def _attempt(
                 problem = _problem(future)
                 del waiting[place]
     if problem is not None:
-        client.run(_end, run, str(problem), on_error="ignore")
-        wait([future for place, future in waiting.items() if place in _listed(client)])
-        client.cancel(list(futures.values()), force=True)
+        with _answering():
+            client.run(_end, run, str(problem), on_error="ignore")
+            left = [future for place, future in waiting.items() if place in _listed(client)]
+            with suppress(TimeoutError):  # they end at their next exchange
+                wait(left, timeout=PATIENCE)
+            client.cancel(list(futures.values()), force=True)
         raise problem
     return [found[rank][0] for rank in range(len(places))], [found[rank][1] for rank in range(len(places))]
 
@@ -167,14 +171,25 @@ def _attempt(
 def _problem(future: Any) -> BaseException:
     """What ended a task; Lost where it was no fault of its own."""
     problem: BaseException | None = future.exception() if future.status == "error" else None
-    if problem is None or type(problem).__name__ in ("KilledWorker", "CommClosedError", "CancelledError"):
+    if problem is None or type(problem).__name__ in GONE:
         return Lost("a worker has ended")
     return problem
 
 
 def _listed(client: Any) -> list[str]:
     """Workers that the scheduler knows."""
-    try:
+    with _answering():
         return list(client.nthreads())
-    except (OSError, TimeoutError, ValueError) as problem:
-        raise NoWorkers(f"the cluster's scheduler does not answer ({problem})") from problem
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Tell a scheduler that has gone from other faults."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except Exception as problem:
+        if not isinstance(problem, OSError) and type(problem).__name__ not in GONE:
+            raise
+        raise NoWorkers(f"the cluster's scheduler does not answer ({type(problem).__name__})") from problem
