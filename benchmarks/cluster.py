@@ -1,8 +1,8 @@
 """Fits on two local workers of Dask (one thread and 2 GB each) from Parquet to answers, beside one process.
 
 Writes results/cluster.csv (a row for each size, engine and stage; "all" is the whole) and cluster.md. The peak of
-memory is that of the larger worker (of the one process: its own). Traffic is that of one iteration of the program, sent
-by both workers. Each case runs in a process of its own.
+memory is that of the larger worker (of the one process: its own). Traffic is that of one iteration of the program,
+sent by both workers. Each case runs in a process of its own.
 """
 
 import argparse

@@ -182,31 +182,6 @@ def test_other_options_begin_anew(first, options, tmp_path, monkeypatch):
     assert {path.name for path in work.iterdir()} == {"mark"}
 
 
-@pytest.mark.parametrize(
-    ("roles", "parameters", "message"),
-    [
-        ({}, {}, "must be named with --label"),
-        ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
-        ({"label": "kind"}, {"selection": None}, "leave --selection out"),
-    ],
-)
-def test_what_a_cluster_cannot_do_is_refused(roles, parameters, message, data, tmp_path):
-    with pytest.raises(ValueError, match=message):
-        fit(FitOptions(data, roles, parameters=parameters), tmp_path, None)
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ValueError, match="there is no such file"):
-        find_blocks(str(tmp_path / "*.parquet"))
-    (tmp_path / "a.parquet").write_bytes(b"no table")
-    with pytest.raises(ValueError, match=r"a\.parquet: must be a Parquet file"):
-        find_blocks(str(tmp_path / "*.parquet"))
-    parquet.write_table(pa.table({"x": [1.0], "label": ["a"]}), tmp_path / "a.parquet")
-    parquet.write_table(pa.table({"y": [1.0], "label": ["a"]}), tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"b\.parquet: must have the columns of"):
-        find_blocks(str(tmp_path / "*.parquet"))
-
-
 def test_clusters_that_do_not_answer():
     with (
         pytest.raises(ValueError, match="must be the address of a scheduler that answers"),

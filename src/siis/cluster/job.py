@@ -21,7 +21,7 @@ from siis.cluster.blocks import Block, block_labels, block_rows, find_blocks
 from siis.cluster.cells import train_cells
 from siis.cluster.files import keep, kept, load, save
 from siis.cluster.stages import Settings
-from siis.cluster.workers import NoWorkers, on_shards, some_workers
+from siis.cluster.workers import GONE, NoWorkers, on_shards, some_workers
 from siis.engine.group import Lost
 from siis.files import check_writable, write_files
 from siis.labels import GivenLabels, one_hot
@@ -222,12 +222,7 @@ class _Job:
         try:
             return list(self.client.gather(futures))
         except Exception as problem:
-            if type(problem).__name__ in (
-                "KilledWorker",
-                "CancelledError",
-                "CommClosedError",
-                "FutureCancelledError",
-            ):
+            if type(problem).__name__ in GONE:
                 raise NoWorkers(f"tasks have ended with their workers ({problem})") from problem
             raise
         finally:
