@@ -42,8 +42,9 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "saved": 8,
     "workflow": 9,
     "review": 9,
-    "cli": 10,
-    "__main__": 11,
+    "cluster": 10,
+    "cli": 11,
+    "__main__": 12,
     "__init__": 9,
 }
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 PACKAGES = [
     "baselines",
+    "cluster",
     "datasets",
     "encode",
     "engine",

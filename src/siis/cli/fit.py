@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from siis.cli.cluster import fit_on_cluster
 from siis.cli.config import read_config
 from siis.cli.ending import promise, raising
 from siis.cli.screen import Result, first_words, in_background, one_sentence, printable, say, shown_progress
@@ -144,6 +145,17 @@ def fit(
     engine: Annotated[str, typer.Option(help="auto, numpy, or torch: PyTorch, as `siis[gpu]` brings it.")] = "auto",
     device: Annotated[str, typer.Option(help="Of PyTorch: auto, cuda, cuda:1, cpu.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same files.")] = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Fit Parquet files ('data/*.parquet') on this Dask cluster, as `siis[cluster]` brings it; or local.",
+        ),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Of --cluster local. (default: 2)")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of each worker of --cluster local. (default: 2GB)")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -179,6 +191,7 @@ def fit(
       siis fit data.csv --issue-columns cleanlab
       siis fit data.csv --config fit.toml --seed 1 --json
       siis fit large.parquet --label label --engine torch --device cuda
+      siis fit 'data/*.parquet' --label label --cluster local --workers 4 --memory 8GB
     """
     with one_sentence(f"Files in {out} are as they were."):
         first_words(data, quiet)
@@ -223,6 +236,11 @@ def fit(
         }
         files = tuple(str(path) for path in corrections or ())
         options = FitOptions(str(data), roles, files, title, parameters, queries, issue_columns.value)
+        if cluster is not None:
+            fit_on_cluster(options, out, cluster, workers, memory, quiet, as_json)
+            return
+        if workers is not None or memory is not None:
+            raise ValueError("--workers and --memory go with --cluster local. Add it, or leave them out.")
         run_and_print(options, out, quiet, as_json)
 
 

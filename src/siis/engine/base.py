@@ -18,6 +18,9 @@ from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.types import Array, Namespace, Precision, Report
 
 
+BLOCK = 2**20  # numbers at once
+
+
 class Operator(Protocol):
     """A sparse matrix on an engine, in one precision."""
 
@@ -108,11 +111,16 @@ class Engine(ABC):
 
     def mean(self, values: Floats) -> Floats:
         """Means of the columns of an array of the host."""
-        return np.asarray(np.mean(values, axis=0))
+        return np.asarray(np.mean(values, axis=0, dtype=np.float64), values.dtype)
 
     def deviation(self, values: Floats) -> Floats:
         """Standard deviations of the columns of an array of the host."""
-        return np.asarray(np.std(values, axis=0))
+        mean, squares = np.mean(values, axis=0, dtype=np.float64), np.zeros(values.shape[1])
+        step = max(1, BLOCK // max(values.shape[1], 1))
+        for a in range(0, len(values), step):
+            away = values[a : a + step] - mean
+            squares += np.einsum("ij,ij->j", away, away)
+        return np.asarray(np.sqrt(squares / max(len(values), 1)), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
         """A block of normal random numbers, shape (n, k): the same on every engine that holds all rows."""

@@ -3,13 +3,13 @@
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.engine import NUMPY, Engine
 
 READINGS = ("balanced", "standardized", "centered")
-BLOCK = 2**20  # numbers at once
 SHARPNESS = 2.0  # of the distributions that enter the program, in standard deviations
 
 
-def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
+def read(F: Floats, reading: str, rows: Ints | None = None, engine: Engine = NUMPY) -> Floats:
     """Put soft labels on one scale, so that the largest entry of a row is its class, (C4).
 
     Soft labels are what is smoothed of y - q, the labels less their frequencies q. "centered": as they are. Wrong
@@ -25,44 +25,25 @@ def read(F: Floats, reading: str, rows: Ints | None = None) -> Floats:
     reading : {"balanced", "standardized", "centered"}
     rows : ndarray of shape (h,), optional
         The rows that are wanted, put on the scale of all of them; all if left out.
+    engine : Engine
+        NumPy's, or of shards, where F holds the rows of one.
 
     Returns
     -------
     ndarray of shape (n, c) or (h, c)
     """
-    mean, deviation = column_moments(F)
+    mean, deviation = engine.mean(F), engine.deviation(F)
     flat = deviation <= 1e-6 * deviation.max(initial=0.0)  # a class that nothing speaks for
     wanted = F if rows is None else F[rows]
     if reading == "standardized":
         scale = np.where(flat, 1.0, deviation)
         Z: Floats = (wanted - mean) / scale  # (C4)
         if flat.any():
-            Z[:, flat] = np.min((F.min(axis=0) - mean) / scale, initial=0.0)
+            Z[:, flat] = np.min((engine.xp.min(F, axis=0) - mean) / scale, initial=0.0)
         return Z
     scale = np.where(flat, 1.0, np.sqrt(deviation)) if reading == "balanced" else np.ones_like(deviation)
     overall = float(np.sqrt(np.mean((deviation / scale) ** 2, dtype=np.float64)))
     return np.asarray(wanted / (scale * overall) if overall > 0 else wanted / scale)
-
-
-def column_moments(F: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of the columns, block by block of the rows.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, c)
-
-    Returns
-    -------
-    mean, deviation : ndarray of shape (c,)
-        In the precision of F.
-    """
-    mean = F.mean(axis=0, dtype=np.float64)
-    step = max(1, BLOCK // max(F.shape[1], 1))
-    squares = np.zeros_like(mean)
-    for a in range(0, len(F), step):
-        away = F[a : a + step] - mean
-        squares += np.einsum("ij,ij->j", away, away)
-    return mean.astype(F.dtype), np.sqrt(squares / max(len(F), 1)).astype(F.dtype)
 
 
 def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:

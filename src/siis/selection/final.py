@@ -79,7 +79,7 @@ def final_program(
     -------
     Program
     """
-    degree = float(graph.degrees.mean()) or 1.0
+    degree = float(basis.engine.mean(graph.degrees)) or 1.0
     alpha = float(constraints.alpha) if chosen.alpha is None else chosen.alpha * degree
     energy_unit = degree if chosen.laplacian == "normalized" else 1.0  # Sigma has the unit of the weights, or none
     beta = float(constraints.beta) if chosen.beta is None else chosen.beta * energy_unit

@@ -1,0 +1,66 @@
+"""`siis fit --cluster`: the same command on the workers of Dask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from siis.cli.screen import in_background, printable, say
+from siis.results import REPORT
+
+if TYPE_CHECKING:
+    from siis.workflow import FitOptions
+
+WORKERS, MEMORY = 2, "2GB"
+
+
+def fit_on_cluster(
+    options: FitOptions, out: Path, address: str, workers: int | None, memory: str | None, quiet: bool, as_json: bool
+) -> None:
+    """Fit on a cluster, and print what came of it.
+
+    Parameters
+    ----------
+    options : FitOptions
+    out : Path
+    address : str
+        Of a scheduler, or "local".
+    workers : int, optional
+    memory : str, optional
+        Of "local" alone.
+    quiet, as_json : bool
+    """
+    from siis.cluster import ClusterOptions, fit  # noqa: PLC0415  (heavy)
+    from siis.cluster.job import ANSWERS, LOCAL, connected  # noqa: PLC0415
+
+    if address != LOCAL and (workers is not None or memory is not None):
+        raise ValueError(
+            "--workers and --memory are for --cluster local; other clusters have their own. Leave them out."
+        )
+
+    def tell(line: str) -> None:
+        if not quiet:
+            say(line)
+
+    def work() -> dict[str, object]:
+        with connected(ClusterOptions(address, workers or WORKERS, memory or MEMORY)) as client:
+            if link := client.dashboard_link:
+                tell(f"dashboard: {link}")
+            return fit(options, out, client, tell)
+
+    summary = in_background(work)
+    if as_json:
+        typer.echo(json.dumps(summary))
+    elif not quiet:
+        told = summary["cluster"]
+        assert isinstance(told, dict)
+        typer.echo(
+            printable(
+                f"\n{told['rows']:,} rows are classified ({ANSWERS}/part-*.parquet in {out}); about "
+                f"{told['noise_rate']:.0%} of the {told['labelled']:,} given labels seem wrong. Open {out / REPORT}, "
+                "the report on a sample, in a browser."
+            )
+        )

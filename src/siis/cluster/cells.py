@@ -1,0 +1,132 @@
+"""Cells of a coarse quantiser, dealt to shards, and the search for neighbours inside of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from siis._types import Floats, Ints
+from siis.engine.loops import pair_distances
+from siis.graph.neighbors import candidates
+
+ROWS_PER_CELL = 2_000
+SAMPLED_PER_CELL = 20  # points on which a cell is trained, at least
+MOST_CELLS = 4_096
+PROBES = 8  # cells in which the neighbours of a row are sought
+STEPS = 10  # of k-means
+SPARE = 2  # more than asked for: single precision ranks them
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Where rows belong.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (k, d), single precision
+        In the order of the shards.
+    shard : ndarray of shape (k,)
+        Of each cell, ascending.
+    """
+
+    centers: Floats
+    shard: Ints
+
+    def nearest(self, points: Floats) -> Ints:
+        """The nearest few cells of each point, the nearest first; equal points have equal ones, shape (n, p)."""
+        k = min(PROBES, len(self.centers))
+        found, _ = candidates(points, self.centers, min(k + SPARE, len(self.centers)))
+        distances = np.empty(found.shape)
+        pair_distances(points, self.centers, found, distances, 0, len(points))
+        order = np.lexsort((found, distances))
+        return np.take_along_axis(found, order, 1)[:, :k]
+
+
+def train_cells(points: Floats, n_rows: int, n_shards: int, seed: int) -> Cells:
+    """Find cells on a sample, and deal them to shards, neighbours together.
+
+    Parameters
+    ----------
+    points : ndarray of shape (s, d), single precision
+        The sample.
+    n_rows : int
+        Of all.
+    n_shards : int
+    seed : int
+
+    Returns
+    -------
+    Cells
+    """
+    k = int(
+        np.clip(
+            n_rows // ROWS_PER_CELL, 2 * n_shards, min(MOST_CELLS, max(len(points) // SAMPLED_PER_CELL, 2 * n_shards))
+        )
+    )
+    k = min(k, len(np.unique(points, axis=0)))
+    model = KMeans(k, n_init=1, max_iter=STEPS, random_state=seed).fit(points)
+    centers, sizes = model.cluster_centers_.astype(np.float32), np.bincount(model.labels_, minlength=k)
+    shard = np.zeros(k, dtype=np.int64)
+    _halve(centers, sizes + 1.0, np.arange(k), np.arange(n_shards), shard)
+    order = np.argsort(shard, kind="stable")
+    return Cells(np.ascontiguousarray(centers[order]), shard[order])
+
+
+def _halve(centers: Floats, sizes: Floats, cells: Ints, shards: Ints, of: Ints) -> None:
+    """Cut across the direction in which the cells spread most, by size, until every shard has its own."""
+    if shards.size == 1 or not cells.size:
+        of[cells] = shards[0]
+        return
+    here = centers[cells].astype(np.float64)
+    direction = np.linalg.svd(here - here.mean(axis=0), full_matrices=False)[2][0]
+    order = cells[np.argsort(here @ direction, kind="stable")]
+    half = shards.size // 2
+    share = np.cumsum(sizes[order]) / sizes[order].sum()
+    cut = int(np.clip(np.searchsorted(share, half / shards.size) + 1, 1, order.size - 1)) if order.size > 1 else 1
+    _halve(centers, sizes, order[:cut], shards[:half], of)
+    _halve(centers, sizes, order[cut:], shards[half:], of)
+
+
+def search(
+    queries: Floats, near: Ints, points: Floats, first: Ints, cells: Ints, centers: Floats, n_wanted: int
+) -> tuple[Ints, Floats]:
+    """Find the nearest points of each query in those of its cells that are here.
+
+    Parameters
+    ----------
+    queries : ndarray of shape (q, d), single precision
+    near : ndarray of shape (q, p)
+        Cells in which to look.
+    points : ndarray of shape (n, d), single precision
+        Cell by cell.
+    first : ndarray of shape (k + 1,)
+        The first point of each of the cells here.
+    cells : ndarray of shape (k,)
+        Which these are.
+    centers : ndarray of shape (k, d)
+    n_wanted : int
+
+    Returns
+    -------
+    indices : ndarray of shape (q, n_wanted)
+        -1 where there are no more.
+    distances : ndarray of shape (q, n_wanted)
+        Ascending.
+    """
+    indices = np.full((len(queries), n_wanted), -1)
+    distances = np.full((len(queries), n_wanted), np.inf)
+    for place, cell in enumerate(cells):
+        a, b = int(first[place]), int(first[place + 1])
+        asking = np.flatnonzero((near == cell).any(axis=1))
+        if a == b or not asking.size:
+            continue
+        mine, own = points[a:b] - centers[place], queries[asking] - centers[place]
+        found, _ = candidates(own, mine, min(n_wanted + SPARE, b - a))
+        exact = np.empty(found.shape)
+        pair_distances(queries[asking], points, found + a, exact, 0, asking.size)
+        every = np.hstack([indices[asking], found + a]), np.hstack([distances[asking], exact])
+        order = np.lexsort(every)[:, :n_wanted]
+        indices[asking], distances[asking] = (np.take_along_axis(part, order, 1) for part in every)
+    return indices, distances

@@ -1,0 +1,195 @@
+"""Shards on the workers of Dask: one task for each worker, in which its shards run side by side.
+
+Parts travel from worker to worker over Dask's own connections; the scheduler sees one task for each worker, however
+many iterations there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from siis.engine.group import Group, Key, Lost, Mailbox, run_shards
+
+OPERATION = "siis_put"
+POLL = 0.5  # seconds between two looks at whether all workers are there
+PATIENCE = 60.0  # seconds in which lost workers may come back, or others in their place
+GONE = ("CancelledError", "CommClosedError", "FutureCancelledError", "FuturesCancelledError", "KilledWorker")
+ATTEMPTS = 5  # of a stage, while workers are lost on the way
+
+
+class NoWorkers(RuntimeError):
+    """The cluster has gone, or none of its workers is left."""
+
+
+def _box(worker: Any) -> Mailbox:
+    """The mailbox of a worker, which other workers can reach."""
+    if not hasattr(worker, "siis_box"):
+        worker.siis_box = box = Mailbox()
+
+        async def put(key: Any, part: Any) -> str:
+            box.put(tuple(key), part)
+            return "OK"
+
+        worker.handlers[OPERATION] = put
+    return worker.siis_box  # type: ignore[no-any-return]
+
+
+def _prepare(dask_worker: Any) -> int:
+    _box(dask_worker)
+    return int(dask_worker.state.nthreads)
+
+
+def _end(run: str, why: str, dask_worker: Any) -> None:
+    _box(dask_worker).end(run, why)
+
+
+def _shards_here(run: str, places: list[str], work: Callable[..., Any], args: tuple[Any, ...]) -> dict[int, Any]:
+    """Run the shards that have their place on this worker."""
+    from distributed import get_worker  # noqa: PLC0415  (an extra)
+    from distributed.protocol import to_serialize  # noqa: PLC0415
+
+    worker: Any = get_worker()
+    box, loop = _box(worker), worker.loop.asyncio_loop
+
+    async def send(address: str, key: Key, part: Any) -> None:
+        await getattr(worker.rpc(address), OPERATION)(key=list(key), part=to_serialize(part))
+
+    def post(rank: int, key: Key, part: Any) -> None:
+        if places[rank] == worker.address:
+            box.put(key, part)
+            return
+        try:
+            asyncio.run_coroutine_threadsafe(send(places[rank], key, part), loop).result()
+        except OSError as problem:
+            raise Lost(f"worker {places[rank]} does not answer: {problem}") from problem
+
+    ranks = [rank for rank, place in enumerate(places) if place == worker.address]
+    groups = [Group(run, rank, len(places), box, post) for rank in ranks]
+    found = run_shards(groups, lambda group: work(group, *args))
+    traffic = [(group.sent, group.messages, group.waited) for group in groups]
+    return dict(zip(ranks, zip(found, traffic, strict=True), strict=True))
+
+
+def alive(client: Any) -> list[str]:
+    """Addresses of the workers, in a lasting order."""
+    with _answering():
+        return sorted(client.run(_prepare, on_error="ignore"))
+
+
+def some_workers(client: Any, n_wanted: int) -> list[str]:
+    """Wait a while for so many workers; then go on with those that are there."""
+    begun = time.monotonic()
+    while len(found := alive(client)) < n_wanted and time.monotonic() - begun < PATIENCE:
+        time.sleep(POLL)
+    if not found:
+        raise NoWorkers(f"no worker has come within {PATIENCE:.0f} s")
+    return found
+
+
+def on_shards(
+    client: Any,
+    n_shards: int,
+    work: Callable[..., Any],
+    *args: Any,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[list[Any], list[tuple[int, int, float]]]:
+    """Do the work of all shards at once; where a worker is lost, again from the beginning, on those that are left.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    n_shards : int
+    work : callable
+        Takes a Group and the arguments.
+    *args
+    tell : callable
+        Is told of lost workers.
+
+    Returns
+    -------
+    found : list
+        What the work has given, by shard.
+    traffic : list of (int, int, float)
+        Bytes and messages that each shard has sent, and seconds for which it has waited.
+    """
+    wanted = min(n_shards, max(len(alive(client)), 1))
+    for attempt in range(ATTEMPTS):
+        workers = some_workers(client, wanted)[:n_shards]
+        places = [workers[rank * len(workers) // n_shards] for rank in range(n_shards)]
+        try:
+            return _attempt(client, places, work, args)
+        except Lost as problem:
+            tell(f"a worker was lost ({problem}); attempt {attempt + 2} of {ATTEMPTS}")
+    raise NoWorkers(f"workers were lost {ATTEMPTS} times in one stage")
+
+
+def _attempt(
+    client: Any, places: list[str], work: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[list[Any], list[tuple[int, int, float]]]:
+    from distributed import wait  # noqa: PLC0415
+
+    run = uuid.uuid4().hex
+    futures = {
+        place: client.submit(
+            _shards_here, run, places, work, args, workers=[place], allow_other_workers=False, pure=False, retries=0
+        )
+        for place in dict.fromkeys(places)
+    }
+    found: dict[int, Any] = {}
+    problem: BaseException | None = None
+    waiting = dict(futures)
+    while waiting and problem is None:
+        try:
+            with _answering():
+                wait(list(waiting.values()), timeout=POLL, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            gone = set(waiting) - set(_listed(client))
+            problem = Lost(f"{', '.join(sorted(gone))} has gone") if gone else None
+        for place, future in list(waiting.items()):
+            if future.status == "finished":
+                found |= future.result()
+                del waiting[place]
+            elif future.status in ("error", "lost", "cancelled"):
+                problem = _problem(future)
+                del waiting[place]
+    if problem is not None:
+        with _answering():
+            client.run(_end, run, str(problem), on_error="ignore")
+            left = [future for place, future in waiting.items() if place in _listed(client)]
+            with suppress(TimeoutError):  # they end at their next exchange
+                wait(left, timeout=PATIENCE)
+            client.cancel(list(futures.values()), force=True)
+        raise problem
+    return [found[rank][0] for rank in range(len(places))], [found[rank][1] for rank in range(len(places))]
+
+
+def _problem(future: Any) -> BaseException:
+    """What ended a task; Lost where it was no fault of its own."""
+    problem: BaseException | None = future.exception() if future.status == "error" else None
+    if problem is None or type(problem).__name__ in GONE:
+        return Lost("a worker has ended")
+    return problem
+
+
+def _listed(client: Any) -> list[str]:
+    """Workers that the scheduler knows."""
+    with _answering():
+        return list(client.nthreads())
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Tell a scheduler that has gone from other faults."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except Exception as problem:
+        if not isinstance(problem, OSError) and type(problem).__name__ not in GONE:
+            raise
+        raise NoWorkers(f"the cluster's scheduler does not answer ({type(problem).__name__})") from problem

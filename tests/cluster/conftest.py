@@ -1,0 +1,16 @@
+"""The command line, run in this process."""
+
+import pytest
+from typer.testing import CliRunner
+
+from siis.cli import app
+
+
+@pytest.fixture
+def siis():
+    """Run the program with arguments; the result has exit_code, stdout, stderr."""
+
+    def run(*args):
+        return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
+
+    return run
