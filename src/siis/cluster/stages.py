@@ -16,9 +16,7 @@ from siis.engine import NUMPY
 from siis.engine.group import Group
 from siis.engine.sharded import Halo, ShardedEngine
 from siis.engine.threads import alone, one_blas_thread
-from siis.estimators.pooling import TINY
-from siis.evidence import KernelScores, as_distributions, read, softmax
-from siis.evidence.reading import SHARPNESS
+from siis.evidence import KernelScores, as_distributions, as_scores, read, softmax
 from siis.graph import fingerprints
 from siis.graph.neighbors import Neighbors
 from siis.graph.shard import GraphShard, joined_rows, shard_of
@@ -281,7 +279,7 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
         F = engine.numpy(program.basis.synthesize(solution.coefficients))
         spoken.append(read(as_distributions(F, c), chosen.program_reading, engine=engine))
     if answer != PROGRAM:
-        spoken.append(np.log(np.maximum(evidence, TINY)) / SHARPNESS)
+        spoken.append(as_scores(evidence))
     scores = np.mean(spoken, axis=0)
     scores -= scores.mean(axis=1, keepdims=True)
     unit = float(np.sqrt(engine.mean((scores**2).mean(axis=1)))) or 1.0

@@ -17,7 +17,6 @@ from siis._types import Floats, Ints, Sparse
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.types import Array, Namespace, Precision, Report
 
-
 BLOCK = 2**20  # numbers at once
 
 

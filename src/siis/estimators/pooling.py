@@ -10,7 +10,7 @@ import numpy as np
 
 from siis._types import Features, Floats, Ints
 from siis.estimators.evidence import Evidence, Located
-from siis.evidence.reading import SHARPNESS
+from siis.evidence import as_scores
 from siis.experts import Forest, LeafGraph, LinearScores, Pool, fit_pool, forest_scores, leaf_scores, linear_scores
 from siis.experts.forest import LEAVES, MOST_COLUMNS, MOST_VOTES
 from siis.experts.leaves import MOST_VERTICES
@@ -118,10 +118,7 @@ def graph_scores(evidence: Evidence, solved: Solved, n_classes: int) -> Floats:
         A = solved.solution.coefficients
         spoken.append(final_readings(solved.program, A, n_classes, solved.chosen))
     if answer != PROGRAM:
-        P = evidence.distributions
-        said = np.log(np.maximum(P, np.finfo(P.dtype).tiny))
-        said /= SHARPNESS
-        spoken.append(said)
+        spoken.append(as_scores(evidence.distributions))
     return spoken[0] if len(spoken) == 1 else np.asarray(np.mean(spoken, axis=0))
 
 

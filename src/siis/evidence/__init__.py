@@ -1,7 +1,7 @@
 """What the labels say about every vertex: scores of a kernel model, smoothed over the graph, read class by class."""
 
 from siis.evidence.kernel import FoldScores, KernelScores, choose_kernel, kernel_scores
-from siis.evidence.reading import READINGS, as_distributions, read, softmax
+from siis.evidence.reading import READINGS, as_distributions, as_scores, read, softmax
 from siis.evidence.smoother import smooth_folds, smooth_labels
 from siis.evidence.space import Space, spaces
 
@@ -11,6 +11,7 @@ __all__ = [
     "KernelScores",
     "Space",
     "as_distributions",
+    "as_scores",
     "choose_kernel",
     "kernel_scores",
     "read",

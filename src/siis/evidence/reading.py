@@ -65,6 +65,22 @@ def softmax(Z: Floats, sharpness: float = SHARPNESS) -> Floats:
     return P
 
 
+def as_scores(P: Floats) -> Floats:
+    """Turn distributions of ``softmax`` back into readings, but for a number that is the same in a row.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, c)
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+    """
+    scores = np.log(np.maximum(P, np.finfo(P.dtype).tiny))  # what was rounded to 0 has a logarithm, too
+    scores /= SHARPNESS
+    return np.asarray(scores)
+
+
 def as_distributions(F: Floats, n_classes: int) -> Floats:
     """Undo the paper's coding: one column f becomes ((1 - f) / 2, (1 + f) / 2).
 
