@@ -17,6 +17,7 @@ from siis.solvers import solve_certified, solve_paper
 from siis.spectral import SmoothBasis, smooth_basis
 from siis.spectral import subspace as subspace_module
 
+pytestmark = pytest.mark.slow
 BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
 
 

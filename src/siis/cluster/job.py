@@ -21,7 +21,7 @@ from siis.cluster.blocks import Block, block_labels, block_rows, find_blocks
 from siis.cluster.cells import train_cells
 from siis.cluster.files import keep, kept, load, save
 from siis.cluster.stages import Settings
-from siis.cluster.workers import GONE, NoWorkers, on_shards, some_workers
+from siis.cluster.workers import GONE, NoWorkers, memories, on_shards, some_workers
 from siis.engine.group import Lost
 from siis.files import check_writable, write_files
 from siis.labels import GivenLabels, one_hot
@@ -88,8 +88,8 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
             client = Client(options.address, timeout=5)
         except (OSError, TimeoutError, ValueError) as problem:
             raise ValueError(
-                f"--cluster must be the address of a scheduler that answers, or local; {options.address} does not "
-                f"({type(problem).__name__}). Start one with `dask scheduler`."
+                f"--cluster must be the address of a scheduler that answers, or local; {options.address} does not. "
+                "Start one with `dask scheduler`."
             ) from problem
         with client:
             yield client
@@ -223,7 +223,7 @@ class _Job:
             return list(self.client.gather(futures))
         except Exception as problem:
             if type(problem).__name__ in GONE:
-                raise NoWorkers(f"tasks have ended with their workers ({problem})") from problem
+                raise NoWorkers("tasks have ended with their workers, or the scheduler does not answer") from problem
             raise
         finally:
             self.client.cancel(futures)
@@ -306,8 +306,7 @@ class _Job:
 
     def _most_vectors(self, n: int) -> int:
         """Vectors of the basis for which all workers have memory, in single precision."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        memory = sum(worker["memory_limit"] or np.inf for worker in workers)
+        memory = sum(memories(self.client))
         most = MEMORY_FOR_BASIS * memory / (4 * BLOCKS_HELD * n)
         return int(min(max(most, 16), 10_000))
 

@@ -175,23 +175,20 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     bounds = np.concatenate([[0], np.cumsum(counts)])
     n, own = counts[shard], load(settings.path("lists", shard, shard))
     marks = np.argsort(own["marks"])
-    parts = [(np.arange(n), own["indices"], own["distances"], shard)]
+    indices, distances = np.where(own["indices"] >= 0, own["indices"] + bounds[shard], -1), own["distances"]
+    distances[indices == bounds[shard] + np.arange(n)[:, None]] = np.inf  # itself
     for other in [other for other in range(group.size) if other != shard]:
         found = load(settings.path("lists", shard, other))
-        at = marks[np.searchsorted(own["marks"][marks], found["marks"])] if n else np.zeros(0, dtype=np.int64)
-        parts.append((at, found["indices"], found["distances"], other))
-    k = own["indices"].shape[1]
-    indices, distances = np.full((n, k * group.size), -1), np.full((n, k * group.size), np.inf, np.float32)
-    for place, (at, near, away, other) in enumerate(parts):
-        columns = slice(place * k, (place + 1) * k)
-        indices[at, columns] = np.where(near >= 0, near + bounds[other], -1)
-        distances[at, columns] = away
-    distances[indices == bounds[shard] + np.arange(n)[:, None]] = np.inf  # itself
+        if not found["marks"].size:
+            continue
+        at = marks[np.searchsorted(own["marks"][marks], found["marks"])]
+        there = np.where(found["indices"] >= 0, found["indices"] + bounds[other], -1)
+        every = np.hstack([indices[at], there]), np.hstack([distances[at], found["distances"]])
+        best = np.lexsort(every)[:, : indices.shape[1]]
+        indices[at], distances[at] = (np.take_along_axis(part, best, 1) for part in every)
     best = np.lexsort((indices, distances))[:, : chosen.n_neighbors]
-    indices, distances = (
-        np.take_along_axis(indices, best, 1),
-        np.take_along_axis(distances, best, 1).astype(np.float64),
-    )
+    indices = np.take_along_axis(indices, best, 1)
+    distances = np.take_along_axis(distances, best, 1).astype(np.float64)
     indices[np.isinf(distances)] = -1
     flat = distances[np.isfinite(distances) & (distances > 0)]
     width = settings.constraints.bandwidth

@@ -81,6 +81,16 @@ def alive(client: Any) -> list[str]:
         return sorted(client.run(_prepare, on_error="ignore"))
 
 
+def memories(client: Any) -> list[float]:
+    """Bytes that each worker may hold; infinite where there is no limit."""
+    with _answering():
+        return list(client.run(_memory, on_error="ignore").values())
+
+
+def _memory(dask_worker: Any) -> float:
+    return float(dask_worker.memory_manager.memory_limit or "inf")
+
+
 def some_workers(client: Any, n_wanted: int) -> list[str]:
     """Wait a while for so many workers; then go on with those that are there."""
     begun = time.monotonic()
@@ -192,4 +202,4 @@ def _answering() -> Iterator[None]:
     except Exception as problem:
         if not isinstance(problem, OSError) and type(problem).__name__ not in GONE:
             raise
-        raise NoWorkers(f"the cluster's scheduler does not answer ({type(problem).__name__})") from problem
+        raise NoWorkers("the scheduler does not answer") from problem
