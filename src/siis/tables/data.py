@@ -104,6 +104,8 @@ class Data:
         What each column of a table became, in the order of the file; empty for other files.
     certain : dict of int to str
         Examples whose label is known to be right, as the file itself says.
+    annotators : tuple of a str
+        Whose annotations these are.
     written_back : callable, or None
         Answers -> the file of a labelling tool with these answers in it; None for other files.
     """
@@ -120,6 +122,7 @@ class Data:
     rows: Rows | None = None
     columns: tuple[ColumnUse, ...] = ()
     certain: Mapping[int, str] = field(default_factory=dict)
+    annotators: tuple[str, ...] = ()
     written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
 
     def __post_init__(self) -> None:

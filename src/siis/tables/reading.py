@@ -102,6 +102,7 @@ def read(path: Path, roles: Roles) -> Data:
         rows=rows_of(sheet, shown) if sheet is not None else None,
         columns=_in_order(sheet, roles, uses) if sheet is not None else (),
         certain=examples.certain,
+        annotators=roles.annotators,
         written_back=None
         if sheet is None or sheet.origin is None
         else partial(sheet.origin.answered, question=examples.question),

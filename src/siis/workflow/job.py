@@ -155,6 +155,5 @@ def _fitted(
         thumbnails=examples.thumbnails,
         n_queries=options.queries,
         former=former,
-        annotators=options.roles.get("annotators") or (),
     )
     return outcome, output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,6 @@ def fit_data(
     thumbnails: Callable[[int], str | None] | None = None,
     n_queries: int = N_QUERIES,
     former: SIISClassifier | None = None,
-    annotators: Sequence[str] = (),
 ) -> Outcome:
     """Fit a classifier to the examples of a file, and report.
 
@@ -80,8 +79,6 @@ def fit_data(
         How many examples to name, at most, that should be labelled or checked next.
     former : SIISClassifier, optional
         Fitted to these examples with other labels: to start from; it is fitted anew.
-    annotators : sequence of str
-        Names of the columns of the data's annotations.
 
     Returns
     -------
@@ -104,7 +101,7 @@ def fit_data(
         )
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
-        findings = find(model, data.annotations, annotators)
+        findings = find(model, data.annotations, data.annotators)
         coding = LabelCoding(model.classes_, given_codes(model, given.labels))
         report = collect(
             model,
