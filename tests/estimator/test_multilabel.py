@@ -1,6 +1,7 @@
 """Several tags on one graph and basis: each tag's answers are those of a fit of its own, to the gap."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -111,3 +112,16 @@ def test_a_batch_that_does_not_converge_is_named():
     X, given, _ = heaps()
     with pytest.warns(ConvergenceWarning, match="above tol"):
         SIISMultilabelClassifier(max_iter=1).fit(X, given[:, :1])
+
+
+def test_unknown_tags_of_data_frames_and_texts():
+    X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.tile([0.0, 1.0], (40, 1))
+    Y[:20] = Y[:20, ::-1]
+    Y[5, 0] = np.nan
+    frame = pd.DataFrame(Y, columns=["a", "b"]).astype("Int64")
+    found = SIISMultilabelClassifier(n_components=5, n_neighbors=4).fit(X, frame)
+    expected = SIISMultilabelClassifier(n_components=5, n_neighbors=4).fit(X, Y)
+    np.testing.assert_array_equal(found.probabilities_, expected.probabilities_)
+    assert list(found.tags_) == ["a", "b"]
+    with pytest.raises(ValueError, match=r"Y must hold numbers: .* found texts"):
+        SIISMultilabelClassifier().fit(X, [["a"]] * 40)

@@ -112,6 +112,8 @@ def test_what_is_no_label_is_refused(fitted):
     _, model = fitted
     with pytest.raises(ValueError, match="classes of the model, ant, bee, cow, dog; found 'emu'"):
         model.rank_annotators([0], ["ann"], ["emu"])
+    with pytest.raises(ValueError, match="classes of the model, ant, bee, cow, dog; found None"):
+        model.rank_annotators([0], ["ann"], [None])
     with pytest.raises(ValueError, match="0 to 319; found 600"):
         model.rank_annotators([600], ["ann"], ["ant"])
     with pytest.raises(ValueError, match="found 1, 2 and 1"):

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from siis.engine import loops
 from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, pause_point
 
 several = pytest.mark.skipif(n_threads() < 2, reason="one core: pieces run one after the other")
@@ -77,3 +78,21 @@ def test_no_more_pieces_run_at_once_than_asked():
 
     assert in_threads(work, list(range(8)), 1) == list(range(8))
     assert most[0] == 1
+
+
+def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
+    calls = []
+
+    def njit(**options):
+        calls.append(options)
+
+        def decorate(loop):
+            if options.get("cache"):
+                raise RuntimeError("cannot cache function: no locator available")
+            return loop
+
+        return decorate
+
+    monkeypatch.setattr(loops, "njit", njit)
+    assert loops.compiled(len) is len
+    assert [bool(options.get("cache")) for options in calls] == [True, False]

@@ -268,7 +268,7 @@ def chosen_encoder(
 
     if source is None:
         given = {"--encoder-size": size, "--encoder-mean": mean, "--encoder-std": std, "--tokenizer": tokenizer}
-        lonely = [name for name, value in given.items() if value]
+        lonely = [name for name, value in given.items() if value not in (None, [])]
         if lonely:
             raise ValueError(f"{lonely[0]} goes with an encoder; found none. Name one with --encoder.")
         return None

@@ -51,8 +51,8 @@ class EncoderChoice:
 
     @property
     def is_file(self) -> bool:
-        """Whether the source is a file, by its suffix or by being there."""
-        return self.source.lower().endswith(".onnx") or Path(self.source).is_file()
+        """Whether the source is a file (or a folder, by mistake): by its suffix, or by being there."""
+        return self.source.lower().endswith(".onnx") or Path(self.source).exists()
 
     def to_plain(self) -> dict[str, Any]:
         """Give the choice as values for JSON.

@@ -3,10 +3,19 @@
 They release the interpreter lock, and work on some of the rows or edges: threads share the pieces.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+
+def compiled(loop: Any) -> Any:
+    """Compile a loop when it is first called; kept on the disk where a folder for that can be written."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract"}}
+    try:
+        return njit(cache=True, **options)(loop)
+    except RuntimeError:  # neither the package's folder nor the user's
+        return njit(**options)(loop)
 
 
 @compiled

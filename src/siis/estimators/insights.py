@@ -134,9 +134,9 @@ class Insights:
                 f"example must hold indices of examples, 0 to {n - 1}; found {index.min()} to {index.max()}"
             )
         number = {str(name): k for k, name in enumerate(self.classes_)}
-        unknown = next((name for name in said if str(name) not in number), None)
-        if unknown is not None:
-            raise ValueError(f"label must hold classes of the model, {', '.join(number)}; found {unknown!r}")
+        unknown = [name for name in said if str(name) not in number]
+        if unknown:
+            raise ValueError(f"label must hold classes of the model, {', '.join(number)}; found {unknown[0]!r}")
         codes = np.array([number[str(name)] for name in said])
         return annotator_table(index, who, codes, self._known_without_labels(), self.classes_)
 

@@ -17,6 +17,7 @@ from siis.estimators.classifier import SIISClassifier
 from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
 from siis.graph import Embedded, Graph, embed
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
+from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
@@ -283,7 +284,12 @@ def _tag_columns(Y: Any) -> tuple[Floats, Any]:
     if Y is None:
         raise ValueError("fit requires Y to be passed, but the target Y is None")
     names = getattr(Y, "columns", None)
-    columns = np.asarray(on_host(Y), dtype=np.float64)
+    cells = np.asarray(on_host(Y))
+    if cells.dtype.kind == "O":  # None and NA are not known, either
+        cells = np.array([np.nan if is_missing(cell) else cell for cell in cells.ravel()]).reshape(cells.shape)
+    if cells.dtype.kind not in "buif":
+        raise ValueError("Y must hold numbers: 1 (has the tag), 0 (has it not) or NaN (not known); found texts")
+    columns = cells.astype(np.float64)
     if columns.ndim != 2 or columns.shape[1] == 0:
         raise ValueError(
             f"Y must have one row for each example and one column for each tag; found shape {columns.shape}"
