@@ -19,7 +19,7 @@ from siis.datasets import contaminate
 
 SETS = ("coil20", "usps", "isolet")
 COUNTS = (60, 150, 400)
-SEEDS = (1, 2)
+SEEDS = (2, 3)  # others were looked at while the interval was made
 NOISE, FURTHER, EXAMPLES = 0.2, 100, 1000
 KEYS = ("version", "data", "labels", "seed")
 FOUND = ("before", "after", "accuracy", "accuracy_low", "accuracy_high", "gain", "low", "high", "fit_s", "gain_s")

@@ -106,7 +106,11 @@ def label_gain(
     if not 1 - rate * n_classes / (n_classes - 1) >= LEAST_SIGNAL:
         return unknown_gain(n_labels, TOO_NOISY)
     rng = np.random.default_rng(seed)
-    labels = np.vstack([np.ones(h), rng.multinomial(h, np.full(h, 1 / h), REPLICATES)]) / h  # the first: as it is
+    again = rng.multinomial(h + 1, np.full(h + 1, 1 / (h + 1)), REPLICATES)  # of one label more, which nothing meets:
+    again = np.vstack([np.append(np.ones(h), 0), again])  # all may be met by chance. The first row: as it is
+    labels = again / again.sum(axis=1, keepdims=True)
+    met, now = np.concatenate([met, np.zeros_like(met[:1])]), np.append(now, 0.0)
+    is_certain = np.append(is_certain, True)
     draws = np.vstack([np.ones(r), rng.multinomial(r, np.full(r, 1 / r), REPLICATES)]) / r
     away = rng.standard_normal(REPLICATES) / LEVEL_WIDTH
     rates = np.append(rate, rate + away * np.where(away > 0, rate_high - rate, rate - rate_low))
@@ -132,7 +136,8 @@ def label_gain(
     accuracy_low, accuracy_high = np.percentile(accuracy, LEVEL)
     by_error, by_log = _step(slope, error, 1 + n_labels / n_given)
     between = rng.random(REPLICATES + 1)  # nobody knows by which law accuracy goes on
-    luck = np.sqrt(2 * np.mean(by_draw[0].var(axis=1, ddof=1))) if r > 1 else 0.0  # of two fits: others are labelled
+    by_chance = by_draw[0].var(axis=1, ddof=1).mean() if r > 1 else 0.0  # others are labelled, in both fits
+    luck = np.sqrt(2 * by_chance + 1 / h**2)  # nor is less than one label seen
     possible = between * by_error + (1 - between) * by_log + luck * rng.standard_normal(REPLICATES + 1)
     possible = np.clip(possible, -accuracy, 1 - accuracy_low)
     gain, found = float(min(by_error[0], 1 - accuracy[0])), float(accuracy[0])
