@@ -113,7 +113,7 @@ def test_wrong_labels_are_allowed_for():
     slope = (right[0] - right[-1]) / np.log(sizes[0] / sizes[-1])
     assert 0 < clean.gain < slope * np.log(600 / 500) + 0.002, "errors end at nothing, a line does not"
     assert clean.accuracy > 0.9, "all labels, not those that stay while others are held out"
-    checked = told(0.2, right, ~certain)
+    checked = told(np.nan, right, ~certain)
     assert checked.gain == pytest.approx(clean.gain, abs=1e-9), "a checked label is right"
     falling = told(0.0, right[::-1])
     assert falling.low <= falling.gain < 0

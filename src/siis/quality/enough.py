@@ -89,7 +89,7 @@ def label_gain(
     is_certain : ndarray of bool, shape (h,)
         Somebody has checked the label; the others are wrong at the rate of the noise.
     noise : (float, float, float)
-        Share of wrong labels, and its 95 % interval.
+        Share of wrong labels, and its 95 % interval; any where all labels are certain.
     n_classes, n_given : int
     n_labels : int
         How many further labels.
@@ -102,7 +102,7 @@ def label_gain(
     h, _, r = met.shape
     if sizes[0] < LEAST_SPREAD * sizes[-1]:
         return unknown_gain(n_labels, TOO_THIN)
-    rate, rate_low, rate_high = noise
+    rate, rate_low, rate_high = (0.0, 0.0, 0.0) if is_certain.all() else noise
     if not 1 - rate * n_classes / (n_classes - 1) >= LEAST_SIGNAL:
         return unknown_gain(n_labels, TOO_NOISY)
     rng = np.random.default_rng(seed)
