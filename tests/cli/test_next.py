@@ -83,6 +83,17 @@ def test_what_to_label_next(shops, results):
     assert ", ".join(row["id"] for row in found[:5]) in line
     summary = json.loads((out / "summary.json").read_text())
     assert summary["options"]["queries"] == 7
+    gain = summary["label_gain"]
+    assert gain["labels"] == 60, "as many as are left to label"
+    assert gain["low"] <= gain["gain"] <= gain["high"]
+    sentence = re.search(
+        r"About [+-]\d+\.\d points of accuracy \(-?\d+\.\d to -?\d+\.\d\) from the next 60 labels", said
+    )
+    assert sentence, said
+    assert float(sentence[0].split()[1]) == pytest.approx(100 * gain["gain"], abs=0.051)
+    assert gain["low"] < 0 < gain["high"], "sixty labels leave room for both"
+    assert sentence[0] in (out / "report.html").read_text(encoding="utf-8")
+    assert report["enough"] == gain
     assert "label_next.csv" in summary["files"]
 
 
@@ -96,6 +107,8 @@ def test_without_selection_nothing_is_asked_and_labels_are_ranked_by_the_answer(
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / "out" / "label_next.csv").read_text() == "id,action,likeliest,probability,gain\n"
     assert "these next" not in done.stdout
+    assert "the next" not in done.stdout
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["label_gain"] is None
     found = read_csv(tmp_path / "out" / "label_quality.csv")
     assert len(found) == 60
     assert found[-1]["id"] == "shop 9", "certain ones last"

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report.words import about, graph_word, percent, reason, summary, sureness, to_do, verdict
+from siis.report import Enough
+from siis.report.words import about, enough, graph_word, percent, reason, summary, sureness, to_do, verdict
 
 
 @pytest.mark.parametrize(
@@ -156,3 +157,14 @@ def test_examples_that_all_have_labels_are_not_said_to_be_put_anywhere():
 )
 def test_what_is_asked_for(actions, word):
     assert to_do(actions) == word
+
+
+def test_what_further_labels_gain():
+    told = Enough(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
+    said = "About +1.2 points of accuracy (0.3 to 2.4) from the next 100 labels"
+    assert enough(told) == f"{said}; now about 93 % of the answers are right."
+    assert "+0.0 points of accuracy (-0.3 to 2.4) from the next label;" in enough(
+        replace(told, labels=1, gain=-0.0001, low=-0.003)
+    )
+    unknown = Enough(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
+    assert enough(unknown) == f"What the next 100 labels would gain cannot be told: {unknown.reason}."

@@ -303,6 +303,7 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
     -------
     Outcome
     """
+    from siis.report.words import enough  # noqa: PLC0415
     from siis.workflow import run_job  # noqa: PLC0415
 
     def step(name: str, work: Callable[[], Result]) -> Result:
@@ -328,6 +329,8 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
             typer.echo(printable(f"Warning: {warning}"))
         if outcome.report.queries:
             typer.echo(printable(_named(outcome.report.queries), ""))
+        if outcome.report.enough is not None:
+            typer.echo(printable(enough(outcome.report.enough)))
         others = ", ".join(name for name in contents if name != REPORT)
         typer.echo(printable(f"\nOpen {out / REPORT} in a browser. Other files there:\n{others}."))
     return outcome

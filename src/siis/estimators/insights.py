@@ -1,4 +1,4 @@
-"""What one graph can tell besides the answers: near-duplicates, outliers, classes that overlap, annotators."""
+"""What one graph can tell besides the answers: near-duplicates, outliers, overlap, annotators, labels enough."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Floats, Ints
+from siis._types import Floats, Ints, Sparse
+from siis.estimators.curve import learning_curve
 from siis.estimators.evidence import Evidence
 from siis.graph import Graph, Neighbors, neighbors_on, neighbors_within
+from siis.graph.rough import graph_weights
+from siis.labels import Supervision
+from siis.labels.given import CERTAINTY
 from siis.labels.unlabelled import coded_rows
-from siis.parameters import seed_of
+from siis.parameters import COUNT, seed_of
 from siis.quality.annotators import annotator_table
 from siis.quality.copies import copy_table
+from siis.quality.enough import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, unknown_gain
 from siis.quality.issues import CERTAIN, representatives
 from siis.quality.outliers import isolation, outlier_table
 from siis.quality.overlap import overlap_table
@@ -31,11 +36,14 @@ class Insights:
     classes_: Any
     metric: str
     neighbors: Any
+    bandwidth: float | str
     random_state: int | None
     label_distributions_: Floats
     held_out_distributions_: Floats
     label_quality_: Floats
     noise_matrix_: Floats
+    noise_rate_: float
+    noise_interval_: tuple[float, float]
     _points: Any
     _n_neighbors: int
     _evidence: Evidence
@@ -139,6 +147,55 @@ class Insights:
             raise ValueError(f"label must hold classes of the model, {', '.join(number)}; found {unknown[0]!r}")
         codes = np.array([number[str(name)] for name in said])
         return annotator_table(index, who, codes, self._known_without_labels(), self.classes_)
+
+    def label_gain(self, n_labels: int = 100) -> LabelGain:
+        """Estimate what further labels of examples that are drawn at random would gain: are there labels enough?
+
+        Labels are held out and met by all, some and fewer of the others, on the graph of the fit; the share of right
+        answers, wrong labels allowed for, is continued to more labels (docs/math.md, (C19)). What
+        ``suggest_queries`` asks for should gain more than labels at random do.
+
+        Parameters
+        ----------
+        n_labels : int
+            How many further labels.
+
+        Returns
+        -------
+        LabelGain
+            Accuracy of the answers now with its 95 % interval (``accuracy``, ``accuracy_low``, ``accuracy_high``) and
+            ``after`` the labels; ``gain`` with its interval, ``low`` and ``high``. Where too few labels can be held
+            out, all are NaN, and ``reason`` says so.
+        """
+        self._need_selection("label_gain")
+        if not COUNT.holds(n_labels):
+            raise ValueError(f"n_labels must be {COUNT.text}; found {n_labels!r}")
+        codes, P, seed = self._given_codes, self.held_out_distributions_, seed_of(self.random_state)
+        used = np.flatnonzero(coded_rows(codes) & (self.vertex_ >= 0))
+        is_certain = self.label_quality_[used] == CERTAIN
+        weights, c = np.where(is_certain, CERTAINTY, 1.0), self.classes_.size
+        given = Supervision(self.vertex_[used], np.eye(c)[codes[used]], weights, np.ones(used.size))
+        is_told = np.asarray(np.isfinite(P[used]).all(axis=1))
+        if (found := np.count_nonzero(is_told)) < LEAST_LABELS:
+            return unknown_gain(int(n_labels), TOO_FEW.format(least=LEAST_LABELS, found=found))
+        which, sizes, met = learning_curve(
+            self._feature_graph(), given, self._evidence.selection.chosen, is_told, seed
+        )
+        now = np.argmax(P[used[which]], axis=1) == codes[used[which]]
+        noise = (self.noise_rate_, *self.noise_interval_)
+        return label_gain(met, sizes, now, is_certain[which], noise, c, used.size, int(n_labels), seed)
+
+    def _feature_graph(self) -> Sparse:
+        """Weights of the graph; where scores of the labels have drawn it, of one by the features alone.
+
+        On the former, labels that are held out would have had their say.
+        """
+        chosen = self._evidence.selection.chosen
+        if chosen.score_weight == 0:
+            return self.graph_.weights
+        k = min(chosen.n_neighbors, self.graph_.n_vertices - 1)
+        near = neighbors_within(self._feature_points(), k, self.neighbors, seed_of(self.random_state))
+        return graph_weights(near, k, chosen.graph, self.bandwidth)
 
     def _known_without_labels(self) -> Floats:
         """Probabilities of the classes of all examples without their own labels, shape (n, c).

@@ -5,6 +5,7 @@ from siis.quality.annotators import annotator_table
 from siis.quality.assess import Assessment, assess_labels, warn_about_labels
 from siis.quality.calibration import Calibration
 from siis.quality.copies import copy_table
+from siis.quality.enough import LabelGain, label_gain
 from siis.quality.issues import issue_table, ranking_table
 from siis.quality.noise import NoiseModel, fit_noise
 from siis.quality.outliers import outlier_table
@@ -15,6 +16,7 @@ __all__ = [
     "Assessment",
     "Calibration",
     "LabelAgreement",
+    "LabelGain",
     "NoiseModel",
     "annotator_table",
     "assess_labels",
@@ -22,6 +24,7 @@ __all__ = [
     "fit_noise",
     "issue_table",
     "label_agreement",
+    "label_gain",
     "outlier_table",
     "overlap_table",
     "query_table",

@@ -4,6 +4,7 @@ from siis.report.collect import collect
 from siis.report.data import (
     Convergence,
     Counts,
+    Enough,
     ExampleMap,
     Finding,
     Neighbor,
@@ -22,6 +23,7 @@ from siis.report.read import read_report
 __all__ = [
     "Convergence",
     "Counts",
+    "Enough",
     "ExampleMap",
     "Finding",
     "Neighbor",

@@ -13,8 +13,9 @@ from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelCoding
 from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled
+from siis.quality import LabelGain
 from siis.quality.agreement import VAGUE
-from siis.report.data import Cell, Convergence, Counts, Noise, ReportData, Selection, Suspect, Trust
+from siis.report.data import Cell, Convergence, Counts, Enough, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
 from siis.report.findings import Findings, find
 from siis.report.findings import shown as findings_shown
@@ -114,6 +115,7 @@ def collect(
     else:
         doubtful = []
     listed = issues or doubtful
+    told = find(model) if findings is None else findings
     asked = wanted(model, {issue.index for issue in listed} | confirmed, n_queries) if is_judged else []
     first, rest = ([(one.index, *one.neighbors) for one in some] for some in (asked[:N_QUERIES], asked[N_QUERIES:]))
     groups = [*first, *((issue.index, *issue.neighbors) for issue in listed), *rest]
@@ -147,7 +149,8 @@ def collect(
         columns=[] if rows is None else list(rows.names),
         pictured=_pictured(shown),
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
-        findings=findings_shown(find(model) if findings is None else findings, ids),
+        findings=findings_shown(told, ids),
+        enough=_enough(told.enough),
     )
 
 
@@ -222,6 +225,22 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
         neighbor_search=model.neighbor_search_,
         unreached=int(np.count_nonzero(~model.is_reached_)),
         warnings=[str(text) for text in warnings],
+    )
+
+
+def _enough(found: LabelGain | None) -> Enough | None:
+    if found is None:
+        return None
+    return Enough(
+        labels=found.n_labels,
+        accuracy=finite(found.accuracy),
+        accuracy_low=finite(found.accuracy_low),
+        accuracy_high=finite(found.accuracy_high),
+        after=finite(found.after),
+        gain=finite(found.gain),
+        low=finite(found.low),
+        high=finite(found.high),
+        reason=found.reason,
     )
 
 

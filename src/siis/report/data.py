@@ -109,6 +109,35 @@ class Reliability:
 
 
 @dataclass(frozen=True)
+class Enough:
+    """What further labels would gain; None where that cannot be told.
+
+    Attributes
+    ----------
+    labels : int
+        How many further labels.
+    accuracy, accuracy_low, accuracy_high : float or None
+        Estimated share of right answers now, and its 95 % interval.
+    after : float or None
+        The same with the further labels.
+    gain, low, high : float or None
+        The difference, and its 95 % interval.
+    reason : str
+        Why it cannot be told; empty where it can.
+    """
+
+    labels: int
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    after: float | None
+    gain: float | None
+    low: float | None
+    high: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class Noise:
     """Which classes are taken for which.
 
@@ -338,6 +367,8 @@ class ReportData:
         all.
     findings : list of Finding
         Near-duplicates, outliers, classes that overlap, annotators: those that apply.
+    enough : Enough or None
+        None without selection, and where no example is left to label.
     """
 
     title: str
@@ -359,3 +390,4 @@ class ReportData:
     pictured: int | None
     tabled: int | None
     findings: list[Finding] = field(default_factory=list)
+    enough: Enough | None = None

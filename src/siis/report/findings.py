@@ -1,4 +1,4 @@
-"""What else the graph tells: near-duplicates, outliers, classes that overlap, annotators; as tables and in words."""
+"""What else the graph tells: near-duplicates, outliers, overlap, annotators, enough labels; in tables and words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from siis.estimators.classifier import SIISClassifier
-from siis.labels.unlabelled import named
+from siis.labels.unlabelled import coded_rows, named
+from siis.quality import LabelGain
 from siis.report.data import Finding
 from siis.report.words import percent
 from siis.result_table import Table
 from siis.texts import plural
 
+FURTHER = 100  # labels whose gain is estimated, where as many examples have none
 MOST_ROWS, MOST_NAMED = 20, 5  # of a table on the page; examples of a group
 
 
@@ -25,12 +27,15 @@ class Findings:
     Attributes
     ----------
     duplicates, outliers, overlap, annotators : Table or None
+    enough : LabelGain or None
+        What the next labels would gain.
     """
 
     duplicates: Table | None
     outliers: Table | None
     overlap: Table | None
     annotators: Table | None
+    enough: LabelGain | None
 
 
 def find(model: SIISClassifier, answers: Any = None, annotators: Sequence[str] = ()) -> Findings:
@@ -52,6 +57,7 @@ def find(model: SIISClassifier, answers: Any = None, annotators: Sequence[str] =
     is_judged = hasattr(model, "label_quality_")
     compares = is_judged and model._compares_features
     is_held_out = is_judged and np.isfinite(model.noise_matrix_).all()
+    n_further = min(FURTHER, int(np.count_nonzero(~coded_rows(model._given_codes)))) if is_judged else 0
     ranked = None
     if is_held_out and answers is not None:
         known = {str(name) for name in model.classes_}  # an answer that nobody else shares may have no weight
@@ -62,6 +68,7 @@ def find(model: SIISClassifier, answers: Any = None, annotators: Sequence[str] =
         model.outliers() if compares else None,
         model.class_overlap() if is_held_out else None,
         ranked,
+        model.label_gain(n_further) if n_further else None,
     )
 
 

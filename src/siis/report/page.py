@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import jinja2
 
 from siis.report.data import ReportData
-from siis.report.words import about, percent, sureness, to_do, verdict
+from siis.report.words import about, enough, percent, sureness, to_do, verdict
 from siis.tables.contrast import MARKED
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
@@ -67,6 +67,7 @@ def render(data: ReportData, decisions: str = "") -> str:
         "listed": len(data.suspects or data.doubtful),
         "queries": len(data.queries),
         "to_do": to_do(query.action for query in data.queries),
+        "enough": None if data.enough is None else enough(data.enough),
         "has_noise": data.noise is not None,
         "reason": None if data.selection is None else data.selection.reason,
         "findings": [asdict(finding) for finding in data.findings],

@@ -10,6 +10,7 @@ from typing import Any
 from siis.report.data import (
     Convergence,
     Counts,
+    Enough,
     ExampleMap,
     Neighbor,
     Noise,
@@ -30,6 +31,7 @@ PARTS: dict[str, type] = {
     "selection": Selection,
     "convergence": Convergence,
     "map": ExampleMap,
+    "enough": Enough,
 }
 LISTS: dict[str, type] = {"suspects": Suspect, "doubtful": Suspect, "queries": Query}
 

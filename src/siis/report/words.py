@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from siis.report.data import Counts, Reliability, Trust
+from siis.report.data import Counts, Enough, Reliability, Trust
 from siis.texts import plural
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
@@ -258,6 +258,25 @@ def to_do(actions: Iterable[str]) -> str:
     """
     asked = set(actions)
     return next(iter(asked)).capitalize() if len(asked) == 1 else "Label or check"
+
+
+def enough(found: Enough) -> str:
+    """Say in a sentence what further labels would gain.
+
+    Parameters
+    ----------
+    found : Enough
+
+    Returns
+    -------
+    str
+    """
+    labels = "the next label" if found.labels == 1 else f"the next {found.labels:,} labels"
+    if found.gain is None or found.low is None or found.high is None:
+        return f"What {labels} would gain cannot be told: {found.reason}."
+    gain, low, high = (round(100 * value, 1) + 0.0 for value in (found.gain, found.low, found.high))
+    now = "" if found.accuracy is None else f"; now {about(found.accuracy)} of the answers are right"
+    return f"About {gain:+.1f} points of accuracy ({low:.1f} to {high:.1f}) from {labels}{now}."
 
 
 def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:

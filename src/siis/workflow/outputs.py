@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
         "neighbor_search": trust.neighbor_search,
         "neighbor_recall": trust.neighbor_recall,
         "selection": None if report.selection is None else report.selection.reason,
+        "label_gain": None if report.enough is None else asdict(report.enough),
         "said": list(report.summary),
         "warnings": list(trust.warnings),
     }
