@@ -146,6 +146,56 @@ def test_json_that_is_none(write, refusal, text, said):
     assert said in refusal(write(text, "export.json"), label=None)
 
 
+# --- ids
+
+
+def with_ids(folder, kind, ids):
+    """A file of a tool whose examples have these ids."""
+    rows = list(zip(ids, TEXTS, TOPICS, strict=True))
+    if kind == "tasks":
+        return write_json(folder / "a.json", [{**task, "id": id} for task, id in zip(tasks(), ids, strict=True)])
+    if kind == "doccano":
+        return write_lines(folder / "a.jsonl", [{"id": id, "text": text, "label": [one]} for id, text, one in rows])
+    if kind == "plain":
+        return write_lines(folder / "a.jsonl", [{"id": id, "text": text, "label": one} for id, text, one in rows])
+    if kind == "argilla":
+        pq.write_table(argilla(id=ids), folder / "a.parquet")
+    else:
+        codes = [i % 2 for i in range(40)]
+        pq.write_table(hugging_face(codes).append_column("id", pa.array(ids)), folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+@pytest.mark.parametrize("kind", ["tasks", "doccano", "plain", "argilla", "hugging face"])
+def test_ids_that_are_missing_or_repeated(tmp_path, refusal, kind):
+    path = with_ids(tmp_path, kind, [*range(39), 38])
+    assert "column id: ids must differ; 38 stands in rows 39 and 40" in refusal(path, label=None)
+    path = with_ids(tmp_path, kind, [0, None, *range(2, 40)])
+    assert "column id: every example must have an id; row 2 has none" in refusal(path, label=None)
+    kinds = {use.name: use.kind for use in read(path, Roles(id="text", text=None)).columns}
+    assert kinds["id"] == "left out", "never compared by"
+    assert kinds["text"] == "id"
+
+
+def test_a_later_export_with_repeated_ids(tmp_path):
+    found = tasks()
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    found[39]["id"] = found[38]["id"]
+    with pytest.raises(ValueError, match="ids must differ; 138 stands in rows 39 and 40"):
+        read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+
+
+def test_ids_that_are_no_names(tmp_path, refusal):
+    rows = [{"id": [i, i], "text": text, "label": "x"} for i, text in enumerate(TEXTS)]
+    assert "line 1: an id must be a number or a text" in refusal(write_lines(tmp_path / "a.jsonl", rows), label=None)
+    for hashed in ({"_input_hash": None}, {"_input_hash": [1]}, {}):
+        lines = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+        del lines[1]["_input_hash"]
+        lines[1] |= hashed
+        message = refusal(write_lines(tmp_path / "db.jsonl", lines), label=None)
+        assert "line 2: each line must have a number or a text as _input_hash" in message
+
+
 # --- a later export as corrections
 
 

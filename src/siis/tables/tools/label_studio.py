@@ -7,8 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siis.tables.tools.fields import columns_of, flattened, label_text, the_list, the_object, written_items
-from siis.tables.tools.told import AGENT, DIGITS, OURS, Answer, Parsed, Told, Vote, free_name, id_column, vote_columns
+from siis.tables.tools.fields import column_of, columns_of, flattened, label_text, the_list, the_object, written_items
+from siis.tables.tools.told import (
+    AGENT,
+    DIGITS,
+    ID,
+    OURS,
+    Answer,
+    Parsed,
+    Told,
+    Vote,
+    free_name,
+    id_column,
+    vote_columns,
+)
 from siis.texts import plural, quoted
 
 TOOL = "Label Studio"
@@ -125,9 +137,9 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
             votes += _votes(one, row, where, targets, refused)
         tasks.append(task)
     fields, notes = columns_of(records)
-    name = free_name("id", fields)
-    if all(task.get("id") is not None for task in tasks):
-        fields[name] = columns_of([{name: task["id"]} for task in tasks])[0][name]
+    name = free_name(ID, fields)
+    if any(task.get("id") is not None for task in tasks):
+        fields[name] = column_of([task.get("id") for task in tasks])
     said = vote_columns(votes, len(tasks), fields)
     _check_truth(path, votes)
     told = Told(
@@ -137,7 +149,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         questions=said.questions,
         certain=said.certain,
         votes=frozenset(said.columns) - said.who,
-        aside=said.who,
+        aside=said.who | ({ID} & set(fields)),
         refused=refused,
     )
     notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]

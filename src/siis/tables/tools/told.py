@@ -15,6 +15,7 @@ from siis.tables.messages import listed
 OURS = "siis"  # the field, or the beginning of the columns, that holds what siis says
 AGENT = f"{OURS} {__version__}"
 WHO = "annotator"  # the column that says who gave the only answer
+ID = "id"  # names examples in every tool: never compared by
 DIGITS = 4  # of probabilities, as in the CSV files
 
 
@@ -267,7 +268,10 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
-    """Find the column that names the rows: the first of some names whose cells are all there and all different.
+    """Find the column that names the rows: the first of some names with a cell that is not empty.
+
+    Ids that are missing or repeated are refused where they are read: row numbers in their place would be those of
+    other examples in the next export.
 
     Parameters
     ----------
@@ -279,6 +283,6 @@ def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
     str or None
     """
     for name in names:
-        if name in columns and not columns[name].null_count and len(columns[name].unique()) == len(columns[name]):
+        if name in columns and columns[name].null_count < len(columns[name]):
             return name
     return None
