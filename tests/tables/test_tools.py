@@ -196,6 +196,38 @@ def test_ids_that_are_no_names(tmp_path, refusal):
         assert "line 2: each line must have a number or a text as _input_hash" in message
 
 
+def test_a_file_without_an_answer(tmp_path, refusal):
+    found = tasks()
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    for task in found:
+        for one in task["annotations"]:
+            one["was_cancelled"] = True
+    skipped = write_json(tmp_path / "skipped.json", found)
+    n = sum(len(task["annotations"]) for task in found)
+    said = f"skipped.json: at least one example must be labelled; all annotations ({n}) were skipped. Label some"
+    assert said in refusal(skipped, label=None)
+    assert said in refusal(skipped, label="topic")
+    with pytest.raises(ValueError, match="were skipped"):
+        read_checked(skipped, Roles(), data)
+    fresh = write_json(tmp_path / "fresh.json", [{"id": 1, "data": {"text": "a b"}}])
+    assert "no task has an annotation" in refusal(fresh, label=None)
+    spans = write_json(tmp_path / "spans.json", [{"data": {"text": "a b"}, "annotations": [{"result": []}]}])
+    assert "no annotation has a choice" in refusal(spans, label=None)
+    ignored = write_lines(tmp_path / "db.jsonl", [prodigy(text, answer="ignore") for text in TEXTS])
+    assert "all lines (40) have no label, or were rejected or ignored" in refusal(ignored, label=None)
+    empty = write_lines(tmp_path / "all.jsonl", [{"text": text, "label": []} for text in TEXTS])
+    assert "all lines (40) have no label." in refusal(empty, label=None)
+    weak = {
+        str(i): {"data": {"text": text}, "label": i % 2, "weak_labels": [-1, None]} for i, text in enumerate(TEXTS)
+    }
+    path = write_json(tmp_path / "weak.json", weak)
+    assert "all labelling functions abstain from all examples" in refusal(path, label=None)
+    assert read(path, Roles(label="label")).labels[1] == "1"
+    none = {f"topic.responses{part}": [[]] * 40 for part in ("", ".users", ".status")}
+    pq.write_table(argilla(**none), tmp_path / "a.parquet")
+    assert "no response was submitted" in refusal(tmp_path / "a.parquet", label=None)
+
+
 # --- a later export as corrections
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from siis.labels.unlabelled import named
-from siis.tables.asked import as_told, certain_of
+from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.data import Data, Roles
 from siis.tables.given import answers_of, ids_of, labels_of, texts_of
 from siis.tables.sheet import Sheet, read_sheet
@@ -55,6 +55,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
         The label of each id.
     """
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
+    check_answered(sheet, Roles())
     if sheet.told is None or not (sheet.told.questions or sheet.told.refused):
         return _from_table(sheet, roles.id, roles.label)
     known = {*sheet.told.questions, *sheet.told.refused, *sheet.columns}

@@ -194,6 +194,7 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
         votes=frozenset(said.columns) - said.who,
         aside=said.who | {name for name in columns if name == ID or (questions and (name in OWN or name in parts))},
         refused=refused,
+        unanswered=None if said.questions or refused or not questions else "no response was submitted",
         is_project=bool(questions),
     )
     return table, said.columns, notes, told, origin

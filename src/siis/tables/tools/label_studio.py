@@ -120,7 +120,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
     tasks, votes, records = [], [], []
     targets: dict[str, str] = {}
     refused: dict[str, str] = {}
-    n_skipped = 0
+    n_skipped, n_given = 0, 0
     for row, value in enumerate(found):
         where = f"{path}, task {row + 1:,}"
         task = the_object(value, where, "a task")
@@ -131,6 +131,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         the_list(task.get("predictions"), where, "predictions")
         for annotation in the_list(task.get("annotations"), where, "annotations"):
             one = the_object(annotation, where, "an annotation")
+            n_given += 1
             if one.get("was_cancelled"):
                 n_skipped += 1
                 continue
@@ -151,9 +152,18 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         votes=frozenset(said.columns) - said.who,
         aside=said.who | ({ID} & set(fields)),
         refused=refused,
+        unanswered=None if said.questions or refused else _unanswered(n_given, n_skipped),
     )
     notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]
     return Parsed({**fields, **said.columns}, len(tasks), notes, told, Tasks(tasks, targets))
+
+
+def _unanswered(n_given: int, n_skipped: int) -> str:
+    if not n_given:
+        return "no task has an annotation"
+    if n_given == n_skipped:
+        return f"all annotations ({n_given:,}) were skipped"
+    return "no annotation has a choice"
 
 
 def _votes(

@@ -227,11 +227,16 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
         votes=frozenset(said.columns) - said.who,
         aside=frozenset(aside) | ({HASH, ID} & set(columns)),
         refused=refused,
+        unanswered=None if said.questions or refused else _unanswered(len(records), is_prodigy),
         is_project=not is_prodigy,
     )
     about = [f"{plural(len(records), 'line')} of {tool}"]
     about += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
     return Parsed({**columns, **said.columns}, n, [*about, *notes], told, Lines(records, rows, names))
+
+
+def _unanswered(n: int, is_prodigy: bool) -> str:
+    return f"all lines ({n:,}) have no label" + (", or were rejected or ignored" if is_prodigy else "")
 
 
 def _check_names(records: Sequence[Record], is_prodigy: bool) -> None:

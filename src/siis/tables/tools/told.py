@@ -117,6 +117,9 @@ class Told:
         Other columns that are not compared by.
     refused : dict of str to str
         Why a question cannot be used.
+    unanswered : str or None
+        What to say of a file without an answer, as in "no task has an annotation"; None where there are answers, or
+        labels are a plain column.
     is_project : bool
         Whether the file holds all that was labelled, and not only what somebody has checked.
     """
@@ -129,6 +132,7 @@ class Told:
     votes: frozenset[str] = frozenset()
     aside: frozenset[str] = frozenset()
     refused: dict[str, str] = field(default_factory=dict)
+    unanswered: str | None = None
     is_project: bool = True
 
     def question(self, path: Any, wanted: str | None) -> str | None:
