@@ -108,6 +108,10 @@ def test_two_answers_of_one_annotator(tmp_path):
     assert data.annotations[0].tolist() == ["x", "y"]
 
 
+def choose(found, choice):
+    found[2]["annotations"][0]["result"][0]["value"]["choices"] = [choice]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -118,6 +122,19 @@ def test_two_answers_of_one_annotator(tmp_path):
         (lambda t: t[2]["annotations"][0].update(result=3), "task 3 (id 102): the result of an annotation must be"),
         (lambda t: t[2]["annotations"][0].update(result=[3]), "task 3 (id 102): a result must be a JSON object"),
         (lambda t: t[0].update(predictions=1), "task 1 (id 100): predictions must be a JSON list"),
+        (lambda t: t[0].update(predictions=[5]), "task 1 (id 100): a prediction must be a JSON object; found 5"),
+        (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a choice must be a name or a number; found '{\"a\": 1}'"),
+        (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a choice must be a name or a number"),
+        (lambda t: choose(t, float("nan")), "task 3 (id 102): a choice must be a name or a number; found NaN"),
+        (
+            lambda t: t[2]["annotations"][0].update(was_cancelled="false"),
+            "task 3 (id 102): was_cancelled must be true or false; found '\"false\"'",
+        ),
+        (
+            lambda t: t[2]["annotations"][0].update(ground_truth=1),
+            "102): ground_truth must be true or false; found 1",
+        ),
+        (lambda t: t[2]["annotations"][0].update(completed_by=[1]), "102): completed_by must be a number, a text"),
         (
             lambda t: t[2]["annotations"].append(annotation("food", 9, ground_truth=True)),
             "task 3: one label must be the ground truth; found sport and food",
@@ -369,6 +386,13 @@ def test_prodigy_with_two_labels(tmp_path):
     assert len(done) == 41
     assert done[0]["siis"] == done[40]["siis"]
     assert [{name: value for name, value in one.items() if name != "siis"} for one in done] == rows
+
+
+def test_prodigy_with_two_texts_of_one_hash(tmp_path, refusal):
+    rows = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    rows[3]["_input_hash"] = rows[1]["_input_hash"]
+    message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
+    assert "line 4: lines with the same _input_hash must be about the same example" in message
 
 
 def test_prodigy_with_one_label(tmp_path):

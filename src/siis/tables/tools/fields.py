@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,29 @@ def label_text(value: Any) -> str | None:
     return _sound(str(value)).strip()
 
 
+def the_label(value: Any, where: str, what: str) -> str | None:
+    """Write a label as a text, and refuse what cannot be one.
+
+    Parameters
+    ----------
+    value : object
+    where : str
+        File and line, for messages.
+    what : str
+        What it should be, as in "a choice".
+
+    Returns
+    -------
+    str or None
+        None where there is no label.
+    """
+    if isinstance(value, list | dict) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(
+            f"{where}: {what} must be a name or a number; found {quoted(json.dumps(value)[:40])}. Export it again."
+        )
+    return label_text(value)
+
+
 def columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
     """Make columns of objects: numbers, texts, truth values; lists of numbers become a column for each place.
 
@@ -265,6 +289,28 @@ def the_list(value: Any, where: str, what: str) -> list[Any]:
             f"{where}: {what} must be a JSON list; found {quoted(json.dumps(value)[:40])}. Export it again."
         )
     return value or []
+
+
+def the_truth_value(value: Any, where: str, what: str) -> bool:
+    """Refuse what is neither true nor false; nothing is false.
+
+    Parameters
+    ----------
+    value : object
+    where : str
+        File and line, for messages.
+    what : str
+        The name of the field.
+
+    Returns
+    -------
+    bool
+    """
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(
+            f"{where}: {what} must be true or false; found {quoted(json.dumps(value)[:40])}. Export it again."
+        )
+    return bool(value)
 
 
 def read_text(path: Path, encoding: str) -> str:

@@ -205,10 +205,11 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
     for record, row in zip(records, rows, strict=True):
         fields = {name: value for name, value in record.fields.items() if _is_data(name, is_prodigy, is_doccano)}
         text = kept[row].get(TEXT)
-        if is_folder and text is not None and fields.get(TEXT, text) != text:
+        if (is_folder or HASH in fields) and text is not None and fields.get(TEXT, text) != text:
+            name, there = (HASH, "line") if HASH in fields else (ID, "file")
             raise ValueError(
-                f"{record.where}: lines with the same id must be about the same example; another file has another "
-                "text. Export all files from one project."
+                f"{record.where}: lines with the same {name} must be about the same example; another {there} has "
+                "another text. Export all from one project."
             )
         kept[row] = {**dict(flattened(fields)), **kept[row]}
     columns, notes = columns_of(kept)
