@@ -269,6 +269,27 @@ def test_an_export_in_which_nothing_was_checked(tmp_path):
         read_checked(path, Roles(), read(path, Roles()))
 
 
+def test_the_export_of_another_tool_is_no_later_one(tmp_path, write):
+    export = write_json(tmp_path / "export.json", tasks())
+    weak = {str(100 + i): {"data": {"text": text}, "weak_labels": [0, 2]} for i, text in enumerate(TEXTS)}
+    with pytest.raises(ValueError, match="later export of the data; it is one of WRENCH, and the data are of Label"):
+        read_checked(write_json(tmp_path / "weak.json", weak), Roles(), read(export, Roles()))
+    rows = "".join(
+        f"{100 + i},{text.split(',')[0]},{one}\n" for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))
+    )
+    table = write("key,text,label\n" + rows)
+    with pytest.raises(ValueError, match="the data are a file of no labelling tool"):
+        read_checked(export, Roles(), read(table, Roles(text="text")))
+    found = [{**task, "data": {**task["data"], "key": task["id"]}, "id": i} for i, task in enumerate(tasks())]
+    later = write_json(tmp_path / "later.json", found)
+    roles = Roles(id="key", text="text")
+    assert read_checked(later, roles, read(table, roles))["104"] == "food", "ids that both have"
+    renamed = write("id" + table.read_text(encoding="utf-8").removeprefix("key"))
+    roles = Roles(id="id", text="text")
+    with pytest.raises(ValueError, match="the data are a file of no labelling tool"):
+        read_checked(export, roles, read(renamed, roles))  # the id is a number that the tool gave
+
+
 def test_corrections_of_prodigy_are_all_checked(tmp_path, write):
     data = read(write("id,text,label\n5,some words,x\n6,other words,y\n7,no words,\n"), Roles(id="id", text="text"))
     lines = [

@@ -105,6 +105,7 @@ def read(path: Path, roles: Roles) -> Data:
         written_back=None
         if sheet is None or sheet.origin is None
         else partial(sheet.origin.answered, question=examples.question),
+        tool=None if sheet is None or sheet.told is None else sheet.told.tool,
     )
 
 

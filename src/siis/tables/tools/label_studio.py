@@ -163,6 +163,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         votes=frozenset(said.columns) - said.who,
         aside=said.who | ({ID} & set(fields)),
         refused=refused,
+        has_own_ids=True,
         unanswered=None if said.questions or refused else _unanswered(n_given, n_skipped),
     )
     notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]

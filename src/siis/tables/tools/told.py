@@ -122,6 +122,8 @@ class Told:
         labels are a plain column.
     is_project : bool
         Whether the file holds all that was labelled, and not only what somebody has checked.
+    has_own_ids : bool
+        Whether the ids are the tool's numbers, and no field of the examples.
     """
 
     tool: str
@@ -134,6 +136,7 @@ class Told:
     refused: dict[str, str] = field(default_factory=dict)
     unanswered: str | None = None
     is_project: bool = True
+    has_own_ids: bool = False
 
     def question(self, path: Any, wanted: str | None) -> str | None:
         """Choose the question whose answers are the labels.

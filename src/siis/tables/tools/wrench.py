@@ -118,6 +118,7 @@ def read_weak(path: Path, found: dict[str, Any]) -> Parsed:
         texts=tuple(text for text in (TEXT,) if text in fields),
         questions=said.questions,
         votes=frozenset(said.columns) - said.who,
+        has_own_ids=True,
         unanswered=None if said.questions else "all labelling functions abstain from all examples",
         aside=said.who | aside | ({ID} & set(fields)),
     )
