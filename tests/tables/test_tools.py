@@ -156,7 +156,7 @@ def test_tasks_that_are_none(tmp_path, refusal, change, said):
         ('[{"text": "a", "annotator": 1, "annotation_id": 2}]', "found JSON-MIN"),
         ("[3]", "item 1: each item must be a JSON object"),
         ("[" * 5000 + "]" * 5000, "nested"),
-        ('[{"a": ' + "9" * 5000 + "}]", "cannot be read as JSON"),
+        ('[{"a": ' + "9" * 5000 + "}]", "a whole number must have at most 4,300 digits"),
     ],
 )
 def test_json_that_is_none(write, refusal, text, said):

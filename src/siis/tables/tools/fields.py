@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from siis.tables.delimited import text_bytes
-from siis.tables.messages import listed, one_line
+from siis.tables.messages import listed
 from siis.tables.tools.told import FIELDS, OURS
 from siis.texts import quoted
 
@@ -40,8 +41,11 @@ def parsed(text: str, where: str) -> Any:
         raise ValueError(f"{where}: must be JSON; found an error at {place} ({problem.msg}). Correct it.") from None
     except RecursionError:
         raise ValueError(f"{where}: brackets must be nested at most {DEEPEST} deep. Flatten it.") from None
-    except ValueError as problem:  # a number of thousands of digits
-        raise ValueError(f"{where}: cannot be read as JSON ({one_line(str(problem))}). Correct it.") from None
+    except ValueError:  # the only other one that the parser knows
+        raise ValueError(
+            f"{where}: a whole number must have at most {sys.get_int_max_str_digits():,} digits; found a longer one. "
+            "Write it as a text."
+        ) from None
     if text.count("[") + text.count("{") > DEEPEST and _depth(value, DEEPEST) > DEEPEST:
         raise ValueError(f"{where}: brackets must be nested at most {DEEPEST} deep. Flatten it.")
     return value
