@@ -108,6 +108,10 @@ def test_two_answers_of_one_annotator(tmp_path):
     assert data.annotations[0].tolist() == ["x", "y"]
 
 
+def choose(found, choice):
+    found[2]["annotations"][0]["result"][0]["value"]["choices"] = [choice]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -118,6 +122,19 @@ def test_two_answers_of_one_annotator(tmp_path):
         (lambda t: t[2]["annotations"][0].update(result=3), "task 3 (id 102): the result of an annotation must be"),
         (lambda t: t[2]["annotations"][0].update(result=[3]), "task 3 (id 102): a result must be a JSON object"),
         (lambda t: t[0].update(predictions=1), "task 1 (id 100): predictions must be a JSON list"),
+        (lambda t: t[0].update(predictions=[5]), "task 1 (id 100): a prediction must be a JSON object; found 5"),
+        (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a choice must be a name or a number; found '{\"a\": 1}'"),
+        (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a choice must be a name or a number"),
+        (lambda t: choose(t, float("nan")), "task 3 (id 102): a choice must be a name or a number; found NaN"),
+        (
+            lambda t: t[2]["annotations"][0].update(was_cancelled="false"),
+            "task 3 (id 102): was_cancelled must be true or false; found '\"false\"'",
+        ),
+        (
+            lambda t: t[2]["annotations"][0].update(ground_truth=1),
+            "102): ground_truth must be true or false; found 1",
+        ),
+        (lambda t: t[2]["annotations"][0].update(completed_by=[1]), "102): completed_by must be a number, a text"),
         (
             lambda t: t[2]["annotations"].append(annotation("food", 9, ground_truth=True)),
             "task 3: one label must be the ground truth; found sport and food",
@@ -139,11 +156,93 @@ def test_tasks_that_are_none(tmp_path, refusal, change, said):
         ('[{"text": "a", "annotator": 1, "annotation_id": 2}]', "found JSON-MIN"),
         ("[3]", "item 1: each item must be a JSON object"),
         ("[" * 5000 + "]" * 5000, "nested"),
-        ('[{"a": ' + "9" * 5000 + "}]", "cannot be read as JSON"),
+        ('[{"a": ' + "9" * 5000 + "}]", "a whole number must have at most 4,300 digits"),
     ],
 )
 def test_json_that_is_none(write, refusal, text, said):
     assert said in refusal(write(text, "export.json"), label=None)
+
+
+# --- ids
+
+
+def with_ids(folder, kind, ids):
+    """A file of a tool whose examples have these ids."""
+    rows = list(zip(ids, TEXTS, TOPICS, strict=True))
+    if kind == "tasks":
+        return write_json(folder / "a.json", [{**task, "id": id} for task, id in zip(tasks(), ids, strict=True)])
+    if kind == "doccano":
+        return write_lines(folder / "a.jsonl", [{"id": id, "text": text, "label": [one]} for id, text, one in rows])
+    if kind == "plain":
+        return write_lines(folder / "a.jsonl", [{"id": id, "text": text, "label": one} for id, text, one in rows])
+    if kind == "argilla":
+        pq.write_table(argilla(id=ids), folder / "a.parquet")
+    else:
+        codes = [i % 2 for i in range(40)]
+        pq.write_table(hugging_face(codes).append_column("id", pa.array(ids)), folder / "a.parquet")
+    return folder / "a.parquet"
+
+
+@pytest.mark.parametrize("kind", ["tasks", "doccano", "plain", "argilla", "hugging face"])
+def test_ids_that_are_missing_or_repeated(tmp_path, refusal, kind):
+    path = with_ids(tmp_path, kind, [*range(39), 38])
+    assert "column id: ids must differ; 38 stands in rows 39 and 40" in refusal(path, label=None)
+    path = with_ids(tmp_path, kind, [0, None, *range(2, 40)])
+    assert "column id: every example must have an id; row 2 has none" in refusal(path, label=None)
+    kinds = {use.name: use.kind for use in read(path, Roles(id="text", text=None)).columns}
+    assert kinds["id"] == "left out", "never compared by"
+    assert kinds["text"] == "id"
+
+
+def test_a_later_export_with_repeated_ids(tmp_path):
+    found = tasks()
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    found[39]["id"] = found[38]["id"]
+    with pytest.raises(ValueError, match="ids must differ; 138 stands in rows 39 and 40"):
+        read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+
+
+def test_ids_that_are_no_names(tmp_path, refusal):
+    rows = [{"id": [i, i], "text": text, "label": "x"} for i, text in enumerate(TEXTS)]
+    assert "line 1: an id must be a number or a text" in refusal(write_lines(tmp_path / "a.jsonl", rows), label=None)
+    for hashed in ({"_input_hash": None}, {"_input_hash": [1]}, {}):
+        lines = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+        del lines[1]["_input_hash"]
+        lines[1] |= hashed
+        message = refusal(write_lines(tmp_path / "db.jsonl", lines), label=None)
+        assert "line 2: each line must have a number or a text as _input_hash" in message
+
+
+def test_a_file_without_an_answer(tmp_path, refusal):
+    found = tasks()
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    for task in found:
+        for one in task["annotations"]:
+            one["was_cancelled"] = True
+    skipped = write_json(tmp_path / "skipped.json", found)
+    n = sum(len(task["annotations"]) for task in found)
+    said = f"skipped.json: at least one example must be labelled; all annotations ({n}) were skipped. Label some"
+    assert said in refusal(skipped, label=None)
+    assert said in refusal(skipped, label="topic")
+    with pytest.raises(ValueError, match="were skipped"):
+        read_checked(skipped, Roles(), data)
+    fresh = write_json(tmp_path / "fresh.json", [{"id": 1, "data": {"text": "a b"}}])
+    assert "no task has an annotation" in refusal(fresh, label=None)
+    spans = write_json(tmp_path / "spans.json", [{"data": {"text": "a b"}, "annotations": [{"result": []}]}])
+    assert "no annotation has a choice" in refusal(spans, label=None)
+    ignored = write_lines(tmp_path / "db.jsonl", [prodigy(text, answer="ignore") for text in TEXTS])
+    assert "all lines (40) have no label, or were rejected or ignored" in refusal(ignored, label=None)
+    empty = write_lines(tmp_path / "all.jsonl", [{"text": text, "label": []} for text in TEXTS])
+    assert "all lines (40) have no label." in refusal(empty, label=None)
+    weak = {
+        str(i): {"data": {"text": text}, "label": i % 2, "weak_labels": [-1, None]} for i, text in enumerate(TEXTS)
+    }
+    path = write_json(tmp_path / "weak.json", weak)
+    assert "all labelling functions abstain from all examples" in refusal(path, label=None)
+    assert read(path, Roles(label="label")).labels[1] == "1"
+    none = {f"topic.responses{part}": [[]] * 40 for part in ("", ".users", ".status")}
+    pq.write_table(argilla(**none), tmp_path / "a.parquet")
+    assert "no response was submitted" in refusal(tmp_path / "a.parquet", label=None)
 
 
 # --- a later export as corrections
@@ -168,6 +267,27 @@ def test_an_export_in_which_nothing_was_checked(tmp_path):
     path = write_json(tmp_path / "export.json", found)
     with pytest.raises(ValueError, match="found none that is marked as the truth"):
         read_checked(path, Roles(), read(path, Roles()))
+
+
+def test_the_export_of_another_tool_is_no_later_one(tmp_path, write):
+    export = write_json(tmp_path / "export.json", tasks())
+    weak = {str(100 + i): {"data": {"text": text}, "weak_labels": [0, 2]} for i, text in enumerate(TEXTS)}
+    with pytest.raises(ValueError, match="later export of the data; it is one of WRENCH, and the data are of Label"):
+        read_checked(write_json(tmp_path / "weak.json", weak), Roles(), read(export, Roles()))
+    rows = "".join(
+        f"{100 + i},{text.split(',')[0]},{one}\n" for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))
+    )
+    table = write("key,text,label\n" + rows)
+    with pytest.raises(ValueError, match="the data are a file of no labelling tool"):
+        read_checked(export, Roles(), read(table, Roles(text="text")))
+    found = [{**task, "data": {**task["data"], "key": task["id"]}, "id": i} for i, task in enumerate(tasks())]
+    later = write_json(tmp_path / "later.json", found)
+    roles = Roles(id="key", text="text")
+    assert read_checked(later, roles, read(table, roles))["104"] == "food", "ids that both have"
+    renamed = write("id" + table.read_text(encoding="utf-8").removeprefix("key"))
+    roles = Roles(id="id", text="text")
+    with pytest.raises(ValueError, match="the data are a file of no labelling tool"):
+        read_checked(export, roles, read(renamed, roles))  # the id is a number that the tool gave
 
 
 def test_corrections_of_prodigy_are_all_checked(tmp_path, write):
@@ -287,6 +407,13 @@ def test_prodigy_with_two_labels(tmp_path):
     assert len(done) == 41
     assert done[0]["siis"] == done[40]["siis"]
     assert [{name: value for name, value in one.items() if name != "siis"} for one in done] == rows
+
+
+def test_prodigy_with_two_texts_of_one_hash(tmp_path, refusal):
+    rows = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    rows[3]["_input_hash"] = rows[1]["_input_hash"]
+    message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
+    assert "line 4: lines with the same _input_hash must be about the same example" in message
 
 
 def test_prodigy_with_one_label(tmp_path):

@@ -48,6 +48,21 @@ def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
     return roles, question, notes
 
 
+def check_answered(sheet: Sheet, roles: Roles) -> None:
+    """Refuse a tool's file without an answer, where no plain column holds the labels.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    roles : Roles
+    """
+    unanswered = None if sheet.told is None else sheet.told.unanswered
+    if unanswered is not None and not roles.annotators and roles.label not in sheet.columns:
+        raise ValueError(
+            f"{sheet.path}: at least one example must be labelled; {unanswered}. Label some, and export again."
+        )
+
+
 def certain_of(
     sheet: Sheet, roles: Roles, question: str | None, labels: Answers | None, annotations: Answers | None
 ) -> dict[int, str]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from siis.labels.unlabelled import named
-from siis.tables.asked import as_told, certain_of
+from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.data import Data, Roles
 from siis.tables.given import answers_of, ids_of, labels_of, texts_of
 from siis.tables.sheet import Sheet, read_sheet
+from siis.tables.tools.told import Told
 from siis.texts import quoted
 
 
@@ -55,6 +56,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
         The label of each id.
     """
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
+    check_answered(sheet, Roles())
     if sheet.told is None or not (sheet.told.questions or sheet.told.refused):
         return _from_table(sheet, roles.id, roles.label)
     known = {*sheet.told.questions, *sheet.told.refused, *sheet.columns}
@@ -64,6 +66,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
         unlabelled=roles.unlabelled,
         merge_classes=roles.merge_classes,
     )
+    _check_later(sheet.path, sheet.told, wanted, data)
     here, question, _ = as_told(sheet, wanted)
     labels, annotations, _ = labels_of(sheet, replace(here, text=None))
     certain = certain_of(sheet, here, question, labels, annotations)
@@ -87,6 +90,18 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
             "data. Review some labels and export again."
         )
     return checked
+
+
+def _check_later(path: Path, told: Told, wanted: Roles, data: Data) -> None:
+    """Refuse the project of another tool, whose ids are of other examples, unless the user has named the ids."""
+    is_shared = wanted.id is not None and not (told.has_own_ids and wanted.id == told.id)
+    if told.is_project and not is_shared and told.tool != data.tool:
+        others = f"of {data.tool}" if data.tool else "a file of no labelling tool"
+        raise ValueError(
+            f"{path}: must be a later export of the data; it is one of {told.tool}, and the data are {others}, with "
+            "other ids. Give a later export, a table with the columns id and label, or fit with --id and a column "
+            "that both have."
+        )
 
 
 def _given(data: Data) -> dict[str, Counter[str]]:

@@ -108,6 +108,8 @@ class Data:
         Whose annotations these are.
     written_back : callable, or None
         Answers -> the file of a labelling tool with these answers in it; None for other files.
+    tool : str or None
+        What wrote the file: its ids are those of that tool, unless the user has named others.
     """
 
     ids: tuple[str, ...]
@@ -124,6 +126,7 @@ class Data:
     certain: Mapping[int, str] = field(default_factory=dict)
     annotators: tuple[str, ...] = ()
     written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
+    tool: str | None = None
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):

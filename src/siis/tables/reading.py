@@ -10,7 +10,7 @@ from typing import Any
 from siis._types import Features
 from siis.encode.pictures import are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
-from siis.tables.asked import as_told, certain_of
+from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.cells import as_texts, is_text
 from siis.tables.data import Answers, Data, Roles
 from siis.tables.encoded import Pictures
@@ -106,6 +106,7 @@ def read(path: Path, roles: Roles) -> Data:
         written_back=None
         if sheet is None or sheet.origin is None
         else partial(sheet.origin.answered, question=examples.question),
+        tool=None if sheet is None or sheet.told is None else sheet.told.tool,
     )
 
 
@@ -153,7 +154,9 @@ def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
     _refuse(path, "a table", labels_file=roles.labels_file)
     sheet = read_sheet(path, roles.encoding, roles.sheet)
     roles, question, told = as_told(sheet, roles)
-    named, roles = roles, _with_texts(sheet, _with_label(sheet, roles))
+    named, roles = roles, _with_label(sheet, roles)
+    check_answered(sheet, roles)
+    roles = _with_texts(sheet, roles)
     labels, annotations, notes = labels_of(sheet, roles)
     if named.texts != roles.texts:
         notes = [f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)", *notes]

@@ -18,6 +18,7 @@ from siis.tables.tools.told import (
     AGENT,
     DIGITS,
     FIELDS,
+    ID,
     OURS,
     Answer,
     Told,
@@ -187,12 +188,13 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
     columns = dict(zip(table.column_names, table.columns, strict=True))
     told = Told(
         "Argilla" if questions else "Hugging Face",
-        id=id_column(columns, "id"),
+        id=id_column(columns, ID),
         texts=(TEXT,) if TEXT in columns and _is_text(columns[TEXT].type) else (),
         questions=said.questions,
         votes=frozenset(said.columns) - said.who,
-        aside=said.who | {name for name in columns if questions and (name in OWN or name in parts)},
+        aside=said.who | {name for name in columns if name == ID or (questions and (name in OWN or name in parts))},
         refused=refused,
+        unanswered=None if said.questions or refused or not questions else "no response was submitted",
         is_project=bool(questions),
     )
     return table, said.columns, notes, told, origin

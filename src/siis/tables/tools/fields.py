@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from siis.tables.delimited import text_bytes
-from siis.tables.messages import listed, one_line
+from siis.tables.messages import listed
 from siis.tables.tools.told import FIELDS, OURS
 from siis.texts import quoted
 
@@ -39,8 +41,11 @@ def parsed(text: str, where: str) -> Any:
         raise ValueError(f"{where}: must be JSON; found an error at {place} ({problem.msg}). Correct it.") from None
     except RecursionError:
         raise ValueError(f"{where}: brackets must be nested at most {DEEPEST} deep. Flatten it.") from None
-    except ValueError as problem:  # a number of thousands of digits
-        raise ValueError(f"{where}: cannot be read as JSON ({one_line(str(problem))}). Correct it.") from None
+    except ValueError:  # the only other one that the parser knows
+        raise ValueError(
+            f"{where}: a whole number must have at most {sys.get_int_max_str_digits():,} digits; found a longer one. "
+            "Write it as a text."
+        ) from None
     if text.count("[") + text.count("{") > DEEPEST and _depth(value, DEEPEST) > DEEPEST:
         raise ValueError(f"{where}: brackets must be nested at most {DEEPEST} deep. Flatten it.")
     return value
@@ -146,6 +151,29 @@ def label_text(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return _sound(str(value)).strip()
+
+
+def the_label(value: Any, where: str, what: str) -> str | None:
+    """Write a label as a text, and refuse what cannot be one.
+
+    Parameters
+    ----------
+    value : object
+    where : str
+        File and line, for messages.
+    what : str
+        What it should be, as in "a choice".
+
+    Returns
+    -------
+    str or None
+        None where there is no label.
+    """
+    if isinstance(value, list | dict) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(
+            f"{where}: {what} must be a name or a number; found {quoted(json.dumps(value)[:40])}. Export it again."
+        )
+    return label_text(value)
 
 
 def columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
@@ -265,6 +293,28 @@ def the_list(value: Any, where: str, what: str) -> list[Any]:
             f"{where}: {what} must be a JSON list; found {quoted(json.dumps(value)[:40])}. Export it again."
         )
     return value or []
+
+
+def the_truth_value(value: Any, where: str, what: str) -> bool:
+    """Refuse what is neither true nor false; nothing is false.
+
+    Parameters
+    ----------
+    value : object
+    where : str
+        File and line, for messages.
+    what : str
+        The name of the field.
+
+    Returns
+    -------
+    bool
+    """
+    if value is not None and not isinstance(value, bool):
+        raise ValueError(
+            f"{where}: {what} must be true or false; found {quoted(json.dumps(value)[:40])}. Export it again."
+        )
+    return bool(value)
 
 
 def read_text(path: Path, encoding: str) -> str:

@@ -7,8 +7,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siis.tables.tools.fields import columns_of, flattened, label_text, the_list, the_object, written_items
-from siis.tables.tools.told import AGENT, DIGITS, OURS, Answer, Parsed, Told, Vote, free_name, id_column, vote_columns
+from siis.tables.tools.fields import (
+    column_of,
+    columns_of,
+    flattened,
+    label_text,
+    the_label,
+    the_list,
+    the_object,
+    the_truth_value,
+    written_items,
+)
+from siis.tables.tools.told import (
+    AGENT,
+    DIGITS,
+    ID,
+    OURS,
+    Answer,
+    Parsed,
+    Told,
+    Vote,
+    free_name,
+    id_column,
+    vote_columns,
+)
 from siis.texts import plural, quoted
 
 TOOL = "Label Studio"
@@ -57,8 +79,8 @@ def _others(task: dict[str, Any]) -> list[Any]:
     return [one for one in task.get("predictions") or [] if not _is_ours(one)]
 
 
-def _is_ours(prediction: Any) -> bool:
-    version = prediction.get("model_version") if isinstance(prediction, dict) else None
+def _is_ours(prediction: dict[str, Any]) -> bool:
+    version = prediction.get("model_version")
     return isinstance(version, str) and version.split(" ")[0] == OURS
 
 
@@ -108,7 +130,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
     tasks, votes, records = [], [], []
     targets: dict[str, str] = {}
     refused: dict[str, str] = {}
-    n_skipped = 0
+    n_skipped, n_given = 0, 0
     for row, value in enumerate(found):
         where = f"{path}, task {row + 1:,}"
         task = the_object(value, where, "a task")
@@ -116,18 +138,20 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         if isinstance(task.get("id"), list | dict):
             raise ValueError(f"{where}: the id of a task must be a number or a text. Export it again.")
         records.append(dict(flattened(the_object(task.get("data"), where, "the data of a task"))))
-        the_list(task.get("predictions"), where, "predictions")
+        for prediction in the_list(task.get("predictions"), where, "predictions"):
+            the_object(prediction, where, "a prediction")
         for annotation in the_list(task.get("annotations"), where, "annotations"):
             one = the_object(annotation, where, "an annotation")
-            if one.get("was_cancelled"):
+            n_given += 1
+            if the_truth_value(one.get("was_cancelled"), where, "was_cancelled"):
                 n_skipped += 1
                 continue
             votes += _votes(one, row, where, targets, refused)
         tasks.append(task)
     fields, notes = columns_of(records)
-    name = free_name("id", fields)
-    if all(task.get("id") is not None for task in tasks):
-        fields[name] = columns_of([{name: task["id"]} for task in tasks])[0][name]
+    name = free_name(ID, fields)
+    if any(task.get("id") is not None for task in tasks):
+        fields[name] = column_of([task.get("id") for task in tasks])
     said = vote_columns(votes, len(tasks), fields)
     _check_truth(path, votes)
     told = Told(
@@ -137,11 +161,21 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         questions=said.questions,
         certain=said.certain,
         votes=frozenset(said.columns) - said.who,
-        aside=said.who,
+        aside=said.who | ({ID} & set(fields)),
         refused=refused,
+        has_own_ids=True,
+        unanswered=None if said.questions or refused else _unanswered(n_given, n_skipped),
     )
     notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]
     return Parsed({**fields, **said.columns}, len(tasks), notes, told, Tasks(tasks, targets))
+
+
+def _unanswered(n_given: int, n_skipped: int) -> str:
+    if not n_given:
+        return "no task has an annotation"
+    if n_given == n_skipped:
+        return f"all annotations ({n_given:,}) were skipped"
+    return "no annotation has a choice"
 
 
 def _votes(
@@ -155,7 +189,7 @@ def _votes(
             continue
         question = str(result.get("from_name"))
         value = the_object(result.get("value"), where, "the value of a result")
-        texts = [label_text(label) for label in the_list(value.get(CHOICES), where, CHOICES)]
+        texts = [the_label(label, where, "a choice") for label in the_list(value.get(CHOICES), where, CHOICES)]
         chosen.setdefault(question, []).extend(text for text in texts if text is not None)
         targets.setdefault(question, str(result.get("to_name", TEXT)))
     for question, labels in chosen.items():
@@ -166,7 +200,7 @@ def _votes(
                 f"{quoted(labels[0])} and {quoted(labels[1])} among them. Keep one, or name another question with "
                 "--label.",
             )
-    who, is_certain = _who(annotation), bool(annotation.get("ground_truth"))
+    who, is_certain = _who(annotation, where), the_truth_value(annotation.get("ground_truth"), where, "ground_truth")
     return [
         Vote(row, question, who, labels[0], is_certain)
         for question, labels in chosen.items()
@@ -174,10 +208,14 @@ def _votes(
     ]
 
 
-def _who(annotation: dict[str, Any]) -> str:
+def _who(annotation: dict[str, Any], where: str) -> str:
     by = annotation.get("completed_by")
     if isinstance(by, dict):
         by = by.get("email") or by.get("id")
+    if isinstance(by, list | dict):
+        raise ValueError(
+            f"{where}: completed_by must be a number, a text or an object with an email or an id. Export it again."
+        )
     return "" if by is None else label_text(by) or "" if isinstance(by, str) else f"annotator {by}"
 
 

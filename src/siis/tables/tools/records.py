@@ -18,11 +18,11 @@ from siis.tables.tools.fields import (
     written,
     written_items,
 )
-from siis.tables.tools.told import OURS, Answer, Parsed, Told, Vote, id_column, vote_columns
+from siis.tables.tools.told import ID, OURS, Answer, Parsed, Told, Vote, id_column, vote_columns
 from siis.texts import plural, quoted
 
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-LABEL, TEXT, ID, ANSWER, ACCEPT = "label", "text", "id", "answer", "accept"
+LABEL, TEXT, ANSWER, ACCEPT = "label", "text", "answer", "accept"
 HASH = "_input_hash"  # of Prodigy: the same for all answers about one example
 WHO = ("_annotator_id", "_session_id")
 VERDICTS = ("accept", "reject", "ignore")
@@ -198,21 +198,24 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
     is_doccano = is_folder or any(isinstance(one.fields.get(LABEL), list) for one in records)
     tool = "Prodigy" if is_prodigy else "doccano" if is_doccano else "JSON lines"
     is_joined = is_prodigy or is_folder
+    _check_names(records, is_prodigy)
     rows = _rows(records, is_prodigy) if is_joined else list(range(len(records)))
     n = max(rows) + 1
     kept: list[dict[str, Any]] = [{} for _ in range(n)]
     for record, row in zip(records, rows, strict=True):
         fields = {name: value for name, value in record.fields.items() if _is_data(name, is_prodigy, is_doccano)}
         text = kept[row].get(TEXT)
-        if is_folder and text is not None and fields.get(TEXT, text) != text:
+        if (is_folder or HASH in fields) and text is not None and fields.get(TEXT, text) != text:
+            name, there = (HASH, "line") if HASH in fields else (ID, "file")
             raise ValueError(
-                f"{record.where}: lines with the same id must be about the same example; another file has another "
-                "text. Export all files from one project."
+                f"{record.where}: lines with the same {name} must be about the same example; another {there} has "
+                "another text. Export all from one project."
             )
         kept[row] = {**dict(flattened(fields)), **kept[row]}
     columns, notes = columns_of(kept)
     if not (is_prodigy or is_doccano):
-        told = Told(tool, id_column(columns, ID), tuple(name for name in (TEXT,) if name in columns))
+        texts = tuple(name for name in (TEXT,) if name in columns)
+        told = Told(tool, id_column(columns, ID), texts, aside=frozenset({ID} & set(columns)))
         return Parsed(columns, n, notes, told, Lines(records, rows, names))
     votes, refused, n_skipped = _votes(records, rows, is_prodigy, is_folder)
     said = vote_columns(votes, n, columns)
@@ -223,13 +226,31 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
         texts=tuple(name for name in (TEXT,) if name in columns),
         questions=said.questions,
         votes=frozenset(said.columns) - said.who,
-        aside=frozenset(aside) | ({HASH} & set(columns)),
+        aside=frozenset(aside) | ({HASH, ID} & set(columns)),
         refused=refused,
+        unanswered=None if said.questions or refused else _unanswered(len(records), is_prodigy),
         is_project=not is_prodigy,
     )
     about = [f"{plural(len(records), 'line')} of {tool}"]
     about += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
     return Parsed({**columns, **said.columns}, n, [*about, *notes], told, Lines(records, rows, names))
+
+
+def _unanswered(n: int, is_prodigy: bool) -> str:
+    return f"all lines ({n:,}) have no label" + (", or were rejected or ignored" if is_prodigy else "")
+
+
+def _check_names(records: Sequence[Record], is_prodigy: bool) -> None:
+    """Refuse ids that are lists or objects, and lines without Prodigy's hash where others have it."""
+    is_hashed = is_prodigy and any(HASH in one.fields for one in records)
+    for one in records:
+        if isinstance(one.fields.get(ID), list | dict):
+            raise ValueError(f"{one.where}: an id must be a number or a text; found a list or an object. Change it.")
+        if is_hashed and _key(one, HASH) is None:
+            raise ValueError(
+                f"{one.where}: each line must have a number or a text as {HASH}, which tells what it is about; found "
+                "none. Export it again."
+            )
 
 
 def _is_data(name: str, is_prodigy: bool, is_doccano: bool) -> bool:

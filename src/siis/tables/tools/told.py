@@ -15,6 +15,7 @@ from siis.tables.messages import listed
 OURS = "siis"  # the field, or the beginning of the columns, that holds what siis says
 AGENT = f"{OURS} {__version__}"
 WHO = "annotator"  # the column that says who gave the only answer
+ID = "id"  # names examples in every tool: never compared by
 DIGITS = 4  # of probabilities, as in the CSV files
 
 
@@ -116,8 +117,13 @@ class Told:
         Other columns that are not compared by.
     refused : dict of str to str
         Why a question cannot be used.
+    unanswered : str or None
+        What to say of a file without an answer, as in "no task has an annotation"; None where there are answers, or
+        labels are a plain column.
     is_project : bool
         Whether the file holds all that was labelled, and not only what somebody has checked.
+    has_own_ids : bool
+        Whether the ids are the tool's numbers, and no field of the examples.
     """
 
     tool: str
@@ -128,7 +134,9 @@ class Told:
     votes: frozenset[str] = frozenset()
     aside: frozenset[str] = frozenset()
     refused: dict[str, str] = field(default_factory=dict)
+    unanswered: str | None = None
     is_project: bool = True
+    has_own_ids: bool = False
 
     def question(self, path: Any, wanted: str | None) -> str | None:
         """Choose the question whose answers are the labels.
@@ -267,7 +275,10 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
-    """Find the column that names the rows: the first of some names whose cells are all there and all different.
+    """Find the column that names the rows: the first of some names with a cell that is not empty.
+
+    Ids that are missing or repeated are refused where they are read: row numbers in their place would be those of
+    other examples in the next export.
 
     Parameters
     ----------
@@ -279,6 +290,6 @@ def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
     str or None
     """
     for name in names:
-        if name in columns and not columns[name].null_count and len(columns[name].unique()) == len(columns[name]):
+        if name in columns and columns[name].null_count < len(columns[name]):
             return name
     return None

@@ -18,7 +18,7 @@ from siis.tables.tools.fields import (
     without_ours,
     written_items,
 )
-from siis.tables.tools.told import OURS, Answer, Parsed, Told, Vote, free_name, vote_columns
+from siis.tables.tools.told import ID, OURS, Answer, Parsed, Told, Vote, free_name, vote_columns
 from siis.texts import quoted
 
 TOOL = "WRENCH"
@@ -104,7 +104,7 @@ def read_weak(path: Path, found: dict[str, Any]) -> Parsed:
         labels.append(example.get("label"))
         examples[name] = example
     fields, notes = columns_of(records)
-    id, label = free_name("id", fields), free_name("label", fields)
+    id, label = free_name(ID, fields), free_name("label", fields)
     fields[id] = column_of(list(examples))
     aside: set[str] = set()
     if any(one is not None for one in labels):
@@ -118,6 +118,8 @@ def read_weak(path: Path, found: dict[str, Any]) -> Parsed:
         texts=tuple(text for text in (TEXT,) if text in fields),
         questions=said.questions,
         votes=frozenset(said.columns) - said.who,
-        aside=frozenset(aside) | said.who,
+        has_own_ids=True,
+        unanswered=None if said.questions else "all labelling functions abstain from all examples",
+        aside=said.who | aside | ({ID} & set(fields)),
     )
     return Parsed({**fields, **said.columns}, len(examples), [f"weak labels of {TOOL}", *notes], told, Weak(examples))
