@@ -121,6 +121,8 @@ def test_what_is_no_decision_is_refused(served):
     assert (status, said) == (400, "there is no class 'yak' in these results")
     status, said, _ = served.ask(*post, {**DECISION, "id": "nobody"})
     assert (status, said) == (400, "there is no example 'nobody' in these results")
+    status, said, _ = served.ask(*post, {**DECISION, "label": "dog"})
+    assert (status, said) == (400, "'example-00000' is not listed with a label 'dog' to keep")
     assert served.ask("PUT", "/decisions", DECISION)[0] == 501
     assert served.journal.made == {}
     assert (
