@@ -115,8 +115,13 @@ def test_what_is_no_decision_is_refused(served):
     assert served.ask(*post, DECISION, ["Content-Length"])[0] == 411
     assert served.ask(*post, DECISION, Content_Length="99999999999999")[0] == 413
     assert served.ask(*post, b"x" * 70_000)[0] == 413
-    for body in (b"{", [], {**DECISION, "more": 1}, {**DECISION, "decision": "eaten"}, {"id": 1}):
-        assert served.ask(*post, body)[0] == 400
+    for body in (b"{", b"\xff", b"9" * 5000, b"[" * 60_000, [], [1], "id", None, {**DECISION, "more": 1}, {"id": 1}):
+        status, said, _ = served.ask(*post, body)
+        assert (status, said) == (400, "a decision must be a JSON object with id, decision and label")
+    for change in ({"decision": "eaten"}, {"decision": ["kept"]}, {"id": 1}, {"id": []}, {"label": None}):
+        status, said, _ = served.ask(*post, {**DECISION, **change})
+        assert status == 400
+        assert said.startswith("a decision must ")
     status, said, _ = served.ask(*post, {**DECISION, "label": "yak"})
     assert (status, said) == (400, "there is no class 'yak' in these results")
     status, said, _ = served.ask(*post, {**DECISION, "id": "nobody"})

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import socketserver
+from dataclasses import fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -30,6 +31,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+FORM = "a decision must be a JSON object with id, decision and label"
 TEXT, HTML, JSON = "text/plain; charset=utf-8", "text/html; charset=utf-8", "application/json"
 
 
@@ -139,10 +141,15 @@ class _Handler(BaseHTTPRequestHandler):
         if int(length[:9]) > MOST or len(length) > 9:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a decision must have at most {MOST:,} bytes")
         try:
-            self.server.session.decide(Decision(**json.loads(self.rfile.read(int(length)))))
+            plain = {**json.loads(self.rfile.read(int(length)))}
         except (TypeError, ValueError, RecursionError) as problem:
-            sentence = str(problem) if type(problem) is ValueError else "a decision must have id, decision and label"
-            raise Refused(HTTPStatus.BAD_REQUEST, sentence) from problem
+            raise Refused(HTTPStatus.BAD_REQUEST, FORM) from problem
+        if set(plain) != {one.name for one in fields(Decision)}:
+            raise Refused(HTTPStatus.BAD_REQUEST, FORM)
+        try:
+            self.server.session.decide(Decision(**plain))
+        except ValueError as problem:
+            raise Refused(HTTPStatus.BAD_REQUEST, str(problem)) from problem
         except OSError as problem:
             sentence = f"{self.server.session.journal.path} cannot be written: {problem.strerror}"
             raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from problem
