@@ -98,12 +98,21 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing about versions."""
         return "siis"
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what never comes to `do_GET` or `do_POST`, as everything else is refused."""
+        self.close_connection = True
+        self.request_version = self.protocol_version  # none is known yet; headers would be left out
+        self._send(HTTPStatus(code), TEXT, "siis review understands only what its own page asks")
+
     def _answered(self, work: Any) -> None:
         try:
             status, kind, content = work()
         except Refused as refused:
             self.close_connection = True  # what is left of the request is not read
             status, kind, content = refused.status, TEXT, str(refused)
+        self._send(status, kind, content)
+
+    def _send(self, status: HTTPStatus, kind: str, content: str) -> None:
         body = content.encode("utf-8", "replace")
         self.send_response(status)
         for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
@@ -111,7 +120,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _get(self) -> tuple[HTTPStatus, str, str]:
         asked = urlsplit(self.path)
