@@ -1,5 +1,7 @@
 """What is shown of the examples: the columns of their table, what tells them apart; and what to label next."""
 
+from dataclasses import replace
+
 import pytest
 
 from browser_case import CONTRAST, hover
@@ -15,10 +17,26 @@ def test_columns_that_differ_come_first(open_report):
     first = page.locator("#rows tr").first
     assert first.locator(".cells dt").all_text_contents() == list(COLUMNS[:5])
     assert first.locator(".cells .unusual").all_text_contents() == ["colourown"]
-    near = first.locator(".near li").all_text_contents()
-    assert near == ["dog: colour: other (here own)"] * 2
+    near = first.locator(".near li")
+    assert near.all_text_contents() == ["dog, 2 neighbours: colour: other (here own)"]
+    assert near.get_attribute("title") == "near example-00000, near example-00000"
     page.fill("#filter-text", "value 7")
     assert page.locator("#rows .id").all_text_contents() == ["example-00007"]
+
+
+def test_neighbours_of_whom_the_same_is_said_have_one_line(open_report):
+    report = make_report(1, columns=COLUMNS)
+    suspect = report.suspects[0]
+    told = [("e1", "dog", []), ("e2", "cat", []), ("e3", "dog", [0]), ("e4", "dog", [])]
+    near = [replace(suspect.neighbors[0], id=name, label=label, differs=apart) for name, label, apart in told]
+    page = open_report(replace(report, suspects=[replace(suspect, neighbors=near)]))
+    lines = page.locator("#rows .near li")
+    assert lines.all_text_contents() == [
+        "dog, 2 neighbours: much the same in every column",
+        "cat: much the same in every column",
+        "dog: colour: other (here own)",
+    ]
+    assert lines.first.get_attribute("title") == "e1, e4"
 
 
 def test_all_columns_are_compared_on_demand(open_report):

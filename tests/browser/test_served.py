@@ -165,6 +165,42 @@ def test_a_second_window_hears_of_decisions_and_nobody_is_disturbed_while_typing
     context.close()
 
 
+def test_nothing_is_said_to_be_saved_before_it_is(fitted, start, browser):
+    """While the request is held, with the server at work, and after it has been killed."""
+    process, link = start()
+    journal = fitted / "results" / "decisions.jsonl"
+    before = journal.read_text()
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    held = []
+    page.route("**/decisions", lambda route: held.append(route))  # noqa: PLW0108  (Playwright marks it)
+    page.goto(link)
+    page.wait_for_selector("#rows tr[data-place]")
+    first = page.text_content("#rows .id")
+    verdict = "document.querySelector('#rows .verdict').textContent"
+    page.locator("#rows tr").first.get_by_text("Keep").click()
+    while not held:
+        page.wait_for_timeout(20)
+    assert page.evaluate(verdict).endswith(" stays, saving…")
+    assert page.text_content("#said").endswith(" stays, saving….")
+    assert journal.read_text() == before
+    held.pop().continue_()
+    until(page, f"{verdict}.endsWith(' stays, saved')")
+    assert page.text_content("#said").endswith(" stays, saved.")
+    assert first in journal.read_text().removeprefix(before)
+
+    process.kill()
+    process.wait()
+    page.unroute("**/decisions")
+    page.locator("#rows tr").first.get_by_text("Undo").click()
+    until(page, f"{verdict}.endsWith(' stays, saved; the change is not saved')")
+    assert page.text_content("#said").endswith(" stays, saved; the change is not saved.")
+    page.locator("#rows tr").nth(1).get_by_text("Keep").click()
+    until(page, "byId('said').textContent.endsWith(': not decided, your decision is not saved.')")
+    assert page.locator("#rows .verdict").nth(1).text_content() == "not decided, your decision is not saved"
+    context.close()
+
+
 def test_looks(fitted, start, browser, tmp_path):
     """Served and alone, light and dark: no line runs out of the page."""
     _, link = start()

@@ -106,6 +106,13 @@ def test_what_cannot_be_reviewed(siis, results, opened, tmp_path):
     assert done.exit_code == 1
     assert "there is no such file" in done.stderr
     assert not (tmp_path / "nothing").exists()
+    assert done.stderr.endswith("Name the folder of the results (siis review DIR), or fit first: siis fit DATA.\n")
+    done = siis("review", results / "summary.json")
+    assert done.exit_code == 1
+    assert done.stderr.endswith(
+        "summary.json must be a folder of results of siis fit; it is a file. Name the folder of the results (siis "
+        "review DIR).\n"
+    )
     summary = json.loads((results / "summary.json").read_text())
     summary["options"]["data"] = "gone.csv"
     (results / "summary.json").write_text(json.dumps(summary))

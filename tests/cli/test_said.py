@@ -38,7 +38,7 @@ def test_results_that_are_not_there(siis, tmp_path, monkeypatch):
     write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", "x")])
     done = siis("corrections", "fix.csv")
     assert done.exit_code == 1
-    assert "there is no such file. Name the folder of the results with --results, or fit first" in done.stderr
+    assert "there is no such file. Name the folder of the results (--results DIR), or fit first" in done.stderr
 
 
 def test_arguments_have_no_braces(siis):

@@ -11,6 +11,7 @@ import pytest
 from report_case import make_report
 from siis.report import read_report, render
 from siis.review import Journal, ReviewServer, Session
+from siis.review.server import HEADERS
 
 DECISION = {"id": "example-00000", "decision": "kept", "label": "cat"}
 
@@ -115,18 +116,43 @@ def test_what_is_no_decision_is_refused(served):
     assert served.ask(*post, DECISION, ["Content-Length"])[0] == 411
     assert served.ask(*post, DECISION, Content_Length="99999999999999")[0] == 413
     assert served.ask(*post, b"x" * 70_000)[0] == 413
-    for body in (b"{", [], {**DECISION, "more": 1}, {**DECISION, "decision": "eaten"}, {"id": 1}):
-        assert served.ask(*post, body)[0] == 400
+    for body in (b"{", b"\xff", b"9" * 5000, b"[" * 60_000, [], [1], "id", None, {**DECISION, "more": 1}, {"id": 1}):
+        status, said, _ = served.ask(*post, body)
+        assert (status, said) == (400, "a decision must be a JSON object with id, decision and label")
+    for change in ({"decision": "eaten"}, {"decision": ["kept"]}, {"id": 1}, {"id": []}, {"label": None}):
+        status, said, _ = served.ask(*post, {**DECISION, **change})
+        assert status == 400
+        assert said.startswith("a decision must ")
     status, said, _ = served.ask(*post, {**DECISION, "label": "yak"})
     assert (status, said) == (400, "there is no class 'yak' in these results")
     status, said, _ = served.ask(*post, {**DECISION, "id": "nobody"})
     assert (status, said) == (400, "there is no example 'nobody' in these results")
-    assert served.ask("PUT", "/decisions", DECISION)[0] == 501
+    status, said, _ = served.ask(*post, {**DECISION, "label": "dog"})
+    assert (status, said) == (400, "'example-00000' is not listed with a label 'dog' to keep")
     assert served.journal.made == {}
     assert (
         served.ask(*post, DECISION, Host=f"localhost:{served.port}", Origin=f"http://localhost:{served.port}")[0]
         == 200
     )
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD", "EAT"])
+def test_other_requests_are_refused_as_all_are(served, method):
+    status, said, headers = served.ask(method, "/decisions")
+    assert status == 501
+    assert said == ("" if method == "HEAD" else "siis review understands only what its own page asks")
+    assert {**HEADERS, "Content-Type": "text/plain; charset=utf-8"}.items() <= dict(headers).items()
+    assert headers["Connection"] == "close"
+
+
+def test_what_is_no_request_is_refused_as_all_are(served):
+    for line in (b"GET / HTTP/x", b"GET / a HTTP/1.1"):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection:
+            connection.sendall(line + b"\r\n\r\n")
+            said = connection.makefile("rb").read().decode()
+        assert said.startswith("HTTP/1.1 4")
+        assert "X-Frame-Options: DENY\r\n" in said
+        assert said.endswith("\r\n\r\nsiis review understands only what its own page asks")
 
 
 def test_only_loopback_listens(served):

@@ -43,7 +43,7 @@ def corrections(
 
         if not file.exists():
             raise ValueError(f"{file}: there is no such file. Check the path.")
-        options_of(results)
+        options_of(results, "siis corrections")
         if folder != results:
             check_not_reviewed(folder)
         with Journal(results) if (results / JOURNAL).exists() else nullcontext() as journal:

@@ -54,7 +54,7 @@ def review(
         from siis.review import Journal, Session  # noqa: PLC0415
         from siis.workflow.rounds import Rounds, former_round, options_of  # noqa: PLC0415  (heavy)
 
-        options_of(results)
+        options_of(results, "siis review")
         with Journal(results) as journal:
             if journal.note:
                 say(f"{journal.note}.")

@@ -16,7 +16,8 @@ from typing import Any
 from siis.files import flush_folder
 
 JOURNAL = "decisions.jsonl"
-MADE = ("accepted", "kept", "chosen")
+KEPT = "kept"
+MADE = ("accepted", KEPT, "chosen")
 UNDONE = "undone"  # the decision on this id before counts no more
 TAKEN = "taken"  # the results hold all before this line for good: siis corrections has fitted it
 FAR = 2**40  # a byte that no journal reaches, to lock where only bytes can be locked

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import socketserver
+from dataclasses import fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -30,6 +31,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+FORM = "a decision must be a JSON object with id, decision and label"
 TEXT, HTML, JSON = "text/plain; charset=utf-8", "text/html; charset=utf-8", "application/json"
 
 
@@ -96,12 +98,21 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing about versions."""
         return "siis"
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what never comes to `do_GET` or `do_POST`, as everything else is refused."""
+        self.close_connection = True
+        self.request_version = self.protocol_version  # none is known yet; headers would be left out
+        self._send(HTTPStatus(code), TEXT, "siis review understands only what its own page asks")
+
     def _answered(self, work: Any) -> None:
         try:
             status, kind, content = work()
         except Refused as refused:
             self.close_connection = True  # what is left of the request is not read
             status, kind, content = refused.status, TEXT, str(refused)
+        self._send(status, kind, content)
+
+    def _send(self, status: HTTPStatus, kind: str, content: str) -> None:
         body = content.encode("utf-8", "replace")
         self.send_response(status)
         for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
@@ -109,7 +120,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def _get(self) -> tuple[HTTPStatus, str, str]:
         asked = urlsplit(self.path)
@@ -139,10 +151,15 @@ class _Handler(BaseHTTPRequestHandler):
         if int(length[:9]) > MOST or len(length) > 9:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a decision must have at most {MOST:,} bytes")
         try:
-            self.server.session.decide(Decision(**json.loads(self.rfile.read(int(length)))))
+            plain = {**json.loads(self.rfile.read(int(length)))}
         except (TypeError, ValueError, RecursionError) as problem:
-            sentence = str(problem) if type(problem) is ValueError else "a decision must have id, decision and label"
-            raise Refused(HTTPStatus.BAD_REQUEST, sentence) from problem
+            raise Refused(HTTPStatus.BAD_REQUEST, FORM) from problem
+        if set(plain) != {one.name for one in fields(Decision)}:
+            raise Refused(HTTPStatus.BAD_REQUEST, FORM)
+        try:
+            self.server.session.decide(Decision(**plain))
+        except ValueError as problem:
+            raise Refused(HTTPStatus.BAD_REQUEST, str(problem)) from problem
         except OSError as problem:
             sentence = f"{self.server.session.journal.path} cannot be written: {problem.strerror}"
             raise Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence) from problem

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from siis.report import ReportData, render
 from siis.report.page import digest, to_json
-from siis.review.journal import UNDONE, Decision, Journal
+from siis.review.journal import KEPT, UNDONE, Decision, Journal
 
 PAUSE = 1.0  # seconds without a new decision, after which to fit
 
@@ -55,6 +55,7 @@ class Session:
         self.journal = journal
         self._ids, self._refit, self._pause = ids, refit, pause
         self._earlier, self._fitted, self._listed = dict(fitted), dict(fitted), dict(fitted)
+        self._given: dict[str, str | None] = {}  # of all that was ever listed: a page may have the list before
         self._failed = ""
         self._failed_for: dict[str, str] | None = None
         self._number = 0
@@ -79,13 +80,15 @@ class Session:
         Parameters
         ----------
         decision : Decision
-            On an example of the data, with one of its classes.
+            On an example of the data, with one of its classes; one that is kept, with the label that the page shows.
         """
         if decision.id not in self._ids:
             raise ValueError(f"there is no example {decision.id!r} in these results")
         if decision.decision != UNDONE and decision.label not in self._classes:
             raise ValueError(f"there is no class {decision.label!r} in these results")
         with self._news:
+            if decision.decision == KEPT and self._given.get(decision.id) != decision.label:
+                raise ValueError(f"{decision.id!r} is not listed with a label {decision.label!r} to keep")
             self.journal.add(decision)
             self._changed()
 
@@ -142,6 +145,8 @@ class Session:
 
     def _show(self, report: ReportData) -> None:
         self._classes = frozenset(report.classes)
+        self._given |= {one.id: one.given for one in (*report.suspects, *report.doubtful)}
+        self._given |= {one.id: one.given for one in report.queries}
         self._digest = digest(to_json(report))
         self._page = render(report, str(self.journal.path))
 

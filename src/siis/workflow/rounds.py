@@ -19,6 +19,8 @@ from siis.workflow.outcome import Outcome
 from siis.workflow.outputs import checked_labels
 from siis.workflow.thumbnails import thumbnails_of
 
+NAMING = {"siis review": "siis review DIR", "siis corrections": "--results DIR"}  # how each is given the results
+
 
 @dataclass(frozen=True, eq=False)
 class FormerRound:
@@ -46,13 +48,13 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
         Folder.
     model_file : Path
     command : str
-        Who asks, for the sentence on data that are not there.
+        Who asks, of ``NAMING``.
 
     Returns
     -------
     FormerRound
     """
-    options = options_of(results)
+    options = options_of(results, command)
     if not Path(options.data).exists():
         raise ValueError(
             f"the data of {results}, {options.data}, must be where they were; there is no such file here. Run "
@@ -63,30 +65,33 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
         return FormerRound(options, saved.model, checked_labels(saved.extra))
 
 
-def options_of(results: Path) -> FitOptions:
+def options_of(results: Path, command: str) -> FitOptions:
     """The options with which results were made.
 
     Parameters
     ----------
     results : Path
+    command : str
+        Who asks, of ``NAMING``.
 
     Returns
     -------
     FitOptions
     """
-    summary = results / SUMMARY
+    summary, advice = results / SUMMARY, f"Name the folder of the results ({NAMING[command]})"
+    if results.is_file():
+        raise ValueError(f"{results} must be a folder of results of siis fit; it is a file. {advice}.")
     settle(results)
     if not summary.is_file():
         raise ValueError(
-            f"{summary} must be a summary that siis fit has written; there is no such file. Name the folder of the "
-            "results with --results, or fit first: siis fit DATA."
+            f"{summary} must be a summary that siis fit has written; there is no such file. {advice}, or fit first: "
+            "siis fit DATA."
         )
     try:
         return FitOptions.from_plain(json.loads(summary.read_text(encoding="utf-8"))["options"])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(
-            f"{summary} must be a summary that siis fit has written; it is not. Give the folder of the results with "
-            "--results, or use siis fit DATA --corrections FILE."
+            f"{summary} must be a summary that siis fit has written; it is not. {advice}, or fit anew: siis fit DATA."
         ) from None
 
 

@@ -59,13 +59,14 @@ const decisions = {
   },
 
   of: (place) => decisions.made.get(ITEMS[place].id),
-  kept: "will be saved", // in words
+  kept: (id) => (decisions.made.has(id) ? "will be saved" : ""), // what becomes of it, in words
   newClass: (id, name) => `For a new class, add this line to corrections.csv: ${csvLine([id, name, "chosen"])}`,
   progress: (made, all) => [`${grouped(made)} of ${grouped(all)} reviewed`, made, all],
 
-  words(place) {
-    const made = this.of(place);
-    return made ? `${change(ITEMS[place].given, made.label)}, ${this.kept}` : "not decided";
+  words(id, none = "not decided") {
+    const made = this.made.get(id), item = ITEMS[PLACES.get(id)];
+    const what = made && (item ? change(item.given, made.label) : named(made.label));
+    return [what ?? none, this.kept(id)].filter(Boolean).join(", ");
   },
 
   rows() {

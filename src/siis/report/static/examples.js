@@ -37,12 +37,23 @@ function neighborList(item) {
   if (!neighbors.length) return make("span", { class: "muted", text: "none" });
   const hasPictures = neighbors.some((near) => near.thumbnail !== null);
   const list = make("ul", { class: hasPictures ? "near pictures" : "near lines" });
-  for (const near of neighbors) {
-    const label = make("strong", { text: named(near.label) });
-    list.append(make("li", { title: near.id }, picture(near.thumbnail, near.id, "tiny"),
-      hasPictures ? label : make("span", {}, label, ": " + neighborText(near, item))));
-  }
+  if (hasPictures) list.append(...neighbors.map((near) => make("li", { title: near.id }, picture(near.thumbnail, near.id, "tiny"), make("strong", { text: named(near.label) }))));
+  else list.append(...neighborLines(item));
   return list;
+}
+
+// Those of whom the same is said have one line.
+function neighborLines(item) {
+  const said = new Map(); // label and text -> ids
+  for (const near of item.neighbors) {
+    const key = JSON.stringify([named(near.label), neighborText(near, item)]);
+    said.set(key, [...(said.get(key) ?? []), near.id]);
+  }
+  return [...said].map(([key, ids]) => {
+    const [label, text] = JSON.parse(key);
+    const many = ids.length > 1 ? `, ${ids.length} neighbours: ` : ": ";
+    return make("li", { title: ids.join(", ") }, make("span", {}, make("strong", { text: label }), many + text));
+  });
 }
 
 // All columns, the example beside its neighbours.

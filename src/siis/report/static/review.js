@@ -41,6 +41,7 @@ function startList(name, prefix, places, left = null) {
   let current = places[0];
   let page = 0;
   let choosing = false;
+  let told = null; // what is said of a decision, for as long as that is what is said
 
   const rowOf = (place) => rows.querySelector(`tr[data-place="${place}"]`);
   const made = () => places.filter((place) => decisions.of(place)).length;
@@ -54,7 +55,7 @@ function startList(name, prefix, places, left = null) {
     });
     const isChosen = Boolean(decision) && decision.decision === "chosen";
     return make("div", { class: "actions" },
-      make("span", { class: decision ? "verdict" : "verdict muted", text: decisions.words(place) }),
+      make("span", { class: decision ? "verdict" : "verdict muted", text: decisions.words(item.id) }),
       canAccept(item) ? button("Accept", "accepted", item.suggested) : null,
       item.given === null ? null : button("Keep", "kept", item.given),
       make("button", { type: "button", text: "Choose…", class: "choose", "aria-label": `Choose another label for ${item.id}`, "aria-pressed": String(isChosen), on: { click: () => choose(place) } }),
@@ -87,7 +88,14 @@ function startList(name, prefix, places, left = null) {
     for (const line of rows.querySelectorAll("tr[data-place]")) line.setAttribute("aria-current", String(Number(line.dataset.place) === place));
   }
 
+  function tell(id, none) {
+    said.textContent = `${id}: ${decisions.words(id, none)}.`;
+    told = { id, none, text: said.textContent };
+  }
+
   function state() {
+    if (told?.text === said.textContent) tell(told.id, told.none);
+    for (const line of rows.querySelectorAll("tr[data-place]")) line.querySelector(".verdict").textContent = decisions.words(ITEMS[line.dataset.place].id);
     const [text, value, most] = decisions.progress(made(), places.length);
     byId(prefix + "progress-text").textContent = text;
     Object.assign(byId(prefix + "progress"), { max: most, value });
@@ -131,7 +139,7 @@ function startList(name, prefix, places, left = null) {
     if (isStartling(place)) return;
     const next = found[found.indexOf(place) + 1] ?? place;
     decisions.decide(ITEMS[place].id, decision, label);
-    said.textContent = `${ITEMS[place].id}: ${decisions.words(place)}.`;
+    tell(ITEMS[place].id);
     current = isNext ? next : place;
     show(isNext);
   }
@@ -158,7 +166,7 @@ function startList(name, prefix, places, left = null) {
 
   function takeBack(place) {
     decisions.undo(ITEMS[place].id);
-    said.textContent = `${ITEMS[place].id}: not decided any more.`;
+    tell(ITEMS[place].id, "not decided any more");
     current = place;
     show(true);
   }
@@ -217,7 +225,7 @@ function startList(name, prefix, places, left = null) {
   if (first !== undefined) current = first;
   const last = decisions.order.map((id) => PLACES.get(id)).findLast((place) => places.includes(place));
   if (left !== null) said.textContent = left.said;
-  else if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(last)}.`;
+  else if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(ITEMS[last].id)}.`;
   const refresh = () => (choosing ? state() : show(rows.contains(document.activeElement)));
 
   // Where the reviewer is: ids from the current row on, since that one may not be in the next list; ids on which a
@@ -235,7 +243,7 @@ function startList(name, prefix, places, left = null) {
     };
   }
 
-  const list = { name, section, rows, places, press, move, takeBack, open, refresh, leave, say: (text) => { said.textContent = text; }, isChoosing: () => choosing, currentRow: () => rowOf(current), focusRow };
+  const list = { name, section, rows, places, press, move, takeBack, open, refresh, leave, tell, isChoosing: () => choosing, currentRow: () => rowOf(current), focusRow };
   lists.push(list);
   show();
   return list;
@@ -279,7 +287,7 @@ function undoLast() {
   const list = lists.find((one) => one.places.includes(PLACES.get(id)));
   if (list) return list.takeBack(PLACES.get(id));
   decisions.undo(id);
-  for (const one of lists) one.say(`${id}: not decided any more.`);
+  for (const one of lists) one.tell(id, "not decided any more");
 }
 
 function toggleKeys() {

@@ -1,7 +1,7 @@
 // The page while siis review serves it: decisions go to the server at once, and a new fit brings new lists into place.
 const ASK = 1000, ASK_GONE = 5000; // milliseconds between two questions for news
 const token = new URLSearchParams(location.search).get("token");
-const known = { state: null, sent: Promise.resolve(), waiting: 0, trouble: "" };
+const known = { state: null, sent: Promise.resolve(), waiting: 0, unanswered: new Set(), failed: new Set(), trouble: "" }; // the sets: of ids
 let shownMap = null;
 
 async function ask(path, body = null) {
@@ -18,7 +18,12 @@ async function ask(path, body = null) {
 }
 
 decisions.load = () => {};
-decisions.kept = "saved";
+decisions.kept = (id) => {
+  const isMade = decisions.made.has(id);
+  if (known.unanswered.has(id)) return "saving…";
+  if (known.failed.has(id)) return isMade ? "saved; the change is not saved" : "your decision is not saved";
+  return isMade ? "saved" : "";
+};
 decisions.newClass = () => "A new class comes in with siis corrections.";
 decisions.progress = (made, all) => {
   const gone = decisions.order.filter((id) => !PLACES.has(id)).length; // fitted, and so not listed any more
@@ -28,15 +33,21 @@ decisions.progress = (made, all) => {
 // One after the other, so that the newest comes last.
 decisions.save = (id, decision, label) => {
   known.waiting += 1;
+  known.unanswered.add(id);
   known.sent = known.sent.then(async () => {
     try {
       known.state = await (await ask("decisions", { id, decision, label })).json();
+      known.failed.delete(id);
       known.trouble = "";
     } catch (problem) {
+      known.failed.add(id);
       known.trouble = `Not saved, what was decided for ${id}: ${problem.message}.`;
     }
     known.waiting -= 1;
-    if (known.waiting === 0) take(known.state);
+    if (known.waiting > 0) return;
+    known.unanswered.clear();
+    take(known.state);
+    for (const listener of decisions.listeners) listener();
   });
   for (const listener of decisions.listeners) listener();
   showState();
