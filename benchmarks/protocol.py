@@ -361,7 +361,7 @@ def parts(model):
 
 
 class Rows:
-    """Rows of a CSV file, kept as they come; a key is computed once."""
+    """Rows of a CSV file, kept as they come; one for each key, the newest."""
 
     def __init__(self, path, columns, n_keys):
         self.path, self.columns, self.n_keys = path, columns, n_keys
@@ -377,8 +377,9 @@ class Rows:
         return any([row[c] for c in self.columns[: self.n_keys]] == wanted for row in self.rows)
 
     def add(self, *values):
-        """Add a row and write the file, whole."""
-        self.rows.append(dict(zip(self.columns, map(str, values), strict=True)))
+        """Add a row, in the place of one of the same key, and write the file, whole."""
+        new, keys = dict(zip(self.columns, map(str, values), strict=True)), self.columns[: self.n_keys]
+        self.rows = [row for row in self.rows if any(row[c] != new[c] for c in keys)] + [new]
         order = sorted(self.rows, key=lambda row: [row[c] for c in self.columns[: self.n_keys]])
         part = self.path.with_name(self.path.name + ".part")
         with part.open("w", newline="") as file:

@@ -89,7 +89,12 @@ def test_attributes(frame):
 
 def test_clone_and_pickle(frame):
     encoder = TableEncoder(features=["price", "colour"]).fit(frame)
-    assert clone(encoder).get_params() == {"features": ["price", "colour"], "text": None, "text_only": False}
+    assert clone(encoder).get_params() == {
+        "encoder": None,
+        "features": ["price", "colour"],
+        "text": None,
+        "text_only": False,
+    }
     again = pickle.loads(pickle.dumps(encoder))
     assert np.array_equal(again.transform(frame), encoder.transform(frame))
 
