@@ -65,6 +65,8 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points):
     [
         ({}, {}, "must be named with --label"),
         ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
+        ({"label": "kind", "encoder": {"source": "net.onnx"}}, {}, "--encoder is not for that"),
+        ({"label": "kind", "sheet": "July"}, {}, "--sheet is not for that"),
         ({"label": "kind"}, {"selection": None}, "leave --selection out"),
     ],
 )

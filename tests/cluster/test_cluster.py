@@ -76,7 +76,8 @@ def data(tmp_path_factory, truth):
 
 @pytest.fixture(scope="module")
 def options(data):
-    return FitOptions(data, {"label": "kind", "id": "name"}, parameters={"n_neighbors": 10, "random_state": 3})
+    parameters = {"n_neighbors": 10, "random_state": 3}
+    return FitOptions(data, {"label": "kind", "id": "name"}, parameters=parameters, issue_columns="cleanlab")
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +142,7 @@ def test_from_parquet_to_answers(first, truth):
     assert summary["cluster"]["status"] == "certified"
     assert 0.05 < summary["cluster"]["noise_rate"] < 0.35
     assert {"report.html", "model.siis", "summary.json", "label_issues.csv"} <= {path.name for path in out.iterdir()}
+    assert "is_label_issue" in (out / "label_issues.csv").read_text().splitlines()[0]
     assert not (out / job.WORK).exists()
     assert any(line.startswith("solve: ") for line in said)
     assert json.loads((out / "summary.json").read_text())["cluster"]["rows"] == N

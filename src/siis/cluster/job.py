@@ -43,7 +43,7 @@ MEMORY_FOR_BASIS = 0.45  # of a worker's memory
 BLOCKS_HELD = 4.0  # times the vectors: subspace, its images, and what becomes of them
 INSTALL = "Install them with `pip install 'siis[cluster]'`."
 LOCAL = "local"
-REFUSED = ("text", "annotators", "embeddings", "graph", "labels_file")
+REFUSED = ("text", "annotators", "embeddings", "graph", "labels_file", "encoder", "sheet")
 Tell = Callable[[str], None]
 
 
@@ -275,7 +275,8 @@ class _Job:
             results=str(self.out),
             n_queries=self.options.queries,
         )
-        contents = output_files(outcome, asdict(self.options), self.options.roles.get("id"))
+        roles, issue_columns = self.options.roles, self.options.issue_columns
+        contents = output_files(outcome, asdict(self.options), roles.get("id"), issue_columns)
         keep(self.work / "sample.pickle", contents)
         model, classes = outcome.model, labels["classes"]
         if not np.array_equal(model.classes_.astype(str), classes):

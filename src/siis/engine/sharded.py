@@ -126,10 +126,10 @@ class GraphOperator:
 
 
 @dataclass(frozen=True, eq=False)
-class TransposedOperator:
-    """Multiplies, and sends to others what belongs to their rows."""
+class _Transposed:
+    """What the transposed of a matrix shares with it."""
 
-    of: GraphOperator
+    of: GraphOperator | Members
 
     @property
     def engine(self) -> ShardedEngine:
@@ -148,48 +148,29 @@ class TransposedOperator:
         return self.of.dtype
 
     @property
-    def T(self) -> GraphOperator:
+    def T(self) -> GraphOperator | Members:
         """The matrix."""
         return self.of
-
-    def __matmul__(self, X: Floats) -> Floats:
-        """Multiply, and give back what belongs to rows of others."""
-        return self.engine.folded(np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype)))
 
     def with_entries(self, entries: Floats) -> Operator:
         """Of the matrix itself alone."""
         raise NotImplementedError("entries are those of the matrix, row after row")
 
 
-@dataclass(frozen=True, eq=False)
-class _SharedRows:
+class TransposedOperator(_Transposed):
+    """Multiplies, and sends to others what belongs to their rows."""
+
+    def __matmul__(self, X: Floats) -> Floats:
+        """Multiply, and give back what belongs to rows of others."""
+        return self.engine.folded(np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype)))
+
+
+class _SharedRows(_Transposed):
     """The transposed of a matrix with few columns: a sum over all shards."""
-
-    of: Members
-
-    @property
-    def engine(self) -> ShardedEngine:
-        return self.of.engine
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, columns = self.of.shape
-        return columns, rows
-
-    @property
-    def dtype(self) -> Precision:
-        return self.of.dtype
-
-    @property
-    def T(self) -> Members:
-        return self.of
 
     def __matmul__(self, X: Floats) -> Floats:
         part = np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype))
         return np.asarray(self.engine.total(part.astype(np.float64)), self.dtype)
-
-    def with_entries(self, entries: Floats) -> Operator:
-        raise NotImplementedError("entries are those of the matrix, row after row")
 
 
 @dataclass(frozen=True, eq=False)

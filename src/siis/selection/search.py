@@ -14,6 +14,7 @@ from siis.engine import NUMPY, Engine
 from siis.engine.threads import FEW, in_threads, one_blas_thread
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, smooth_labels, spaces
+from siis.evidence.smoother import MOST_ELSEWHERE
 from siis.graph.rough import graph_weights
 from siis.labels import Supervision
 from siis.progress import Progress, Report
@@ -30,7 +31,6 @@ from siis.selection.shares import answered_shares, population_weights, usual_rea
 
 USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
 MOST_AT_ONCE = 2**23  # soft labels of folds that are smoothed as columns of one block, on all vertices
-MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
 ROUGHLY = 1e-3  # tolerance of that
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
