@@ -289,6 +289,15 @@ def test_fast_paths_of_numpy_follow_the_text(cloud):
     )
     np.testing.assert_allclose(NUMPY.times(X, C), Engine.times(NUMPY, X, C), atol=1e-12)
     np.testing.assert_allclose(NUMPY.inner(X, X), Engine.inner(NUMPY, X, X), atol=1e-10)
+    diagonal, D = rng.random((cloud.n_vertices, 2)), rng.standard_normal((2, cloud.n_vertices, 6))
+    np.testing.assert_allclose(
+        NUMPY.less_product(diagonal, S, D[0]), Engine.less_product(NUMPY, diagonal, S, D[0]), atol=1e-10
+    )
+    step, blocks = rng.standard_normal(6), rng.standard_normal((4, cloud.n_vertices, 6))
+    np.testing.assert_allclose(
+        NUMPY.advance(*blocks.copy(), step), Engine.advance(NUMPY, *blocks.copy(), step), atol=1e-12
+    )
+    np.testing.assert_allclose(NUMPY.turn(*D.copy(), step), Engine.turn(NUMPY, *D.copy(), step), atol=1e-12)
     fused, plain = NUMPY.edge_rows(cloud, 2, 3, np.float64), EdgeRows(NUMPY, cloud, 2, 3, np.float64)
     N, p = rng.standard_normal((cloud.n_edges, 6)), rng.uniform(0.5, 2, cloud.n_edges)
     F = rng.standard_normal((cloud.n_vertices, 6))

@@ -240,6 +240,35 @@ class Engine(ABC):
         """
         return self.numpy(self.xp.matrix_transpose(X) @ Y)
 
+    def less_product(self, diagonal: Array, S: Operator, X: Array) -> Array:
+        """diag(d_g) X_g - S X_g for each of k groups of columns.
+
+        Parameters
+        ----------
+        diagonal : Array of shape (n, k)
+        S : Operator of shape (n, n)
+        X : Array of shape (n, k c), of the same precision
+
+        Returns
+        -------
+        Array of shape (n, k c)
+        """
+        n, k = diagonal.shape
+        grouped = self.xp.reshape(X, (n, k, X.shape[1] // k))
+        return self.xp.reshape(diagonal[:, :, None] * grouped, X.shape) - S @ X
+
+    def advance(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
+        """X + step D and R - step MD, shape (n, c) like all four, with a step for each column; in their places."""
+        X += step * D
+        R -= step * MD
+        return self.keep(X), self.keep(R)
+
+    def turn(self, D: Array, Z: Array, ratio: Array) -> Array:
+        """Ratio D + Z, shape (n, c) like both, with a ratio for each column; in the place of D."""
+        D *= ratio
+        D += Z
+        return self.keep(D)
+
     def chebyshev(self, S: Operator, X: Array, degree: int, low: float, cut: float, high: float) -> Array:
         """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
 

@@ -46,7 +46,7 @@ def product(S: Sparse, X: Floats) -> Floats:
         return np.asarray(S @ X)  # SciPy's loop, faster on few columns
     X = np.ascontiguousarray(X)
     out = np.empty((S.shape[0], X.shape[1]), X.dtype)
-    pieces = row_pieces(S.shape[0]) if worth_threads else [slice(0, S.shape[0])]
+    pieces = pieces_of(S.shape[0], S.nnz * X.shape[1])
     in_threads(lambda rows: product_rows(S.indptr, S.indices, S.data, X, out, rows.start, rows.stop), pieces)
     return out
 
@@ -66,6 +66,11 @@ def tall_transposed(U: Floats, F: Floats) -> Floats:
         return np.asarray(U.T @ F)
     total: Floats = sum(in_threads(lambda rows: U[rows].T @ F[rows], row_pieces(U.shape[0])))  # type: ignore[assignment]
     return total
+
+
+def pieces_of(n: int, n_multiplications: int) -> list[slice]:
+    """Pieces of n rows for threads; one where the work is too little."""
+    return row_pieces(n) if n_multiplications > WORTH_THREADS else [slice(0, n)]
 
 
 def row_pieces(n: int) -> list[slice]:

@@ -57,14 +57,10 @@ def conjugate_gradients(
             break
         MD = keep(apply(D))
         step = _ratio(rho, dots(D, MD, -2, xp), xp)
-        X += step * D
-        R -= step * MD
-        X, R = keep(X), keep(R)
+        X, R = engine.advance(X, R, D, MD, step)
         Z = R if inverse_diagonal is None else inverse_diagonal * R
         rho, before = dots(R, Z, -2, xp), rho
-        D *= _ratio(rho, before, xp)
-        D += Z
-        D = keep(D)
+        D = engine.turn(D, Z, _ratio(rho, before, xp))
     worst = np.max(engine.numpy(squares) / np.maximum(engine.numpy(goal) / tol**2, 1e-300), initial=0.0)
     return X, float(np.sqrt(worst))
 

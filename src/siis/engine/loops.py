@@ -50,6 +50,42 @@ def product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[no
 
 
 @compiled
+def less_product_rows(indptr, indices, data, diagonal, X, out, first, last):  # type: ignore[no-untyped-def]
+    """Rows first..last of diagonal X - S X, the diagonal one for each group of columns: shape (n, k)."""
+    width, n_groups = X.shape[1], diagonal.shape[1]
+    c = width // n_groups
+    row = np.empty(width, X.dtype)
+    for i in range(first, last):
+        for g in range(n_groups):
+            d = diagonal[i, g]
+            for k in range(g * c, (g + 1) * c):
+                row[k] = d * X[i, k]
+        for e in range(indptr[i], indptr[i + 1]):
+            j, s = indices[e], data[e]
+            for k in range(width):
+                row[k] -= s * X[j, k]
+        for k in range(width):
+            out[i, k] = row[k]
+
+
+@compiled
+def advance_rows(X, R, D, MD, step, first, last):  # type: ignore[no-untyped-def]
+    """Rows first..last of X + step D and of R - step MD, in place."""
+    for i in range(first, last):
+        for k in range(X.shape[1]):
+            X[i, k] += step[k] * D[i, k]
+            R[i, k] -= step[k] * MD[i, k]
+
+
+@compiled
+def turn_rows(D, Z, ratio, first, last):  # type: ignore[no-untyped-def]
+    """Rows first..last of ratio D + Z, in place."""
+    for i in range(first, last):
+        for k in range(D.shape[1]):
+            D[i, k] = ratio[k] * D[i, k] + Z[i, k]
+
+
+@compiled
 def edge_step(first, tails, weight, penalty, reach, relaxation, F, N, f, out, heads_from, heads_to):  # type: ignore[no-untyped-def]
     """One iteration along the edges i < j of some heads i; ``out`` begins at the first of these heads.
 

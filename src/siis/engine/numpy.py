@@ -13,9 +13,24 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.engine.base import Engine, Operator
-from siis.engine.blocks import PIECES, chebyshev_filter, compact, product, tall_product, tall_transposed
+from siis.engine.blocks import (
+    PIECES,
+    chebyshev_filter,
+    compact,
+    pieces_of,
+    product,
+    tall_product,
+    tall_transposed,
+)
 from siis.engine.edges import EdgeRows, WeightedEdges
-from siis.engine.loops import edge_divergence, edge_norms, edge_step
+from siis.engine.loops import (
+    advance_rows,
+    edge_divergence,
+    edge_norms,
+    edge_step,
+    less_product_rows,
+    turn_rows,
+)
 from siis.engine.threads import in_threads
 from siis.engine.types import Precision
 
@@ -79,6 +94,28 @@ class NumpyEngine(Engine):
     def inner(self, X: Floats, Y: Floats) -> Floats:
         """X'Y by pieces of rows."""
         return tall_transposed(X, Y).astype(np.float64, copy=False)
+
+    def less_product(self, diagonal: Floats, S: Operator, X: Floats) -> Floats:
+        """As ``Engine.less_product``, in one compiled pass."""
+        assert isinstance(S, NumpyOperator)
+        M, X = S.matrix, np.ascontiguousarray(X)
+        out = np.empty_like(X)
+
+        def piece(rows: slice) -> None:
+            less_product_rows(M.indptr, M.indices, M.data, diagonal, X, out, rows.start, rows.stop)
+
+        in_threads(piece, pieces_of(len(X), M.nnz * X.shape[1]))
+        return out
+
+    def advance(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
+        """As ``Engine.advance``, in one compiled pass."""
+        in_threads(lambda rows: advance_rows(X, R, D, MD, step, rows.start, rows.stop), pieces_of(len(X), X.size))
+        return X, R
+
+    def turn(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
+        """As ``Engine.turn``, in one compiled pass."""
+        in_threads(lambda rows: turn_rows(D, Z, ratio, rows.start, rows.stop), pieces_of(len(D), D.size))
+        return D
 
     def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
         """The recurrence of ``Engine.chebyshev`` in one compiled loop, by groups of columns or pieces of rows."""

@@ -10,6 +10,7 @@ import scipy.linalg as sl
 from siis._types import Floats, Ints, answer_type
 from siis.engine import NUMPY, Engine
 from siis.engine.rows import dots
+from siis.engine.threads import in_threads, one_blas_thread
 from siis.engine.types import Array, Namespace
 from siis.labels import Supervision
 
@@ -20,7 +21,8 @@ MOST_EXACT_TO_CHOOSE = 700  # the same, where width and ridge are chosen
 FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
 LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
-BLOCK = 2**23  # numbers in one block of the kernel
+BLOCK = 2**18  # numbers in one block of the kernel, which stays in a core's cache
+BLOCK_ELSEWHERE = 2**23  # the same off the host
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +63,22 @@ class KernelScores:
         ndarray of shape (n, c)
         """
         scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
-        step = max(1, BLOCK // max(len(self.centers), self.mean.size))
+        step = max(1, (BLOCK if engine.is_host else BLOCK_ELSEWHERE) // max(len(self.centers), self.mean.size))
         centers, coefficients = (engine.asarray(a, np.float64) for a in (self.centers, self.coefficients))
-        for a in range(0, len(points), step):
-            D = squared_distances(engine.asarray(points[a : a + step], np.float64), centers, engine.xp)
-            scores[a : a + step] = self.mean + engine.numpy(engine.xp.exp(-self.width * D) @ coefficients)
+
+        def score(a: int) -> None:
+            K = squared_distances(engine.asarray(points[a : a + step], np.float64), centers, engine.xp)
+            K *= -self.width
+            K = np.exp(K, out=K) if engine.is_host else engine.xp.exp(K)
+            scores[a : a + step] = self.mean + engine.numpy(K @ coefficients)
+
+        blocks = range(0, len(points), step)
+        if engine.is_host:
+            with one_blas_thread():
+                in_threads(score, blocks)
+        else:
+            for a in blocks:
+                score(a)
         return scores
 
 
@@ -73,7 +86,10 @@ def squared_distances(A: Array, B: Array, xp: Namespace = np) -> Array:
     """Compute ||a - b||^2 for all pairs, shape (n_a, n_b); about the mean of B, where it keeps its digits."""
     center = xp.mean(B, axis=0)
     A, B = A - center, B - center
-    squares = dots(A, A, -1, xp)[:, None] + dots(B, B, -1, xp) - 2 * (A @ B.T)
+    squares = A @ B.T
+    squares *= -2
+    squares += dots(A, A, -1, xp)[:, None]
+    squares += dots(B, B, -1, xp)
     return np.maximum(squares, 0.0, out=squares) if xp is np else xp.clip(squares, 0.0, None)
 
 

@@ -101,7 +101,7 @@ def smooth_folds(
         diagonal[labels.rows, k] += fidelity * labels.strengths
     scale = 1 / np.sqrt(diagonal.max(axis=1))
     S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
-    diagonal *= scale[:, None] ** 2
+    scaled = engine.asarray(diagonal * scale[:, None] ** 2, np.float32)
     smooth = [np.empty((n, c), answer_type(n, c)) for _ in given]
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
     step = max(1, most // (engine.count(n) * len(given)), LEAST_COLUMNS // len(given))
@@ -116,10 +116,9 @@ def smooth_folds(
                 B[:, k] = (prior_weight * scale)[:, None] * scores[k][:, columns]
                 excess += prior_weight * scores[k][rows, columns]
             B[rows, k] = scale[rows][:, None] * excess
-        scaled = engine.asarray(np.repeat(diagonal, width, axis=1), np.float32)
 
         def apply(X: Array) -> Array:
-            return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
+            return engine.less_product(scaled, S, X)  # (C3), with unit diagonal but where a label is held out
 
         first = None if start is None else np.stack([F[:, columns] for F in start], axis=1) / scale[:, None, None]
         X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
