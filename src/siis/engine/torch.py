@@ -107,9 +107,11 @@ class _EdgeMatrix(EdgeMatrix):
 
     pattern: TorchOperator
 
-    def row_sums(self, values: Floats, entries: Array) -> Floats:
+    def __call__(self, values: Array) -> tuple[TorchOperator, Array]:
+        entries = self.engine.take(values, self.graph.edges.entries, 0)
         ends = self.pattern.tensor.crow_indices().long()
-        return self.engine.numpy(torch.segment_reduce(entries, "sum", offsets=ends, initial=0.0))
+        sums = torch.segment_reduce(entries, "sum", offsets=ends, initial=0.0)
+        return self.pattern.with_entries(entries), sums
 
 
 class TorchEngine(Engine):
