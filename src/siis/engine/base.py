@@ -122,8 +122,16 @@ class Engine(ABC):
         return np.asarray(np.sqrt(squares / max(len(values), 1)), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
-        """A block of normal random numbers, shape (n, k): the same on every engine that holds all rows."""
+        """A block of normal random numbers, shape (n, k): the same for the same state of the host's generator."""
         return self.asarray(rng.standard_normal((n, k), dtype), dtype)
+
+    def laplacian(self, graph: WeightedEdges, scale: Floats, dtype: Precision) -> Operator:
+        """Bring diag(scale) L diag(scale) to the engine, L the Laplacian of a graph."""
+        return self.scaled(graph.laplacian, scale, dtype)
+
+    def largest_degree_sum(self, graph: WeightedEdges) -> float:
+        """The largest d_i + d_j of an edge; 0 without any."""
+        return self.largest(graph.degree_sums)
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
         """Bring diag(scale) M diag(scale) to the engine.

@@ -31,6 +31,18 @@ class WeightedEdges(Protocol):
         """W, shape (n, n)."""
 
     @property
+    def degrees(self) -> Floats:
+        """Sums of the rows of W, shape (n,)."""
+
+    @property
+    def degree_sums(self) -> Floats:
+        """d_i + d_j for each stored entry of W."""
+
+    @property
+    def laplacian(self) -> Sparse:
+        """D - W, shape (n, n)."""
+
+    @property
     def divergence(self) -> Sparse:
         """P', shape (n, E)."""
 
