@@ -12,13 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from siis._types import Floats, Ints, Sparse
+from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine.base import Engine
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
-from siis.engine.torch_neighbors import nearest_indices, symmetric_pairs
+from siis.engine.torch_neighbors import nearest_between, nearest_indices, symmetric_pairs
 from siis.engine.types import Array, Precision, Report
 
 KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
+DLPACK = {"cpu": (1,), "cuda": (2, 10)}  # numbers of devices there; 10: AMD's
 SHORT = 2**31 - 1  # entries up to which indices have 32 bits
 LONG = 2048  # entries of a row that are added up one after the other
 MANY_DRAWS = 2**22  # random numbers, from which on the device draws them itself
@@ -197,6 +198,7 @@ class TorchEngine(Engine):
         self.device = torch.device(device)
         torch.zeros(1, device=self.device).cpu()  # it answers
         self._sent: tuple[Sparse, SentGraph] | None = None
+        self._known: tuple[Floats, Array] | None = None
 
     @property
     def name(self) -> str:
@@ -205,9 +207,38 @@ class TorchEngine(Engine):
             return f"PyTorch's {self.device.type}"
         return str(torch.cuda.get_device_name(self.device))
 
-    def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+    def know(self, host: Floats, given: Any) -> None:
+        """Take note of examples that came as an array of this device."""
+        if not hasattr(given, "__dlpack_device__") or isinstance(given, np.ndarray):
+            return
+        if int(given.__dlpack_device__()[0]) not in DLPACK.get(self.device.type, ()):
+            return
+        there = given.detach() if isinstance(given, torch.Tensor) else torch.from_dlpack(given)
+        if there.dtype == KINDS[host.dtype.type]:
+            self._known = host, there.to(self.device)
+
+    def follow(self, host: Floats, rows: Ints, picked: Floats) -> None:
+        """Pick the same rows on the device."""
+        if self._known is not None and self._known[0] is host:
+            self._known = picked, self._known[1][torch.tensor(rows, device=self.device)]
+
+    def hold(self, points: Floats) -> Array:
+        """The tensor in the precision of the points; what is known to be there is not sent."""
+        if isinstance(points, torch.Tensor):
+            return points
+        if self._known is not None and self._known[0] is points:
+            return self._known[1]
+        return torch.tensor(np.ascontiguousarray(points), device=self.device)
+
+    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Neighbours on the device: exactly, or within overlapping cells."""
-        return nearest_indices(points, n_wanted, seed, report, self.device)
+        return nearest_indices(self.hold(points), n_wanted, seed, report)
+
+    def nearest_between(
+        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
+    ) -> tuple[Ints, Floats, Bools]:
+        """Neighbours of other points on the device, exactly."""
+        return nearest_between(self.hold(queries), self.hold(points), n_wanted, n_fetched)
 
     def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
         """Symmetric neighbourhoods by sorting pairs on the device."""

@@ -21,6 +21,7 @@ FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
 LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 BLOCK = 2**23  # numbers in one block of the kernel
+BLOCK_ELSEWHERE = 2**26  # the same off the host, where it is not caches that count
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,8 @@ class KernelScores:
         ndarray of shape (n, c)
         """
         scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
-        step = max(1, BLOCK // max(len(self.centers), self.mean.size))
+        most = BLOCK if engine.is_host else BLOCK_ELSEWHERE
+        step = max(1, most // max(len(self.centers), self.mean.size))
         centers, coefficients = (engine.asarray(a, np.float64) for a in (self.centers, self.coefficients))
         for a in range(0, len(points), step):
             D = squared_distances(engine.asarray(points[a : a + step], np.float64), centers, engine.xp)
