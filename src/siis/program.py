@@ -192,25 +192,30 @@ class Program:
         edges, labels = float(xp.sum(edge_norms)), float(xp.sum(self._alpha * label_norms))
         return self.gamma * edges + labels + self.beta * self.basis.energy(A)
 
-    def gram(self, p: Floats, q: Floats) -> Any:
+    def gram(self, p: Array, q: Array) -> Any:
         """U'(P' diag(p) P + J' diag(q) J)U, the matrix of (M4) without its energy, on the host.
 
         P' diag(p) P is the Laplacian of the weights p_e w_e^2, so that P U (E x m) is never formed.
 
         Parameters
         ----------
-        p : ndarray of shape (E,)
+        p : ndarray or Array of shape (E,)
             Not used where gamma = 0.
-        q : ndarray of shape (l,)
+        q : ndarray or Array of shape (l,)
 
         Returns
         -------
         ndarray or csr_array of shape (m, m)
         """
-        edges, n = self.graph.edges, self.graph.n_vertices
-        squares = p * edges.weights**2 if self.gamma > 0 else np.zeros(self.graph.n_edges)
-        weights, sums = self._pattern(squares)
-        return self.basis.project_laplacian(weights, np.bincount(self.vertices, q, n) + sums)
+        pattern, engine = self._pattern, self._pattern.engine
+        p, q = (self.engine.asarray(a, np.float64) for a in (p, q))
+        if engine is not self.engine:
+            p, q = self.engine.numpy(p), self.engine.numpy(q)
+        squares = p * pattern.squares if self.gamma > 0 else engine.zeros((self.graph.n_edges,), np.float64)
+        weights, sums = pattern(squares)
+        if not self.labels_every_vertex:
+            q = engine.asarray(np.bincount(self.vertices, engine.numpy(q), self.graph.n_vertices), np.float64)
+        return self.basis.project_laplacian(weights, q + sums)
 
     @cached_property
     def _pattern(self) -> EdgeMatrix:

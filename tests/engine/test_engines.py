@@ -171,6 +171,46 @@ def test_long_rows_are_cut_into_pieces(engine, monkeypatch):
     np.testing.assert_allclose(engine.numpy(other @ engine.asarray(X, np.float64)), 2 * (M @ X), atol=1e-12)
 
 
+def test_what_an_engine_makes_of_a_graph_is_what_the_host_makes(engine, cloud):
+    rng = np.random.default_rng(0)
+    F, p = rng.standard_normal((cloud.n_vertices, 3)), rng.random(cloud.n_edges)
+    scale = rng.uniform(0.5, 2, cloud.n_vertices)
+    X = engine.asarray(F, np.float64)
+    for found, expected in (
+        (engine.laplacian(cloud, scale, np.float64), NUMPY.laplacian(cloud, scale, np.float64)),
+        (engine.scaled(cloud.weights, scale, np.float64), NUMPY.scaled(cloud.weights, scale, np.float64)),
+    ):
+        np.testing.assert_allclose(engine.numpy(found @ X), expected @ F, rtol=1e-12, atol=1e-12)
+    assert engine.largest_degree_sum(cloud) == NUMPY.largest_degree_sum(cloud)
+    found, expected = (e.edge_matrix(cloud, np.float64) for e in (engine, NUMPY))
+    np.testing.assert_array_equal(engine.numpy(found.squares), expected.squares)
+    (W, sums), (M, totals) = found(engine.asarray(p, np.float64)), expected(p)
+    np.testing.assert_allclose(engine.numpy(sums), totals, rtol=1e-12)
+    np.testing.assert_allclose(engine.numpy(W @ X), M @ F, rtol=1e-12, atol=1e-12)
+    rows, fused = (e.edge_rows(cloud, 1, 3, np.float64) for e in (engine, NUMPY))
+    np.testing.assert_allclose(engine.numpy(rows.differences(X)), cloud.incidence @ F, rtol=1e-12, atol=1e-12)
+    for one, N in ((rows, engine.asarray(cloud.incidence @ F, np.float64)), (fused, cloud.incidence @ F)):
+        one.set_rows(N)
+        one.set_penalties(engine.asarray(p, np.float64) if one is rows else p, 0.01)
+    np.testing.assert_allclose(engine.numpy(rows.divergence(2.0, -1.0)), fused.divergence(2.0, -1.0), atol=1e-12)
+
+
+def test_many_random_numbers_are_drawn_on_the_device(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: its engine is not tried")
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    engine = TorchEngine("cuda" if torch.cuda.is_available() else "cpu")
+    few = engine.normal(np.random.default_rng(3), 50, 4, np.float64)
+    np.testing.assert_array_equal(engine.numpy(few), np.random.default_rng(3).standard_normal((50, 4)))
+    monkeypatch.setattr(sys.modules["siis.engine.torch"], "MANY_DRAWS", 100)
+    rng = np.random.default_rng(3)
+    one, other = (engine.numpy(engine.normal(rng, 5000, 4, np.float32)) for _ in range(2))
+    again = engine.numpy(engine.normal(np.random.default_rng(3), 5000, 4, np.float32))
+    np.testing.assert_array_equal(one, again)
+    assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.05
+    assert abs(one.std() - 1) < 0.05
+
+
 @SEEDS
 def test_values_and_bounds(engine, seed):
     one, other = random_program(seed), random_program(seed, engine)

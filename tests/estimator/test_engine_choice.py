@@ -12,7 +12,9 @@ from siis import SIISClassifier, load, save
 from siis.engine import NUMPY
 from siis.engine import choice as choice_module
 from siis.engine.choice import choose_engine
-from siis.graph import join, neighbors_within
+from siis.estimators import base as base_module
+from siis.graph import join, neighbors_between, neighbors_within
+from siis.graph import neighbors as neighbors_module
 
 pytestmark = pytest.mark.slow
 
@@ -142,6 +144,45 @@ def test_neighbours_of_pytorch_are_the_nearest(torch, monkeypatch, cells):
     np.testing.assert_array_equal(again.indices, found.indices)
 
 
+def test_neighbours_of_other_points_are_exact(torch, monkeypatch):
+    from siis.engine import torch_neighbors  # noqa: PLC0415
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    monkeypatch.setattr(torch_neighbors, "SCORES", 10_000)
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((700, 5)).astype(np.float32)
+    queries = np.vstack([points[:40], rng.standard_normal((60, 5))])
+    expected = neighbors_between(queries, points, 6)
+    with monkeypatch.context() as patched:
+        patched.setattr(neighbors_module, "_ranked", lambda *args: pytest.fail("it went to the host"))
+        found = neighbors_between(queries, points, 6, TorchEngine("cpu"))
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+    assert (found.distances[:40, 0] == 0).all()
+    far = np.vstack([1e-3 * rng.standard_normal((300, 3)), 1e4 + 1e-3 * rng.standard_normal((300, 3))])
+    near = far[::7] + 1e-4
+    expected, found = (neighbors_between(near, far, 3, engine) for engine in (NUMPY, TorchEngine("cpu")))
+    np.testing.assert_array_equal(found.indices, expected.indices)  # what single precision loses is sought again
+
+
+@pytest.mark.parametrize("selection", [None, "auto"])
+def test_new_examples_are_predicted_on_the_engine(torch, monkeypatch, selection, capfd):
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    X, y, _ = noisy_digits(700)
+    new = X[:100] + 0.1 * np.random.default_rng(0).standard_normal((100, X.shape[1]))
+    model = SIISClassifier(selection=selection, engine="torch", device="cpu").fit(X[100:], y[100:])
+    asked, real = [], TorchEngine.nearest_between
+    monkeypatch.setattr(TorchEngine, "nearest_between", lambda self, *args: asked.append(args) or real(self, *args))
+    found = model.predict_proba(new)
+    assert len(asked) == (1 if selection is None else 2)
+    model.set_params(engine="numpy", device="auto")
+    np.testing.assert_allclose(found, model.predict_proba(new), atol=1e-9)
+    model.set_params(engine="torch", device="no such device", verbose=1)
+    np.testing.assert_allclose(found, model.predict_proba(new), atol=1e-9)
+    assert "[siis] on the CPU: device='no such device' cannot be used here" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("kind", ["union", "mutual"])
 def test_pytorch_joins_neighbours_as_scipy_does(torch, kind):
     from siis.engine.torch import TorchEngine  # noqa: PLC0415
@@ -190,6 +231,59 @@ def test_arrays_of_other_libraries_are_taken(torch):
     assert np.mean(short.transduction_ == expected.transduction_) > 0.99
     with pytest.raises(ValueError, match=r"tensors must be dense; found a sparse one. Use a sparse matrix of SciPy"):
         SIISClassifier(selection=None).fit(torch.tensor(X).to_sparse(), y)
+
+
+class DLPackAlone:
+    """What a library of arrays must have to be understood, and nothing else."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **kwargs):
+        return self.tensor.__dlpack__(**kwargs)
+
+
+@pytest.mark.parametrize("kind", ["tensor", "DLPack alone"])
+def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, kind):
+    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+
+    X, y, _ = noisy_digits(300)
+    X = np.vstack([X, X[:20]])
+    y = np.append(y, y[:20])
+    expected = SIISClassifier(selection=None, engine="torch", device="cpu").fit(X, y)
+    X, y = (torch.tensor(a) if kind == "tensor" else DLPackAlone(torch.tensor(a)) for a in (X, y))
+    before = np.from_dlpack(X).copy()
+    held, real = [], TorchEngine.hold
+
+    def hold(self, points):
+        held.append(self._known is not None and points is self._known[0])
+        return real(self, points)
+
+    monkeypatch.setattr(TorchEngine, "hold", hold)
+    found = SIISClassifier(selection=None, engine="torch", device="cpu").fit(X, y)
+    assert held[0], "it was sent again"
+    np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
+    np.testing.assert_array_equal(np.from_dlpack(X), before)
+    assert isinstance(found.label_distributions_, np.ndarray)
+    assert isinstance(found.predict_proba(X), np.ndarray)
+    on_numpy = SIISClassifier(selection=None, engine="numpy").fit(X, y)
+    assert np.mean(on_numpy.transduction_ == expected.transduction_) > 0.99
+
+
+def test_an_array_on_a_device_that_pytorch_alone_could_read(monkeypatch):
+    class OnDevice:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, **kwargs):
+            pytest.fail("it lies on a device")
+
+    monkeypatch.setattr(base_module, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"array of OnDevice lies on a device, and only PyTorch could bring it here"):
+        SIISClassifier().fit(OnDevice(), [0, 1])
 
 
 def test_arrays_on_a_device_are_brought_to_the_host():

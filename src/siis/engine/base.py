@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Floats, Ints, Sparse
+from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.types import Array, Namespace, Precision, Report
 
@@ -92,7 +92,7 @@ class Engine(ABC):
         """A block on the host, in its own precision."""
         return self.numpy(a)
 
-    can_search: bool = False  # whether ``nearest`` and ``pairs`` are there
+    can_search: bool = False  # whether ``nearest``, ``nearest_between`` and ``pairs`` are there
     is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
 
@@ -122,8 +122,16 @@ class Engine(ABC):
         return np.asarray(np.sqrt(squares / max(len(values), 1)), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
-        """A block of normal random numbers, shape (n, k): the same on every engine that holds all rows."""
+        """A block of normal random numbers, shape (n, k): the same for the same state of the host's generator."""
         return self.asarray(rng.standard_normal((n, k), dtype), dtype)
+
+    def laplacian(self, graph: WeightedEdges, scale: Floats, dtype: Precision) -> Operator:
+        """Bring diag(scale) L diag(scale) to the engine, L the Laplacian of a graph."""
+        return self.scaled(graph.laplacian, scale, dtype)
+
+    def largest_degree_sum(self, graph: WeightedEdges) -> float:
+        """The largest d_i + d_j of an edge; 0 without any."""
+        return self.largest(graph.degree_sums)
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
         """Bring diag(scale) M diag(scale) to the engine.
@@ -174,12 +182,46 @@ class Engine(ABC):
         """
         raise NotImplementedError
 
-    def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+    def know(self, host: Floats, given: Any) -> None:  # noqa: B027  (on the host there is nothing to note)
+        """Take note that an array of the host lies on the engine already, as ``given``, of whatever library."""
+
+    def follow(self, host: Floats, rows: Ints, picked: Floats) -> None:  # noqa: B027  (nor here)
+        """Take note that ``picked`` are some rows of an array of the host, of which it may know."""
+
+    def hold(self, points: Floats) -> Array:
+        """Bring points to the engine, in their own precision, for several searches; they are not changed there."""
+        return points
+
+    def nearest_between(
+        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
+    ) -> tuple[Ints, Floats, Bools]:
+        """Search the nearest points of each query exactly, in a way of the engine's own.
+
+        Parameters
+        ----------
+        queries : ndarray or Array of shape (n_queries, d)
+        points : ndarray or Array of shape (n, d)
+            As ``hold`` gives them.
+        n_wanted, n_fetched : int
+            At least as many are fetched as are wanted.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_queries, n_fetched)
+        distances : ndarray of shape (n_queries, n_fetched)
+            In double precision, ascending; equal ones, to nine digits, by index.
+        is_lost : ndarray of bool, shape (n_queries,)
+            Where, for rounding, one of the wanted points may be missing.
+        """
+        raise NotImplementedError
+
+    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Search nearest points in a way of the engine's own.
 
         Parameters
         ----------
-        points : ndarray of shape (n, d)
+        points : ndarray or Array of shape (n, d)
+            As ``hold`` gives them.
         n_wanted : int
             The point itself among them.
         seed : int

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from siis._types import Floats, Sparse
+from siis.engine.lazy import cached_property
 from siis.engine.rows import group_norms, shrink_factors
 from siis.engine.types import Array, Precision
 
@@ -28,6 +29,18 @@ class WeightedEdges(Protocol):
     @property
     def weights(self) -> Sparse:
         """W, shape (n, n)."""
+
+    @property
+    def degrees(self) -> Floats:
+        """Sums of the rows of W, shape (n,)."""
+
+    @property
+    def degree_sums(self) -> Floats:
+        """d_i + d_j for each stored entry of W."""
+
+    @property
+    def laplacian(self) -> Sparse:
+        """D - W, shape (n, n)."""
 
     @property
     def divergence(self) -> Sparse:
@@ -56,15 +69,17 @@ class EdgeMatrix:
         """Bring the pattern to the engine."""
         self.pattern = self.engine.operator(self.graph.weights, self.dtype)
 
-    def __call__(self, values: Floats) -> tuple[Operator, Floats]:
-        """Give the matrix with a value at each edge, shape (E,), and the sums of its rows, shape (n,)."""
-        entries = self.engine.take(self.engine.asarray(values, np.float64), self.graph.edges.entries, 0)
-        return self.pattern.with_entries(entries), self.row_sums(values, entries)
+    @cached_property
+    def squares(self) -> Array:
+        """Squares of the graph's weights, shape (E,), in double precision."""
+        return self.engine.asarray(self.graph.edges.weights**2, np.float64)
 
-    def row_sums(self, values: Floats, entries: Array) -> Floats:
-        """Sums of the rows on the host, shape (n,), by the values at the edges or the entries that they are."""
-        edges, n = self.graph.edges, self.graph.n_vertices
-        return np.asarray(np.bincount(edges.heads, values, n) + np.bincount(edges.tails, values, n), np.float64)
+    def __call__(self, values: Array) -> tuple[Operator, Array]:
+        """Give the matrix with a value at each edge, shape (E,), and the sums of its rows, shape (n,)."""
+        entries = self.engine.take(values, self.graph.edges.entries, 0)
+        edges, n, host = self.graph.edges, self.graph.n_vertices, self.engine.numpy(values)
+        sums = np.bincount(edges.heads, host, n) + np.bincount(edges.tails, host, n)
+        return self.pattern.with_entries(entries), self.engine.asarray(sums, np.float64)
 
 
 class EdgeRows:
@@ -104,7 +119,7 @@ class EdgeRows:
         heads, tails = (self.engine.xp.take(F, ends, axis=0) for ends in self.ends)
         return self.weights * (heads - tails)
 
-    def set_penalties(self, p: Floats, gamma: float) -> None:
+    def set_penalties(self, p: Array, gamma: float) -> None:
         """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
         self.p = self.engine.asarray(p, self.dtype)
         self._shrink(gamma)
@@ -126,7 +141,7 @@ class EdgeRows:
         norms = group_norms(self.differences(F), self.N.shape[1], self.engine.xp)
         return self.engine.asarray(norms, np.float64)
 
-    def rescale(self, ratio: Floats) -> None:
+    def rescale(self, ratio: Array) -> None:
         """N = Q + multiplier / q with q = p / ratio: Q and the multipliers stay while penalties change."""
         factor = self.f + (1 - self.f) * self.engine.asarray(ratio, self.dtype)[:, None]
         self.N *= factor[:, :, None]

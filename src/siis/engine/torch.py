@@ -12,15 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from siis._types import Floats, Ints, Sparse
+from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine.base import Engine
-from siis.engine.edges import EdgeMatrix, WeightedEdges
-from siis.engine.torch_neighbors import nearest_indices, symmetric_pairs
+from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
+from siis.engine.torch_neighbors import nearest_between, nearest_indices, symmetric_pairs
 from siis.engine.types import Array, Precision, Report
 
 KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
+DLPACK = {"cpu": (1,), "cuda": (2, 10)}  # numbers of devices there; 10: AMD's
 SHORT = 2**31 - 1  # entries up to which indices have 32 bits
 LONG = 2048  # entries of a row that are added up one after the other
+MANY_DRAWS = 2**22  # random numbers, from which on the device draws them itself
 
 
 def gpu_problem() -> str:
@@ -102,14 +104,82 @@ def _by_rows(indptr: Array, indices: Array, data: Array, shape: tuple[int, int])
         return torch.sparse_csr_tensor(indptr, indices, data, size=shape, check_invariants=False)
 
 
-class _EdgeMatrix(EdgeMatrix):
-    """Rows are added up where the entries are."""
+@dataclass(frozen=True, eq=False)
+class SentGraph:
+    """A symmetric matrix of weights on the device, and what follows from it there; nothing of it goes back.
 
+    Attributes
+    ----------
+    indptr : Tensor of shape (n + 1,)
+    indices, data : Tensor of shape (nnz,), the entries in double precision
+    """
+
+    indptr: Array
+    indices: Array
+    data: Array
+
+    @property
+    def rows(self) -> Array:
+        """The row of each entry, shape (nnz,)."""
+        n = len(self.indptr) - 1
+        numbers = torch.arange(n, device=self.indptr.device, dtype=self.indices.dtype)
+        return numbers.repeat_interleave(torch.diff(self.indptr), output_size=len(self.indices))
+
+    @cached_property
+    def edges(self) -> tuple[Array, Array, Array, Array]:
+        """Heads, tails and weights of the edges i < j, in order, and the edge of each entry (``graph.Edges``)."""
+        rows, columns = self.rows, self.indices
+        upper, lower = torch.nonzero(rows < columns)[:, 0], torch.nonzero(rows > columns)[:, 0]
+        order = torch.argsort(columns[lower], stable=True)  # by column, then row: as the edges are by head and tail
+        entries, numbers = torch.empty_like(columns), torch.arange(len(upper), device=columns.device)
+        entries[upper], entries[lower[order]] = (numbers.to(columns.dtype),) * 2
+        return rows[upper], columns[upper], self.data[upper], entries
+
+    def with_diagonal(self, diagonal: Array) -> SentGraph:
+        """The matrix less its diagonal: diag(d) - W, rows sorted as they were."""
+        n, rows = len(diagonal), self.rows.long()
+        shift = torch.arange(n + 1, device=rows.device, dtype=self.indptr.dtype)
+        below = torch.bincount(rows[self.indices < rows], minlength=n)
+        at = torch.arange(len(rows), device=rows.device) + rows + (self.indices > rows)
+        own = self.indptr[:-1].long() + shift[:-1] + below
+        indices, data = (part.new_empty(len(part) + n) for part in (self.indices, self.data))
+        indices[at], indices[own] = self.indices, shift[:-1].to(indices.dtype)
+        data[at], data[own] = -self.data, diagonal
+        return SentGraph(self.indptr + shift, indices, data)
+
+    def scaled(self, scale: Array) -> Array:
+        """Entries of diag(scale) M diag(scale)."""
+        return self.data * scale[self.rows] * scale[self.indices]
+
+
+class _EdgeMatrix(EdgeMatrix):
+    """The pattern is known on the device, and rows are added up there."""
+
+    engine: TorchEngine
     pattern: TorchOperator
 
-    def row_sums(self, values: Floats, entries: Array) -> Floats:
-        ends = self.pattern.tensor.crow_indices().long()
-        return self.engine.numpy(torch.segment_reduce(entries, "sum", offsets=ends, initial=0.0))
+    def prepare(self) -> None:
+        self.sent = self.engine.sent(self.graph.weights)
+        sent, self.squares = self.sent, self.sent.edges[2] ** 2
+        self.pattern = self.engine.by_rows(sent.indptr, sent.indices, sent.data, self.graph.weights.shape, self.dtype)
+
+    def __call__(self, values: Array) -> tuple[TorchOperator, Array]:
+        entries = values[self.sent.edges[3]]
+        sums = torch.segment_reduce(entries, "sum", offsets=self.sent.indptr.long(), initial=0.0)
+        return self.pattern.with_entries(entries), sums
+
+
+class _EdgeRows(EdgeRows):
+    """The edges and P' are made on the device."""
+
+    engine: TorchEngine
+
+    def prepare(self, graph: WeightedEdges) -> None:
+        sent = self.engine.sent(graph.weights)
+        heads, tails, weights, entries = sent.edges
+        self.ends, self.weights = [heads, tails], weights.to(KINDS[self.dtype])[:, None]
+        data = torch.where(sent.rows < sent.indices, sent.data, -sent.data)
+        self.PT = self.engine.by_rows(sent.indptr, entries, data, (graph.n_vertices, graph.n_edges), self.dtype)
 
 
 class TorchEngine(Engine):
@@ -127,6 +197,8 @@ class TorchEngine(Engine):
     def __init__(self, device: str = "cuda") -> None:
         self.device = torch.device(device)
         torch.zeros(1, device=self.device).cpu()  # it answers
+        self._sent: tuple[Sparse, SentGraph] | None = None
+        self._known: tuple[Floats, Array] | None = None
 
     @property
     def name(self) -> str:
@@ -135,9 +207,38 @@ class TorchEngine(Engine):
             return f"PyTorch's {self.device.type}"
         return str(torch.cuda.get_device_name(self.device))
 
-    def nearest(self, points: Floats, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+    def know(self, host: Floats, given: Any) -> None:
+        """Take note of examples that came as an array of this device."""
+        if not hasattr(given, "__dlpack_device__") or isinstance(given, np.ndarray):
+            return
+        if int(given.__dlpack_device__()[0]) not in DLPACK.get(self.device.type, ()):
+            return
+        there = given.detach() if isinstance(given, torch.Tensor) else torch.from_dlpack(given)
+        if there.dtype == KINDS[host.dtype.type]:
+            self._known = host, there.to(self.device)
+
+    def follow(self, host: Floats, rows: Ints, picked: Floats) -> None:
+        """Pick the same rows on the device."""
+        if self._known is not None and self._known[0] is host:
+            self._known = picked, self._known[1][torch.tensor(rows, device=self.device)]
+
+    def hold(self, points: Floats) -> Array:
+        """The tensor in the precision of the points; what is known to be there is not sent."""
+        if isinstance(points, torch.Tensor):
+            return points
+        if self._known is not None and self._known[0] is points:
+            return self._known[1]
+        return torch.tensor(np.ascontiguousarray(points), device=self.device)
+
+    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Neighbours on the device: exactly, or within overlapping cells."""
-        return nearest_indices(points, n_wanted, seed, report, self.device)
+        return nearest_indices(self.hold(points), n_wanted, seed, report)
+
+    def nearest_between(
+        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
+    ) -> tuple[Ints, Floats, Bools]:
+        """Neighbours of other points on the device, exactly."""
+        return nearest_between(self.hold(queries), self.hold(points), n_wanted, n_fetched)
 
     def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
         """Symmetric neighbourhoods by sorting pairs on the device."""
@@ -147,9 +248,12 @@ class TorchEngine(Engine):
 
     def asarray(self, a: Any, dtype: type) -> Array:
         """The tensor on the device, in this precision."""
-        if not isinstance(a, torch.Tensor):  # a copy: blocks are changed in place
-            return torch.tensor(np.ascontiguousarray(a, dtype), device=self.device)
-        return a.to(self.device, KINDS[dtype])
+        if isinstance(a, torch.Tensor):
+            return a.to(self.device, KINDS[dtype])
+        a = np.ascontiguousarray(a)
+        if np.dtype(dtype).itemsize < a.itemsize or a.dtype.kind not in "fi":  # sent in the shorter type
+            a = a.astype(dtype)
+        return torch.tensor(a, device=self.device).to(KINDS[dtype])  # a copy: blocks are changed in place
 
     def numpy(self, a: Array) -> Floats:
         """The tensor on the host, in double precision."""
@@ -159,9 +263,48 @@ class TorchEngine(Engine):
         """The tensor on the host, in its own precision."""
         return np.asarray(a.cpu().numpy())
 
+    def sent(self, W: Sparse) -> SentGraph:
+        """The weights of a graph on the device; those of the last graph stay there, since they cannot change."""
+        kept = self._sent
+        if kept is not None and kept[0] is W:
+            return kept[1]
+        found = SentGraph(*self._parts(W, np.float64))
+        if not W.data.flags.writeable:
+            self._sent = W, found
+        return found
+
+    def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> TorchOperator:
+        """Entries are scaled on the device."""
+        sent = self.sent(M)
+        return self.by_rows(sent.indptr, sent.indices, sent.scaled(self.asarray(scale, np.float64)), M.shape, dtype)
+
+    def laplacian(self, graph: WeightedEdges, scale: Floats, dtype: Precision) -> TorchOperator:
+        """Made of the weights on the device."""
+        L = self.sent(graph.weights).with_diagonal(self.asarray(graph.degrees, np.float64))
+        return self.by_rows(
+            L.indptr, L.indices, L.scaled(self.asarray(scale, np.float64)), graph.weights.shape, dtype
+        )
+
+    def largest_degree_sum(self, graph: WeightedEdges) -> float:
+        """Of the edges on the device."""
+        heads, tails = self.sent(graph.weights).edges[:2]
+        degrees = self.asarray(graph.degrees, np.float64)
+        return float((degrees[heads] + degrees[tails]).max()) if len(heads) else 0.0
+
+    def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
+        """Few numbers by the host's generator, as on other engines; many by the device's, seeded by the host's."""
+        if n * k < MANY_DRAWS:
+            return super().normal(rng, n, k, dtype)
+        generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
+        return torch.randn((n, k), generator=generator, dtype=KINDS[dtype], device=self.device)
+
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
         """Matrices at the edges, their rows added up on the device."""
         return _EdgeMatrix(self, graph, dtype)
+
+    def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
+        """Rows of edges that the device has numbered."""
+        return _EdgeRows(self, graph, n_groups, c, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: Precision) -> Array:
         """A tensor of zeros, made on the device."""
@@ -169,25 +312,46 @@ class TorchEngine(Engine):
 
     def operator(self, M: Sparse, dtype: Precision) -> TorchOperator:
         """The matrix by compressed rows, with short indices where they suffice."""
-        M = M.tocsr().astype(dtype)
-        M.sum_duplicates()
-        index = np.int32 if max(*M.shape, M.nnz) <= SHORT else np.int64
-        parts = (M.indptr.astype(index), M.indices.astype(index), M.data)
-        indptr, indices, data = (torch.from_numpy(part).to(self.device) for part in parts)
-        return TorchOperator(self, M, _by_rows(indptr, indices, data, M.shape), dtype, self._pieces(M, dtype))
+        M = M.tocsr()
+        if not M.has_canonical_format:
+            M = M.copy()
+            M.sum_duplicates()
+        indptr, indices, data = self._parts(M, dtype)
+        return self.by_rows(indptr, indices, data, M.shape, dtype, M)
 
-    def _pieces(self, M: Sparse, dtype: Precision) -> tuple[Array, TorchOperator] | None:
+    def _parts(self, M: Sparse, dtype: Precision) -> tuple[Array, Array, Array]:
+        """Compressed rows on the device, with short indices where they suffice."""
+        index = np.int32 if max(*M.shape, M.nnz) <= SHORT else np.int64
+        kinds = ((M.indptr, index), (M.indices, index), (M.data, dtype))
+        indptr, indices, data = (torch.tensor(a.astype(kind, copy=False), device=self.device) for a, kind in kinds)
+        return indptr, indices, data
+
+    def by_rows(
+        self,
+        indptr: Array,
+        indices: Array,
+        data: Array,
+        shape: tuple[int, int],
+        dtype: Precision,
+        matrix: Sparse | None = None,
+    ) -> TorchOperator:
+        """The matrix of compressed rows that are on the device; ``matrix`` is the same on the host."""
+        known = _Pattern((int(shape[0]), int(shape[1])), len(data)) if matrix is None else matrix
+        tensor = _by_rows(indptr, indices, data.to(KINDS[dtype]), shape)
+        return TorchOperator(self, known, tensor, dtype, self._pieces(indptr, shape[0], dtype))
+
+    def _pieces(self, indptr: Array, n: int, dtype: Precision) -> tuple[Array, TorchOperator] | None:
         """Cut long rows, which one thread after the other would go through, into pieces."""
-        lengths = np.diff(M.indptr)
-        if lengths.max(initial=0) <= LONG:
+        lengths = torch.diff(indptr.long())
+        if not n or int(lengths.max()) <= LONG:
             return None
-        counts = np.maximum(-(-lengths // LONG), 1)
-        first = np.concatenate([[0], np.cumsum(counts)])
-        place = np.arange(first[-1]) - np.repeat(first[:-1], counts)
-        starts = np.repeat(M.indptr[:-1], counts) + LONG * place
-        ends = torch.from_numpy(np.append(starts, M.indptr[-1]).astype(np.int64)).to(self.device)
-        ones = sp.csr_array((np.ones(first[-1]), np.arange(first[-1]), first), shape=(M.shape[0], first[-1]))
-        return ends, self.operator(ones, dtype)
+        counts = (-(-lengths // LONG)).clamp(min=1)
+        first = torch.nn.functional.pad(counts.cumsum(0), (1, 0))
+        numbers = torch.arange(int(first[-1]), device=self.device)
+        place = numbers - first[:-1].repeat_interleave(counts)
+        ends = torch.cat([indptr[:-1].long().repeat_interleave(counts) + LONG * place, indptr[-1:].long()])
+        ones = torch.ones(len(numbers), dtype=KINDS[dtype], device=self.device)
+        return ends, self.by_rows(first, numbers, ones, (n, len(numbers)), dtype)
 
     def medians(self, X: Array) -> Floats:
         """Medians of the columns: the device sorts."""

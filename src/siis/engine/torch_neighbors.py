@@ -14,30 +14,28 @@ from typing import Any
 import numpy as np
 import torch
 
-from siis._types import Floats, Ints
+from siis._types import Bools, Floats, Ints
 from siis.engine.types import Array, Report
 
 MOST_EXACT = 200_000  # points that are all compared with each other
 BIN = 256  # points
 QUERIES = 2048  # in one block; fewer where memory is short
 LEAST_QUERIES = 64
+SCORES = 2**28  # numbers in a block of queries and points that may be many
 CELLS = 4  # of each point
 POINTS_PER_CELL = 2000
 SAMPLED, ROUNDS = 200, 8  # points for each centre, and rounds, by which centres are found
 
 
-def nearest_indices(
-    points: Floats, n_wanted: int, seed: int, report: Report, device: torch.device
-) -> tuple[Ints, Floats]:
+def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
     """Find the nearest points of each point, itself among them, in single precision about their mean.
 
     Parameters
     ----------
-    points : ndarray of shape (n, d)
+    given : Tensor of shape (n, d)
     n_wanted : int
     seed : int
     report : callable
-    device : torch.device
 
     Returns
     -------
@@ -46,11 +44,50 @@ def nearest_indices(
     distances : ndarray of shape (n, n_wanted)
         From coordinate differences in double precision, ascending; equal ones, to nine digits, by index.
     """
-    given = torch.from_numpy(np.ascontiguousarray(points)).to(device)
     X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
     found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT else _in_cells(X, n_wanted, seed, report)
     del X
-    return _ranked(given, found)
+    return _ranked(given, given, found)
+
+
+def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int) -> tuple[Ints, Floats, Bools]:
+    """Find the nearest points of each query, all compared with all in single precision.
+
+    Parameters
+    ----------
+    queries : Tensor of shape (n_queries, d)
+    points : Tensor of shape (n, d)
+    n_wanted : int
+    n_fetched : int
+        At least as many.
+
+    Returns
+    -------
+    indices : ndarray of shape (n_queries, n_fetched)
+    distances : ndarray of shape (n_queries, n_fetched)
+        From coordinate differences in double precision, ascending; equal ones, to nine digits, by index.
+    is_lost : ndarray of bool, shape (n_queries,)
+        Where, by the bound of rounding, one of the wanted points may be missing.
+    """
+    center = points.double().mean(dim=0).to(points.dtype)
+    left, right = queries - center, points - center
+    largest = max(float(left.abs().amax()), float(right.abs().amax())) or 1.0
+    a, b = (left / largest).float(), (right / largest).float()
+    del left, right
+    squares = (b * b).sum(1)
+
+    def block(first: int, last: int) -> tuple[Array, Array]:
+        return smallest(torch.addmm(squares[None], a[first:last], b.T, alpha=-2), n_fetched)
+
+    found = torch.empty((len(a), n_fetched), dtype=torch.int64, device=a.device)
+    farthest = torch.empty(len(a), dtype=torch.float64, device=a.device)
+    for first, last, (values, columns) in _by_blocks(block, len(a), max(1, min(QUERIES, SCORES // len(b)))):
+        found[first:last], farthest[first:last] = columns, values[:, -1].double()
+    own = (a * a).sum(1).double()
+    error = torch.finfo(torch.float32).eps * (8 + a.shape[1] ** 0.5) * (own + squares.max().double())
+    indices, distances = _ranked(queries, points, found)
+    beyond = largest * (farthest + own - error).clamp(min=0).sqrt().cpu().numpy()
+    return indices, distances, (distances[:, n_wanted - 1] > beyond) & (n_fetched < len(b))
 
 
 def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tuple[Array, Array, Array, Array]:
@@ -111,13 +148,13 @@ def smallest(products: Array, k: int) -> tuple[Array, Array]:
     return values, torch.gather(bins, 1, places // BIN) * BIN + places % BIN
 
 
-def _ranked(points: Array, found: Array) -> tuple[Ints, Floats]:
+def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
     """Distances of what was found, and its order by them, then by index."""
     indices, distances = np.empty(found.shape, dtype=np.int64), np.empty(found.shape)
 
     def block(first: int, last: int) -> tuple[Array, Array]:
         names = found[first:last].long()
-        difference = points[names.clamp(min=0)].double() - points[first:last, None].double()
+        difference = points[names.clamp(min=0)].double() - queries[first:last, None].double()
         lengths = (difference * difference).sum(-1).sqrt()
         lengths = torch.where(names < 0, torch.inf, lengths)
         largest = torch.where(torch.isinf(lengths), 0.0, lengths).amax(dim=1, keepdim=True)

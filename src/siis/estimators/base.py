@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -153,11 +154,13 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             raise ValueError(f"a warm start must be True or False; found {warm_start!r}")
         check_parameters(self, self._rules)
         progress = Progress(int(self.verbose))
-        X = self._validated(X, reset=True)
-        labels = read_labels(*(on_host(given) for given in (y, sample_weight, certain)))
+        given, X = X, self._validated(X, reset=True)
+        labels = read_labels(*(on_host(part) for part in (y, sample_weight, certain)))
         check_consistent_length(X, labels.used)
+        engine = self._engine(X, progress)
+        engine.know(X, given)
         try:
-            answer = self._classify(X, labels, progress, bool(warm_start))
+            answer = self._classify(X, labels, progress, engine, bool(warm_start))
         except RuntimeError as wrong:
             if type(wrong).__name__ != DEVICE_IS_FULL:
                 raise
@@ -189,12 +192,13 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self._warn(winners)
         return self
 
-    def _classify(self, X: Features, labels: GivenLabels, progress: Progress, warm_start: bool) -> Answer:
+    def _classify(
+        self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine, warm_start: bool
+    ) -> Answer:
         """Place the examples on a graph, and solve where a label is connected."""
         if warm_start:
             raise ValueError(f"{type(self).__name__} has no warm start; only SIISClassifier has. Fit without it.")
         n_neighbors, metric, kind = self._graph_setting()
-        engine = self._engine(X, progress)
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))
             placed = embed(
@@ -210,8 +214,20 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return Answer(placed, answers, reached, given.prior, n_neighbors, attributes)
 
     def _engine(self, X: Features, progress: Progress) -> Engine:
-        """On what the fit runs."""
+        """On what a fit to these examples runs."""
         return NUMPY
+
+    def _engine_here(self, X: Features) -> Engine:
+        """On what these examples are predicted: as a fit would be, or on the host where that cannot be had.
+
+        A model may have come from another computer, and its answers are the same on the host.
+        """
+        progress = Progress(int(self.verbose))
+        try:
+            return self._engine(X, progress)
+        except ValueError as wrong:
+            progress.say(1, f"on the CPU: {wrong}")
+            return NUMPY
 
     def predict_proba(self, X: Any) -> Floats:
         """Give the label distributions of examples, through their neighbours among the training examples.
@@ -324,8 +340,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         And where there is an equal one.
         """
         assert self._points is not None
-        k = min(self._n_neighbors, self.graph_.n_vertices)
-        found = neighbors_between(self._located(X), self._points, k)
+        k, engine = min(self._n_neighbors, self.graph_.n_vertices), self._engine_here(X)
+        found = neighbors_between(self._located(X, engine), self._points, k, engine)
         is_own = found.distances == 0
         speaks = np.where(is_own.any(axis=1)[:, None], is_own, self._reached[found.indices])
         nearest = np.min(found.distances, axis=1, where=speaks, initial=np.inf)[:, None]
@@ -336,7 +352,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         shape = (X.shape[0], self.graph_.n_vertices)
         return sp.csr_array((weights.ravel(), found.indices.ravel(), indptr), shape=shape), is_own.any(axis=1)
 
-    def _located(self, X: Features) -> Features:
+    def _located(self, X: Features, engine: Engine) -> Features:
         """Map new examples to the space of the graph."""
         if sp.issparse(self._points):
             X = sp.csr_array(X)
@@ -375,7 +391,7 @@ def on_host(given: Any) -> Any:
     if hasattr(given, "detach"):
         given = given.detach()
     if int(given.__dlpack_device__()[0]) != HOST:
-        given = given.get() if hasattr(given, "get") else given.cpu()
+        given = given.get() if hasattr(given, "get") else _from_device(given)
     if isinstance(given, np.ndarray):
         return given
     if "sparse" in str(getattr(given, "layout", "")):
@@ -384,6 +400,20 @@ def on_host(given: Any) -> Any:
         return np.from_dlpack(given)
     except (RuntimeError, BufferError):  # of a type that NumPy has not, as bfloat16
         return np.from_dlpack(given.float())
+
+
+def _from_device(given: Any) -> Any:
+    """An array on a device, brought to the host by its own library; by PyTorch where it speaks DLPack alone."""
+    if hasattr(given, "cpu"):
+        return given.cpu()
+    if find_spec("torch") is None:
+        raise ValueError(
+            f"an array of {type(given).__name__} lies on a device, and only PyTorch could bring it here, which is "
+            "not installed. Install it with `pip install 'siis[gpu]'`, or give a NumPy array."
+        )
+    import torch  # noqa: PLC0415  (an extra)
+
+    return torch.from_dlpack(given).cpu()
 
 
 def in_range(X: Features) -> Features:

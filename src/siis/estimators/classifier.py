@@ -424,11 +424,12 @@ class SIISClassifier(Insights, TransductiveClassifier):
         K, metric, kind = (_or_default(getattr(self, name), default) for name, default in plain.items())
         return K, metric, kind
 
-    def _classify(self, X: Features, labels: GivenLabels, progress: Progress, warm_start: bool) -> Answer:
+    def _classify(
+        self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine, warm_start: bool
+    ) -> Answer:
         if self.selection is None or labels.classes.size == 1:
-            return super()._classify(X, labels, progress, warm_start=False)
+            return super()._classify(X, labels, progress, engine, warm_start=False)
         seed, constraints = seed_of(self.random_state), self._constraints()
-        engine = self._engine(X, progress)
         vertices = merge_examples(X, labels, self.metric)
         former = Former.of(self) if warm_start else None
         before = None
@@ -608,8 +609,8 @@ class SIISClassifier(Insights, TransductiveClassifier):
             progress.say(1, why)
         return engine
 
-    def _located(self, X: Features) -> Features:
-        return self._evidence.locate(X) if hasattr(self, "_evidence") else super()._located(X)
+    def _located(self, X: Features, engine: Engine) -> Features:
+        return self._evidence.locate(X, engine) if hasattr(self, "_evidence") else super()._located(X, engine)
 
     def _settings_now(self) -> str:
         """What a search depends on, beside the data."""

@@ -108,12 +108,14 @@ class Evidence:
     marks: Ints
     is_sparse: bool
 
-    def locate(self, X: Features) -> Floats:
+    def locate(self, X: Features, engine: Engine = NUMPY) -> Floats:
         """Map examples to points of the graph's space; those of the training set to their own vertices.
 
         Parameters
         ----------
         X : array or csr_array of shape (n, d)
+        engine : Engine
+            On which kernel scores are computed, and neighbours sought.
 
         Returns
         -------
@@ -125,14 +127,14 @@ class Evidence:
         if sp.issparse(X) != self.is_sparse:
             X = X.toarray() if sp.issparse(X) else sp.csr_array(X)
         Z = selection.space(X)
-        scores = None if self.model is None else self.model(Z)
+        scores = None if self.model is None else self.model(Z, engine)
         points = join_scores(Z, scores, selection.chosen.score_weight * selection.unit, self.deviation)
         order = np.argsort(self.marks)
         marks = fingerprints(X)
         place = order[np.minimum(np.searchsorted(self.marks[order], marks), order.size - 1)]
         known = self.marks[place] == marks
         if not known.all():  # the same example after rounding, in another precision
-            near = neighbors_between(Z[~known], self.placed.points[:, : Z.shape[1]], 1)
+            near = neighbors_between(Z[~known], self.placed.points[:, : Z.shape[1]], 1, engine)
             place[~known] = near.indices[:, 0]
             known[~known] = near.distances[:, 0] <= SAME * selection.unit
         points[known] = self.placed.points[place[known]]

@@ -22,7 +22,7 @@ FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
 LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 BLOCK = 2**18  # numbers in one block of the kernel, which stays in a core's cache
-BLOCK_ELSEWHERE = 2**23  # the same off the host
+BLOCK_ELSEWHERE = 2**26  # the same off the host, where it is not caches that count
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,8 @@ class KernelScores:
         ndarray of shape (n, c)
         """
         scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
-        step = max(1, (BLOCK if engine.is_host else BLOCK_ELSEWHERE) // max(len(self.centers), self.mean.size))
+        most = BLOCK if engine.is_host else BLOCK_ELSEWHERE
+        step = max(1, most // max(len(self.centers), self.mean.size))
         centers, coefficients = (engine.asarray(a, np.float64) for a in (self.centers, self.coefficients))
 
         def score(a: int) -> None:

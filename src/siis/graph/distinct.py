@@ -23,10 +23,13 @@ class DistinctRows:
         One copy of each distinct row.
     vertex : ndarray of shape (n,)
         The distinct row that each row of the original X equals.
+    rows : ndarray of shape (n_distinct,)
+        A row of the original X that is equal to each.
     """
 
     X: Features
     vertex: Ints
+    rows: Ints
 
 
 def distinct_rows(X: Features) -> DistinctRows:
@@ -48,7 +51,8 @@ def distinct_rows(X: Features) -> DistinctRows:
     order, starts = _sparse_order(X) if sp.issparse(X) else _dense_order(X)
     vertex = np.empty(X.shape[0], dtype=np.int64)
     vertex[order] = np.cumsum(starts) - 1
-    return DistinctRows(X[order[starts]], vertex)
+    rows = order[starts]
+    return DistinctRows(X[rows], vertex, rows)
 
 
 def _sparse_order(X: Features) -> tuple[Ints, Bools]:

@@ -84,10 +84,12 @@ def embed(
     if metric == "precomputed":
         return ready_made(Graph(X))
     present = np.ones(n, dtype=bool) if absent is None else ~absent
-    distinct = distinct_rows(prepare(X, metric)[present])
+    prepared = prepare(X, metric)
+    distinct = distinct_rows(prepared[present])
     vertex = np.full(n, -1, dtype=np.int64)
     vertex[present] = distinct.vertex
     points = distinct.X
+    engine.follow(prepared, np.flatnonzero(present)[distinct.rows], points)
     n_vertices = points.shape[0]
     k = min(n_neighbors, n_vertices - 1)
     if k < n_neighbors:

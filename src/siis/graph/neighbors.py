@@ -80,7 +80,9 @@ def prepare(X: Features, metric: str) -> Features:
     return sp.csr_array(unit)
 
 
-def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> Neighbors:
+def neighbors_between(
+    queries: Features, points: Features, n_neighbors: int, engine: Engine = NUMPY, held: Any = None
+) -> Neighbors:
     """Find the nearest points of each query, exactly.
 
     Parameters
@@ -89,14 +91,23 @@ def neighbors_between(queries: Features, points: Features, n_neighbors: int) -> 
     points : array or csr_array of shape (n, d)
     n_neighbors : int
         K, at most n.
+    engine : Engine
+        One with a search of its own is asked where points are dense.
+    held : Array, optional
+        The points on the engine, where they are there already.
 
     Returns
     -------
     Neighbors
     """
-    if not 1 <= n_neighbors <= points.shape[0]:
-        raise ValueError(f"n_neighbors must lie in 1..{points.shape[0]}; found {n_neighbors}")
-    found = _ranked(queries, points, n_neighbors)
+    n = points.shape[0]
+    if not 1 <= n_neighbors <= n:
+        raise ValueError(f"n_neighbors must lie in 1..{n}; found {n_neighbors}")
+    if engine.can_search and queries.shape[0] and not sp.issparse(points):
+        there = engine.hold(points) if held is None else held
+        found = Neighbors(*_between_on_engine(engine, queries, points, there, n_neighbors))
+    else:
+        found = _ranked(queries, points, n_neighbors)
     return Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
 
 
@@ -201,8 +212,8 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
 
 def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
     """The engine's own search, with its recall on a sample."""
-    n = points.shape[0]
-    indices, distances = engine.nearest(points, min(n_wanted + SPARE, n), seed, report)
+    n, there = points.shape[0], engine.hold(points)
+    indices, distances = engine.nearest(there, min(n_wanted + SPARE, n), seed, report)
     if (indices[:, n_wanted - 1] < 0).any():
         indices = complete(indices, n)
         distances = distances_between(points, points, indices)
@@ -210,15 +221,28 @@ def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report:
         indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
     indices, distances = indices[:, :n_wanted], distances[:, :n_wanted]
     _check_finite(distances)
-    sample, exact = _sampled(points, n_wanted, seed)
+    sample, exact = _sampled(points, n_wanted, seed, engine, there)
     share = _measured(recall(indices[sample], exact), ON_ENGINE, sample.size)
     return Neighbors(indices, distances, ON_ENGINE, share)
 
 
-def _sampled(points: Floats, n_wanted: int, seed: int) -> tuple[Ints, Ints]:
+def _between_on_engine(
+    engine: Engine, queries: Floats, points: Floats, held: Any, n_wanted: int
+) -> tuple[Ints, Floats]:
+    """The engine's own search; on the host again where rounding may have lost a neighbour."""
+    n_fetched = min(n_wanted + SPARE, points.shape[0])
+    indices, distances, is_lost = engine.nearest_between(queries, held, n_wanted, n_fetched)
+    _check_finite(distances)
+    if is_lost.any():
+        again = _ranked(queries[is_lost], points, n_wanted)
+        indices[is_lost], distances[is_lost] = again.indices, again.distances
+    return indices, distances
+
+
+def _sampled(points: Floats, n_wanted: int, seed: int, engine: Engine = NUMPY, held: Any = None) -> tuple[Ints, Ints]:
     """Some of the points, and their exact neighbours: indices of shapes (s,) and (s, n_wanted)."""
     sample = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:SAMPLE])
-    return sample, neighbors_between(points[sample], points, n_wanted).indices
+    return sample, neighbors_between(points[sample], points, n_wanted, engine, held).indices
 
 
 def _measured(share: float, method: str, n_sample: int) -> float:

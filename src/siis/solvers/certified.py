@@ -174,9 +174,9 @@ def _solve(
 class _State:
     """Coefficients and rows of all programs of a batch, side by side.
 
-    On the host: A (m x k c) and the penalties p1 (E), p2 (l). On the engine: N1 (E x k x c) with factors f1 (E x k)
-    in ``edges``, N2 (l x k x c) with f2 (l x k), which hold Q, B and the multipliers, and the right-hand side
-    P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y), shape (n, k c).
+    On the host: A (m x k c). On the engine: the penalties p1 (E), p2 (l) in double precision; N1 (E x k x c) with
+    factors f1 (E x k) in ``edges``, N2 (l x k x c) with f2 (l x k), which hold Q, B and the multipliers; and the
+    right-hand side P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y), shape (n, k c).
     """
 
     def __init__(self, programs: Sequence[Program], start: Sequence[Solution] | None = None) -> None:
@@ -188,16 +188,18 @@ class _State:
         self.dtype = self.basis.dtype
         self.JT = None if one.labels_every_vertex else one.J.T
         self.Y = self.engine.asarray(np.stack([program.Y for program in programs], axis=1), self.dtype)
-        self.alpha = np.column_stack([program.alpha for program in programs])
+        alpha = np.column_stack([program.alpha for program in programs])
+        self.alpha = self.engine.asarray(alpha, np.float64)
         self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
         has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
         self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
         self.heaviest = self.engine.largest(one.graph.weights.data)
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
-            self.p2 = 10 * self.alpha.mean(axis=1)
-            typical = float(self.engine.mean(self.alpha).mean())
-            self.p1 = np.full(one.graph.n_edges, 10 * typical / (self.heaviest or 1.0) ** 2)
+            self.p2 = self.engine.asarray(10 * alpha.mean(axis=1), np.float64)
+            typical = float(self.engine.mean(alpha).mean())
+            first = 10 * typical / (self.heaviest or 1.0) ** 2
+            self.p1 = self.engine.zeros((one.graph.n_edges,), np.float64) + first
             self.A, self.N2 = np.zeros((self.basis.shape[1], k * c)), -self.Y
         else:
             self._warm(start)
@@ -217,10 +219,10 @@ class _State:
         self.F = self.basis.synthesize(self.A)
         self.p1, self.p2 = self._penalties(*self.norms())
         V2 = engine.xp.stack([engine.asarray(solution.dual.labels, np.float64) for solution in start], axis=1)
-        self.N2 = engine.asarray(self._misfits() + V2 / self._column(self.p2)[:, :, None], self.dtype)
+        self.N2 = engine.asarray(self._misfits() + V2 / self.p2[:, None, None], self.dtype)
         if self.edges is not None:
             V1 = engine.xp.concat([engine.asarray(solution.dual.edges, np.float64) for solution in start], axis=1)
-            self.edges.set_rows(program.P @ self.F + V1 / self._column(self.p1))
+            self.edges.set_rows(program.P @ self.F + V1 / self.p1[:, None])
 
     def to_double(self) -> None:
         """Go on in double precision from where single precision has come to."""
@@ -237,18 +239,14 @@ class _State:
             self.edges.set_rows(rows)
         self._set_penalties()
 
-    def _column(self, host: Floats) -> Array:
-        """Numbers of the host, one for each row, as a column on the engine, in double precision."""
-        return self.engine.asarray(host, np.float64)[:, None]
-
     def _misfits(self) -> Array:
         """J F - Y, shape (l, k, c)."""
         return self.engine.xp.reshape(self.programs[0].at_labels(self.F), self.shape) - self.Y
 
     def _set_penalties(self) -> None:
         """Take p1 and p2: shrink anew, and factorise 2 beta Sigma + U'(P' diag(p1) P + J' diag(p2) J)U."""
-        self._q2 = self._column(self.p2)
-        self._reach = self.engine.asarray(self.alpha, np.float64) / self._q2
+        self._q2 = self.p2[:, None]
+        self._reach = self.alpha / self._q2
         self._shrink_labels()
         self.right_side = self._label_side()
         if self.edges is not None:
@@ -327,22 +325,22 @@ class _State:
     def adapt(self, edge_norms: Array, label_norms: Array) -> None:
         """Set penalties anew; Q = f N and the multipliers p (1 - f) N stay."""
         q1, q2 = self._penalties(edge_norms, label_norms)
-        self.N2 = self._scaled(self.f2 + (1 - self.f2) * self._column(self.p2 / q2))
+        self.N2 = self._scaled(self.f2 + (1 - self.f2) * (self.p2 / q2)[:, None])
         if self.edges is not None:
             self.edges.rescale(self.p1 / q1)
         self.p1, self.p2 = q1, q2
         self._set_penalties()
 
-    def _penalties(self, edge_norms: Array, label_norms: Array) -> tuple[Floats, Floats]:
+    def _penalties(self, edge_norms: Array, label_norms: Array) -> tuple[Array, Array]:
         """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
+        engine, xp = self.engine, self.engine.xp
 
-        def curvature(weight: Floats | float, rows: Array, unit: float) -> Floats:
-            norms = self.engine.numpy(rows)
-            is_any = self.engine.count(norms.shape[0]) > 0
-            typical = self.engine.medians(rows) if is_any else np.full(norms.shape[1], unit)
+        def curvature(weight: Array | float, norms: Array, unit: float) -> Array:
+            is_any = engine.count(norms.shape[0]) > 0
+            typical = engine.medians(norms) if is_any else np.full(norms.shape[1], unit)
             shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
-            short = np.clip(typical, shortest * unit, max(SHORT, shortest) * unit)
-            return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
+            short = engine.asarray(np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), np.float64)
+            return xp.mean(weight / xp.maximum(norms, short), axis=1)
 
         return (
             curvature(self.gamma, edge_norms, self.heaviest * self.longest),

@@ -112,7 +112,7 @@ class SmoothBasis:
         """Matrices on the engine, for ``project_laplacian``."""
         return self.engine.edge_matrix(graph, self.dtype)
 
-    def project_laplacian(self, weights: Operator, degrees: Floats) -> Floats:
+    def project_laplacian(self, weights: Operator, degrees: Array) -> Floats:
         """U' (diag(degrees) - W) U: shape (m, m), with no array larger than U."""
         U, engine = self.vectors, self.engine
         images = engine.asarray(degrees, self.dtype)[:, None] * U

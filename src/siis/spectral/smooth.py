@@ -103,7 +103,7 @@ def smooth_basis(
     tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
     constants = null[:, :n_null].toarray()
     values = np.zeros(n_null)
-    S = engine.scaled(graph.laplacian, scale, np.float64)
+    S = engine.laplacian(graph, scale, np.float64)
     residuals = engine.numpy(column_norms(S @ engine.asarray(constants, np.float64), engine.xp))
     mean = np.sqrt(float(engine.mean(1 / scale**2))) if laplacian == "normalized" else 1.0
     V = engine.asarray(constants * (scale * mean)[:, None], dtype)  # scaled in double: constants in any precision
@@ -240,7 +240,7 @@ def _upper_bound(graph: Graph, laplacian: str, engine: Engine) -> float:
     """Bound the spectrum: 2 (normalized), or the largest d_i + d_j over the edges (Anderson and Morley)."""
     if laplacian == "normalized":
         return 2.0
-    return max(engine.largest(graph.degree_sums), 1e-300)
+    return max(engine.largest_degree_sum(graph), 1e-300)
 
 
 def _choose(S: Sparse, block: int) -> str:
@@ -276,7 +276,7 @@ def _on_engine(found: RitzPairs, engine: Engine) -> RitzPairs:
 def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
     """Filter blocks on the engine, in the precision that was asked for."""
     engine, dtype, n_wanted, block = problem.engine, problem.dtype, problem.n_wanted, problem.block
-    S, null = engine.scaled(problem.graph.laplacian, problem.scale, dtype), engine.members(problem.null, dtype)
+    S, null = engine.laplacian(problem.graph, problem.scale, dtype), engine.members(problem.null, dtype)
     n, coarse = S.shape[0], None
     if warm is not None:
         block = min(block, warm.shape[1])
