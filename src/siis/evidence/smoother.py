@@ -116,7 +116,7 @@ def smooth_folds(
                 B[:, k] = (prior_weight * scale)[:, None] * scores[k][:, columns]
                 excess += prior_weight * scores[k][rows, columns]
             B[rows, k] = scale[rows][:, None] * excess
-        scaled = engine.asarray(np.repeat(diagonal, width, axis=1), np.float32)
+        scaled = engine.xp.repeat(engine.asarray(diagonal, np.float32), width, axis=1)
 
         def apply(X: Array) -> Array:
             return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
@@ -125,7 +125,7 @@ def smooth_folds(
         X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
         right = engine.asarray(B.reshape(n, -1), np.float32)
         X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
-        return np.asarray(scale[:, None, None] * engine.numpy(X).reshape(n, -1, width))
+        return np.asarray(scale[:, None, None] * engine.host(X).reshape(n, -1, width))
 
     for a in range(0, c, step):
         columns = slice(a, min(a + step, c))
