@@ -151,6 +151,7 @@ def smallest(products: Array, k: int) -> tuple[Array, Array]:
 def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
     """Distances of what was found, and its order by them, then by index."""
     indices, distances = np.empty(found.shape, dtype=np.int64), np.empty(found.shape)
+    hosts = torch.from_numpy(indices), torch.from_numpy(distances)
 
     def block(first: int, last: int) -> tuple[Array, Array]:
         names = found[first:last].long()
@@ -165,7 +166,8 @@ def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
         return torch.gather(names, 1, order), torch.gather(lengths, 1, order)
 
     for first, last, (names, lengths) in _by_blocks(block, len(found), 64 * QUERIES):
-        indices[first:last], distances[first:last] = names.cpu().numpy(), lengths.cpu().numpy()
+        for host, part in zip(hosts, (names, lengths), strict=True):
+            host[first:last].copy_(part)  # into its place, without a copy on the way
     return indices, distances
 
 

@@ -111,7 +111,8 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
         if live.any() and not _is_even(deviation[live]):  # the unit of some columns would drown the others
             found = [*found[:0:-1], found[0]]
     if metric == "cosine" or (metric == "auto" and can_be_unit and d > 2):
-        found.append(_principal("unit length", prepare(dense, "cosine"), True, None, None, seed))
+        unit = prepare(dense, "cosine") if d > MOST_DIMENSIONS else dense  # else no component is sought
+        found.append(_principal("unit length", unit, True, None, None, seed))
     return found
 
 
