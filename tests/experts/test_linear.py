@@ -101,3 +101,13 @@ def test_labels_beyond_the_most_are_scored_out_of_sample(monkeypatch):
     np.testing.assert_array_equal(held_out[which], expected)
     others = np.setdiff1d(np.arange(60), which)
     np.testing.assert_array_equal(held_out[others], scores[given.rows[others]])
+
+
+def test_a_model_that_is_far_behind_scores_nobody():
+    X, _, given = labelled(40, 4)
+    heard = []
+    scores, held_out, model = linear_scores(X, given, lambda said: bool(heard.append(said)))
+    assert scores is None
+    assert model is None
+    np.testing.assert_array_equal(heard[0], held_out)
+    np.testing.assert_array_equal(held_out, linear_scores(X, given)[1])

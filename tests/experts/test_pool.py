@@ -117,3 +117,10 @@ def test_those_who_are_not_heard_have_no_weight():
     np.testing.assert_allclose(
         pool([np.array([[1.0, 0.0]]), np.array([[9.0, 0.0]]), np.array([[0.0, 1.0]])]), [[-0.5, 0.5]]
     )
+
+
+def test_one_expert_alone_has_a_deviation_of_one(case):
+    _, given, knows, _ = case
+    pool = fit_pool(("a",), [knows], [3.0 * knows], given, given.votes)
+    pooled = pool([3.0 * knows])
+    np.testing.assert_allclose(np.sqrt(np.mean(pooled**2)), 1.0)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
+from siis.engine.threads import in_threads
 from siis.engine.types import Array, Namespace, Precision, Report
 
 BLOCK = 2**20  # numbers at once
@@ -114,12 +115,14 @@ class Engine(ABC):
 
     def deviation(self, values: Floats) -> Floats:
         """Standard deviations of the columns of an array of the host."""
-        mean, squares = np.mean(values, axis=0, dtype=np.float64), np.zeros(values.shape[1])
-        step = max(1, BLOCK // max(values.shape[1], 1))
-        for a in range(0, len(values), step):
+        mean, step = np.mean(values, axis=0, dtype=np.float64), max(1, BLOCK // max(values.shape[1], 1))
+
+        def squares(a: int) -> Floats:
             away = values[a : a + step] - mean
-            squares += np.einsum("ij,ij->j", away, away)
-        return np.asarray(np.sqrt(squares / max(len(values), 1)), values.dtype)
+            return np.asarray(np.einsum("ij,ij->j", away, away))
+
+        total = np.sum(in_threads(squares, range(0, len(values), step)), axis=0)
+        return np.asarray(np.sqrt(total / max(len(values), 1)), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Array:
         """A block of normal random numbers, shape (n, k): the same for the same state of the host's generator."""

@@ -28,7 +28,7 @@ LEAF_GRAPH = "graph of a forest's leaves"
 Model: TypeAlias = Forest | LeafGraph | LinearScores
 FORESTS = {f"forest, leaves of {leaf}": leaf for leaf in LEAVES}
 CLEARLY = 1.5  # standard errors behind the best at which an expert is not heard
-FAR = 3.0  # standard errors behind the graph at which a forest is not worth to be grown whole
+FAR = 3.0  # standard errors behind the graph at which a model is not worth to be asked to its end
 LEAST_LABELS = 30  # below, a model of the features alone says nothing
 
 
@@ -266,7 +266,7 @@ def _better_alone(
 def _ask(
     X: Features, labels: Supervision, seed: int, evidence: Evidence, given: Supervision, weights: Floats
 ) -> Iterator[tuple[str, tuple[Floats | None, Floats, Model | None]]]:
-    """Scores of all vertices and of held-out labels, by each model; a forest far behind the graph is cut short."""
+    """Scores of all vertices and of held-out labels, by each model; one far behind the graph is cut short."""
     by_graph = hits(evidence.readings, given.Y)
 
     def is_near(held_out: Floats, margin: float = FAR) -> bool:
@@ -286,7 +286,7 @@ def _ask(
             leaves = _leaf_scores(X, labels, seed, evidence, is_level)
             if leaves[2] is not None:
                 yield LEAF_GRAPH, leaves
-    yield LINEAR, linear_scores(X, labels)
+    yield LINEAR, linear_scores(X, labels, is_near)
 
 
 def _leaf_scores(

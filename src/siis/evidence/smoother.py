@@ -124,7 +124,8 @@ def smooth_folds(
         X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
         right = engine.asarray(B.reshape(n, -1), np.float32)
         X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
-        return np.asarray(scale[:, None, None] * engine.numpy(X).reshape(n, -1, width))
+        X *= engine.asarray(scale, np.float32)[:, None]
+        return engine.host(X).reshape(n, -1, width)
 
     for a in range(0, c, step):
         columns = slice(a, min(a + step, c))

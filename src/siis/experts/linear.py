@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +56,9 @@ class LinearScores:
         return scores
 
 
-def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, LinearScores]:
+def linear_scores(
+    X: Features, given: Supervision, is_worth: Callable[[Floats], bool] = lambda held_out: True
+) -> tuple[Floats | None, Floats, LinearScores | None]:
     """Score all vertices; and each labelled example by the others' labels alone.
 
     Minimises sum_i w_i ||y_i - q - B' (z_i - m)||^2 + ridge ||B||^2, where z are the features of unit variance (of
@@ -68,12 +71,15 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
     X : array or csr_array of shape (n, d)
     given : Supervision
         One label for each labelled example.
+    is_worth : callable
+        Takes what is said of the labelled examples: whether to score the others.
 
     Returns
     -------
-    scores : ndarray of shape (n, c)
+    scores : ndarray of shape (n, c), or None
+        None, as the model, where it was not worth to score all.
     held_out : ndarray of shape (l, c)
-    model : LinearScores
+    model : LinearScores or None
     """
     everything, which = given, np.arange(given.rows.size)
     if given.rows.size > MOST_IN_DUAL and X.shape[1] > MOST_PRIMAL:
@@ -100,10 +106,9 @@ def linear_scores(X: Features, given: Supervision) -> tuple[Floats, Floats, Line
     dual = (R - U @ ((values / (values + best))[:, None] * rotated)) / best
     B = np.asarray(A.T @ dual)  # A'(AA' + ridge)^-1 R; what is taken off sparse A adds nothing, as root'R is 0
     model = LinearScores(center, scale, B, q - shift @ B)
-    scores = model(X)
-    held_out = scores[everything.rows]
+    held_out = held if which.size == everything.rows.size else model(X[everything.rows])
     held_out[which] = held
-    return scores, held_out, model
+    return (model(X), held_out, model) if is_worth(held_out) else (None, held_out, None)
 
 
 def _left_vectors(A: Features, root: Floats, shift: Floats) -> tuple[Floats, Floats]:

@@ -84,6 +84,8 @@ def fit_pool(
     """
     units = np.array([_deviation(scores) for scores in final])
     c, n_experts = given.n_classes, len(names)
+    if n_experts == 1:
+        return Pool(names, 1 / units)
     S = np.stack([_centered(scores) / unit for scores, unit in zip(held_out, units, strict=True)])
     usual = np.log(USUAL / n_experts)
 

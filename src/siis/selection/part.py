@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from siis._types import Features, Floats, Ints
+from siis._types import Bools, Features, Floats, Ints
 from siis.labels import Supervision
 
 MOST_VERTICES = 10_000  # that the search sees all of; the answer is computed on all in any case
@@ -78,7 +78,8 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
     if vertices.size > MOST_VERTICES:
         labels = np.sort(rng.permutation(labels)[:MOST_LABELS])
         at = np.unique(given.rows[labels])
-        others = rng.permutation(np.setdiff1d(vertices, given.rows))[: SEARCHED - at.size]
+        others = vertices[~_within(given.rows, n)[vertices]]
+        others = rng.permutation(others)[: SEARCHED - at.size]
         vertices = np.sort(np.concatenate([at, others]))
     if not is_searched_in_part(n, c):
         return Part(X, given, labels, classes, is_whole=True)
@@ -88,6 +89,13 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
     Y = some.Y[:, classes]
     some = Supervision(some.rows, Y / Y.sum(axis=1, keepdims=True), some.weights, some.counts)
     return Part(X[vertices], some, labels, classes, is_whole=False)
+
+
+def _within(rows: Ints, n: int) -> Bools:
+    """Which of n vertices are among some."""
+    found = np.zeros(n, dtype=bool)
+    found[rows] = True
+    return found
 
 
 def _near_classes(X: Features, given: Supervision, rng: np.random.Generator) -> tuple[Ints, Ints]:
