@@ -194,7 +194,7 @@ def build_graph(
         near = neighbors_within(joined, chosen.n_neighbors, constraints.neighbors, seed, report, engine)
         width = median_bandwidth(near) if constraints.bandwidth == "median" else float(constraints.bandwidth)
         graph = placed(near, width, chosen.graph, vertices.vertex, joined, engine)
-        beside = _beside(Z, scores, selection, constraints)
+        beside = _beside(Z, scores, selection, constraints, engine)
     if graph.order is not None:  # vertices have new numbers
         number = np.argsort(graph.order)
         pairs, labels = pairs.moved(number), labels.moved(number)
@@ -269,7 +269,7 @@ def spoken_evidence(located: Located, selection: Selection, engine: Engine = NUM
     return said[0] if len(said) == 1 else np.asarray(np.mean(said, axis=0))
 
 
-def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints) -> Located:
+def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints, engine: Engine = NUMPY) -> Located:
     """Put other labels on the graph of a former fit to the same examples.
 
     Parameters
@@ -278,6 +278,7 @@ def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints) -
         Of that fit.
     vertices : Vertices
     constraints : Constraints
+    engine : Engine
 
     Returns
     -------
@@ -295,16 +296,18 @@ def relocate(evidence: Evidence, vertices: Vertices, constraints: Constraints) -
         pairs, labels, X = pairs.moved(number), labels.moved(number), X[placed.order]
         given = pairs.merged()
     Z = selection.space(X)
-    scores, _ = kernel_scores(Z, given, selection.kernel)
-    beside = _beside(Z, scores, selection, constraints)
+    scores, _ = kernel_scores(Z, given, selection.kernel, engine)
+    beside = _beside(Z, scores, selection, constraints, engine)
     return Located(placed, pairs, given, labels, scores, evidence.model, evidence.marks, X, beside)
 
 
-def _beside(Z: Floats, scores: Floats, selection: Selection, constraints: Constraints) -> list[Sparse]:
+def _beside(
+    Z: Floats, scores: Floats, selection: Selection, constraints: Constraints, engine: Engine
+) -> list[Sparse]:
     """Weights of the other graphs that are heard; those of one score weight share neighbours."""
     most = max((c.n_neighbors for c in selection.beside), default=0)
     near = {
-        weight: nearest(join_scores(Z, scores, weight * selection.unit), most)
+        weight: nearest(join_scores(Z, scores, weight * selection.unit), most, engine)
         for weight in {c.score_weight for c in selection.beside}
     }
     return [

@@ -161,7 +161,7 @@ def refit(
     evidence, c = former.evidence, labels.classes.size
     chosen = evidence.selection.chosen
     with progress.stage("evidence"):
-        located = relocate(evidence, vertices, constraints)
+        located = relocate(evidence, vertices, constraints, engine)
         distributions = softmax(spoken_evidence(located, evidence.selection, engine))
     basis = basis_of(chosen) if former.basis is None else former.basis.on(engine)
     program = final_program(evidence.placed.graph, basis, distributions, chosen, constraints)
