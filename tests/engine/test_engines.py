@@ -318,6 +318,17 @@ def test_conjugate_gradients_leave_their_arguments_alone(engine):
     np.testing.assert_array_equal(engine.numpy(start), np.full((3, 1), 0.5))
 
 
+def test_steps_of_conjugate_gradients_are_those_of_numpy(engine):
+    rng = np.random.default_rng(0)
+    blocks, step = rng.standard_normal((4, 50, 3)), rng.standard_normal(3)
+    there = [engine.asarray(a.copy(), np.float64) for a in (*blocks, step)]
+    for found, expected in zip(engine.advance(*there), NUMPY.advance(*blocks.copy(), step), strict=True):
+        np.testing.assert_allclose(engine.numpy(found), expected, atol=1e-12)
+    there = [engine.asarray(a.copy(), np.float64) for a in (*blocks[:2], step)]
+    found = engine.turn(*there)
+    np.testing.assert_allclose(engine.numpy(found), NUMPY.turn(*blocks[:2].copy(), step), atol=1e-12)
+
+
 def test_fast_paths_of_numpy_follow_the_text(cloud):
     """The compiled loops give what the methods of the base class give."""
     rng = np.random.default_rng(0)

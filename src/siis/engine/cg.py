@@ -11,6 +11,7 @@ from siis.engine.rows import dots
 from siis.engine.threads import pause_point
 from siis.engine.types import Array, Namespace
 
+TINY = 1.2e-38  # the least normal number of single precision
 UNCHECKED = 5  # iterations off the host, after which it asks whether they are enough: it waits for the answer
 
 
@@ -69,6 +70,5 @@ def conjugate_gradients(
 
 
 def _ratio(a: Array, b: Array, xp: Namespace) -> Array:
-    """A / b, and 0 where b is not positive: such a column is solved."""
-    positive = b > 0
-    return xp.where(positive, a / xp.where(positive, b, 1.0), 0.0)
+    """A / b; 0 where both are: such a column is solved."""
+    return a / xp.clip(b, TINY, None)

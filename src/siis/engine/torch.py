@@ -298,6 +298,14 @@ class TorchEngine(Engine):
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
         return torch.randn((n, k), generator=generator, dtype=KINDS[dtype], device=self.device)
 
+    def advance(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
+        """As ``Engine.advance``, a call for each."""
+        return X.addcmul_(D, step), R.addcmul_(MD, step, value=-1)
+
+    def turn(self, D: Array, Z: Array, ratio: Array) -> Array:
+        """As ``Engine.turn``, in one call."""
+        return torch.addcmul(Z, D, ratio, out=D)
+
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
         """Matrices at the edges, their rows added up on the device."""
         return _EdgeMatrix(self, graph, dtype)
