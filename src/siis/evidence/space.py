@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats
+from siis.engine import NUMPY
 from siis.engine.signs import fix_signs
 from siis.graph import prepare
 
@@ -99,7 +100,7 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
     if metric in ("auto", "euclidean"):
         found.append(_principal("as given", dense, False, center, None, seed))
     if metric == "auto":
-        deviation = dense.std(axis=0, dtype=np.float64)
+        deviation = NUMPY.deviation(dense).astype(np.float64)
         live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
         scale = np.where(live, deviation, np.inf)
         if live.any() and deviation[live].max() > 1.01 * deviation[live].min():
