@@ -6,9 +6,9 @@ import pytest
 from pyarrow import parquet
 
 from siis.cluster import fit
-from siis.cluster.blocks import find_blocks
-from siis.cluster.cells import Cells, search, train_cells
 from siis.graph.neighbors import neighbors_between
+from siis.shards.cells import Cells, search, train_cells
+from siis.tables.blocks import find_blocks
 from siis.workflow import FitOptions
 
 
@@ -67,7 +67,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points):
         ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
         ({"label": "kind", "encoder": {"source": "net.onnx"}}, {}, "--encoder is not for that"),
         ({"label": "kind", "sheet": "July"}, {}, "--sheet is not for that"),
-        ({"label": "kind"}, {"selection": None}, "leave --selection out"),
+        ({"label": "kind"}, {"selection": None}, "found --selection none. Leave it at --selection auto"),
     ],
 )
 def test_what_a_cluster_cannot_do_is_refused(roles, parameters, message, tmp_path):

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints
-from siis.cluster.blocks import Block, block_features
-from siis.cluster.cells import Cells, search
-from siis.cluster.files import keep, kept, load, save
 from siis.engine import NUMPY
 from siis.engine.group import Group
 from siis.engine.sharded import Halo, ShardedEngine
@@ -26,6 +23,9 @@ from siis.labels.unlabelled import UNLABELLED
 from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores
 from siis.selection.final import final_basis, final_program
 from siis.selection.prepared import smooth_all
+from siis.shards.blocks import Block, Reader
+from siis.shards.cells import Cells, search
+from siis.shards.files import keep, kept, load, save
 from siis.solvers import solve_certified
 
 ROOMY = 3  # times the chosen vectors that memory holds, from which on the eigensolver has its usual spare blocks
@@ -42,9 +42,8 @@ class Settings:
     folder : Path
         Of the work.
     n_shards : int
-    encoder : encoder of a Recipe
-    id : str or None
-        Column that names the examples.
+    reader : callable
+        Gives the features of a block, and the ids of its rows or None.
     selection : Selection
         What was chosen on a sample.
     model : KernelScores or None
@@ -61,8 +60,7 @@ class Settings:
 
     folder: Path
     n_shards: int
-    encoder: Any
-    id: str | None
+    reader: Reader
     selection: Selection
     model: KernelScores | None
     deviation: float
@@ -101,7 +99,7 @@ def partition(folder: str, number: int, block: Block) -> None:
     cells: Cells = kept(settings.folder / "cells.pickle")
     labels = load(settings.folder / "labels.npz")
     with alone(), one_blas_thread():
-        X, ids = block_features(block, settings.encoder, settings.id)
+        X, ids = settings.reader(block)
         points, scores = points_of(X, settings)
         marks = fingerprints(X)
         near = cells.nearest(points)
