@@ -25,6 +25,7 @@ from siis.tables import read
 from siis.tables.blocks import Block, TableReader, block_labels, block_rows, find_blocks
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.given import given_of
+from siis.workflow.job import check_options
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import fit_data
 from siis.workflow.outputs import output_files
@@ -80,6 +81,7 @@ def _check(options: FitOptions) -> None:
         raise ValueError(f"on a cluster, examples are compared by columns of Parquet files; {what} is not for that.")
     if not options.roles.get("label"):
         raise ValueError("on a cluster, the column of labels must be named with --label")
+    check_options(options)
     with said_in_options():
         check_choices(options.parameters)
 
