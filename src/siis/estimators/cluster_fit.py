@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
 
 CONNECT = "Connect to one first, `client = dask.distributed.Client(...)`, or pass it: SIISClassifier(client=client)."
-STACK = 4  # calls from a warning to the user's own
+STACK = 5  # calls from a warning to the user's own
 BLOCKS, WORK = "blocks", "work"  # folders in that of the work, beside the answers
 
 
@@ -83,7 +85,9 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
     client = current_client(estimator.client)
     y = on_host(y)
     y = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
-    labels = _labels(y)
+    with _heard() as told_of_y:
+        labels = _labels(y)
+    _repeat(told_of_y)
     folder, progress = WorkFolder(), Progress(int(estimator.verbose))
     try:
         check_seen(client, folder.path, REMEDY)
@@ -104,11 +108,10 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
     shutil.rmtree(folder.path / BLOCKS)
     (folder.path / WORK / ANSWERS).rename(folder.path / ANSWERS)
     shutil.rmtree(folder.path / WORK)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with _heard() as told_of_all:
         _warn(sample.model, told, sizes, assessment, known)
-    for said in (*sample.warnings, *caught):
-        warnings.warn(said.message, said.category, stacklevel=STACK)
+    before = {str(said.message) for said in told_of_y}
+    _repeat([said for said in (*sample.warnings, *told_of_all) if str(said.message) not in before])
     return {
         **sample.shown,
         **_answers(folder, rows, told, assessment, known),
@@ -143,6 +146,19 @@ def current_client(client: Any) -> Any:
     return client
 
 
+@contextmanager
+def _heard() -> Iterator[list[warnings.WarningMessage]]:
+    """Hear all warnings, and issue none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def _repeat(said: Iterable[warnings.WarningMessage]) -> None:
+    for one in said:
+        warnings.warn(one.message, one.category, stacklevel=STACK)
+
+
 def _check(estimator: SIISClassifier, X: Any, more: list[str]) -> None:
     """Refuse what a cluster would not heed."""
     check_choices(estimator.get_params(deep=False))
@@ -166,7 +182,7 @@ def _labels(y: Any) -> GivenLabels:
     labels = read_labels(y)
     if labels.classes.size < 2:
         raise ValueError(
-            f"y must hold labels of two classes or more; found only {labels.classes[0]!r}. Label some rows of each "
+            f"y must hold labels of two classes or more; found only {labels.classes[0]}. Label some rows of each "
             "class."
         )
     return labels
@@ -183,8 +199,7 @@ class _Sample:
         X, reader, encoder = self.rows.sample(rows)
         parameters = {**self.estimator.get_params(deep=False), "engine": "auto", "client": None}
         model = type(self.estimator)(**{**parameters, "random_state": self.seed})
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with _heard() as caught:
             model.fit(X, self.y[rows])
         self.model, self.sampled, self.encoder = model, rows, encoder
         self.warnings = [said for said in caught if not issubclass(said.category, LabelWarning | UnreachedWarning)]

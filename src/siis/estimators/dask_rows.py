@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_array
 
 from siis._types import Floats, Ints
 from siis.estimators.base import columns_of_texts, columns_of_times, is_squarable, refuse_columns
-from siis.shards import ArrayBlock, ArrayReader, Reader
+from siis.shards import ArrayBlock, ArrayReader, NoWorkers, Reader
 from siis.shards.files import write_whole
 from siis.shards.job import ANSWERS
+from siis.shards.workers import GONE
 from siis.tables.blocks import MOST_ROWS, Block, block_rows
 from siis.tables.frames import sheet_of_frame
 from siis.tables.transformer import TableEncoder
@@ -149,7 +150,15 @@ def write_rows(client: Any, X: Any, folder: Path, name: str) -> Rows:
     paths = [str(folder / f"{k:06d}.{suffix}") for k in range(len(chunks))]
     folder.mkdir()
     tasks = [dask.delayed(write)(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
-    written = client.gather(client.compute(tasks))
+    futures = client.compute(tasks)
+    try:
+        written = client.gather(futures)
+    except Exception as problem:
+        if type(problem).__name__ in GONE:
+            raise NoWorkers("the workers have ended while they wrote the chunks of X") from problem
+        raise
+    finally:
+        client.cancel(futures)
     sizes = [n for n, _, _ in written]
     firsts = [0, *accumulate(sizes)]
     if not firsts[-1]:
