@@ -22,8 +22,7 @@ from pyarrow import parquet
 from default_speed import generated
 from protocol import RESULTS, Rows
 from siis import SIISClassifier
-from siis.cluster import ClusterOptions, fit
-from siis.cluster.job import connected
+from siis.cluster import ClusterOptions, connected, fit
 from siis.workflow import FitOptions
 
 COLUMNS = ("rows", "engine", "stage", "seconds", "peak_gb", "mb_per_iteration", "accuracy")

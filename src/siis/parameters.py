@@ -57,6 +57,10 @@ SEARCH = Rule(
     lambda value: not isinstance(value, str | type) and hasattr(value, "fit") and hasattr(value, "kneighbors"),
     "an object with fit and kneighbors",
 )
+CLIENT = Rule(
+    lambda value: not isinstance(value, type) and all(hasattr(value, name) for name in ("submit", "gather", "run")),
+    "a client of Dask",
+)
 AUTO = one_of("auto")
 WORD = Rule(lambda value: isinstance(value, str) and value != "", "a word")
 NOTHING = Rule(lambda value: value is None, "None")

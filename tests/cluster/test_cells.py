@@ -6,9 +6,11 @@ import pytest
 from pyarrow import parquet
 
 from siis.cluster import fit
-from siis.cluster.blocks import find_blocks
-from siis.cluster.cells import Cells, search, train_cells
 from siis.graph.neighbors import neighbors_between
+from siis.shards import job
+from siis.shards.cells import Cells, search, train_cells
+from siis.tables import Roles
+from siis.tables.blocks import Block, block_labels, find_blocks
 from siis.workflow import FitOptions
 
 
@@ -67,7 +69,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points):
         ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
         ({"label": "kind", "encoder": {"source": "net.onnx"}}, {}, "--encoder is not for that"),
         ({"label": "kind", "sheet": "July"}, {}, "--sheet is not for that"),
-        ({"label": "kind"}, {"selection": None}, "leave --selection out"),
+        ({"label": "kind"}, {"selection": None}, "found --selection none. Leave it at --selection auto"),
     ],
 )
 def test_what_a_cluster_cannot_do_is_refused(roles, parameters, message, tmp_path):
@@ -86,3 +88,37 @@ def test_files_that_cannot_be_read(tmp_path):
     parquet.write_table(pa.table({"y": [1.0], "label": ["a"]}), tmp_path / "b.parquet")
     with pytest.raises(ValueError, match=r"b\.parquet: must have the columns of"):
         find_blocks(str(tmp_path / "*.parquet"))
+
+
+def test_what_labels_mean_is_read_from_all_blocks(tmp_path):
+    """A block of -1 and 1 alone has two classes; beside 2, -1 is no label. Spellings are counted over all, too."""
+    cells = ["-1", "1", "1", "-1", "2", "Two", "two", "two"]
+    parquet.write_table(pa.table({"x": np.arange(8.0), "kind": cells}), tmp_path / "a.parquet", row_group_size=4)
+    blocks = [Block(str(tmp_path / "a.parquet"), (k,), 4 * k, 4) for k in range(2)]
+    rows, labels = block_labels(blocks, Roles(label="kind", merge_classes=True))
+    assert rows.tolist() == [1, 2, 4, 5, 6, 7]
+    assert labels.tolist() == ["1", "1", "2", "two", "two", "two"]
+    rows, labels = block_labels(blocks[:1], Roles(label="kind"))
+    assert labels.tolist() == ["-1", "1", "1", "-1"]
+
+
+def test_every_class_is_in_the_sample(monkeypatch):
+    monkeypatch.setattr(job, "MOST_LABELS", 50)
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(45), 40))
+    taken = job._sampled(codes, np.random.default_rng(1))
+    assert taken.size == 50
+    assert np.unique(codes[taken]).size == 45
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"schedule": "paper"}, "found --schedule paper. Leave it at --schedule certified"),
+        ({"neighbors": "exact"}, "found --neighbors exact. Leave it at --neighbors auto"),
+        ({"engine": "dask"}, "a file is fitted on a cluster with --cluster"),
+        ({"client": 1}, "parameters must be those of SIISClassifier; found client"),
+    ],
+)
+def test_parameters_that_a_cluster_would_not_heed(parameters, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        fit(FitOptions(str(tmp_path / "none.parquet"), {"label": "kind"}, parameters=parameters), tmp_path, None)

@@ -15,17 +15,18 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from siis.cluster import ClusterOptions, fit, job
-from siis.cluster.blocks import find_blocks
-from siis.cluster.job import connected
-from siis.cluster.workers import on_shards
+from siis.cluster import ClusterOptions, connected, fit, job
 from siis.engine.sharded import ShardedEngine
 from siis.graph import embed
 from siis.graph.shard import shard_of
 from siis.labels import one_hot
 from siis.program import Program
+from siis.shards import job as shards_job
+from siis.shards import stages
+from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
+from siis.tables.blocks import find_blocks
 from siis.workflow import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
@@ -85,16 +86,16 @@ def first(options, client, tmp_path_factory):
     """A fit without faults: its folder, and what its stages had left before it was finished."""
     out, saved = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("saved") / "work"
     patch = pytest.MonkeyPatch()
-    finish = job._Job._finish
+    finish = job._finish
 
-    def saving(self, *args):
+    def saving(work, *args):
         if not saved.exists():
-            shutil.copytree(self.work, saved)
-        return finish(self, *args)
+            shutil.copytree(work, saved)
+        return finish(work, *args)
 
-    patch.setattr(job._Job, "_finish", saving)
-    patch.setattr(job, "MOST_SAMPLED", 900)
-    patch.setattr("siis.cluster.blocks.MOST_ROWS", 700)
+    patch.setattr(job, "_finish", saving)
+    patch.setattr(shards_job, "MOST_SAMPLED", 900)
+    patch.setattr("siis.tables.blocks.MOST_ROWS", 700)
     said = []
     summary = fit(options, out, client, said.append)
     yield out, saved, summary, said
@@ -157,7 +158,7 @@ def test_a_worker_that_dies_changes_nothing(stage, first, options, client, tmp_p
     shutil.rmtree(work / "predictions")
     for name in ORDER[ORDER.index(stage) :]:
         (work / f"{name}.json").unlink()
-    real, is_group = getattr(job.stages, FUNCTIONS[stage]), stage in SPMD
+    real, is_group = getattr(stages, FUNCTIONS[stage]), stage in SPMD
 
     def dying(*args):
         if (args[0].rank == 1 if is_group else args[1] == 1) and not Path(once).exists():
@@ -166,7 +167,7 @@ def test_a_worker_that_dies_changes_nothing(stage, first, options, client, tmp_p
             threading.Event().wait(0.03 if not is_group else 0)
         return real(*args)
 
-    monkeypatch.setattr(job.stages, FUNCTIONS[stage], dying)
+    monkeypatch.setattr(stages, FUNCTIONS[stage], dying)
     said = []
     fit(options, tmp_path, client, said.append)
     assert Path(once).exists()
@@ -180,7 +181,7 @@ def test_other_options_begin_anew(first, options, tmp_path, monkeypatch):
     work = tmp_path / job.WORK
     shutil.copytree(saved, work)
     other = FitOptions(options.data, options.roles, parameters={"n_neighbors": 5})
-    job._Job(other, tmp_path, None, find_blocks(options.data), print)._begin()
+    job.begin(other, find_blocks(options.data), work)
     assert {path.name for path in work.iterdir()} == {"mark"}
 
 
@@ -195,7 +196,7 @@ def test_clusters_that_do_not_answer():
 
 
 def test_the_command(data, siis, tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "MOST_SAMPLED", 900)
+    monkeypatch.setattr(shards_job, "MOST_SAMPLED", 900)
     out = tmp_path / "out"
     cluster = ("--cluster", "local", "--workers", 1, "--memory", "2GB")
     done = siis("fit", data, "--label", "kind", "--out", out, "--n-neighbors", 10, *cluster, "--json")
@@ -218,7 +219,7 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
     shutil.rmtree(work / "predictions")
     for name in ORDER[ORDER.index("basis") :]:
         (work / f"{name}.json").unlink()
-    port, real = free_port(), job.stages.find_basis
+    port, real = free_port(), stages.find_basis
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
     scheduler = subprocess.Popen([*command, "--host", "127.0.0.1"], stderr=subprocess.DEVNULL)
     address, process = f"tcp://127.0.0.1:{port}", scheduler.pid
@@ -241,8 +242,8 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
 
     try:
         with connected(ClusterOptions(address)) as other, monkeypatch.context() as patch:
-            patch.setattr(job.stages, "find_basis", dying)
-            patch.setattr("siis.cluster.workers.PATIENCE", 10.0)
+            patch.setattr(stages, "find_basis", dying)
+            patch.setattr("siis.shards.workers.PATIENCE", 10.0)
             with pytest.raises(ValueError, match="Run the same command again"):
                 fit(options, tmp_path, other)
     finally:

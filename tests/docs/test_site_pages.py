@@ -41,6 +41,7 @@ INSIDE = [
     "review",
     "saved",
     "selection",
+    "shards",
     "workflow",
 ]  # only the house uses them
 

@@ -33,8 +33,9 @@ def fit_on_cluster(
         Of "local" alone.
     quiet, as_json : bool
     """
-    from siis.cluster import ClusterOptions, fit  # noqa: PLC0415  (heavy)
-    from siis.cluster.job import ANSWERS, LOCAL, connected  # noqa: PLC0415
+    from siis.cluster import ClusterOptions, connected, fit  # noqa: PLC0415  (heavy)
+    from siis.cluster.connection import LOCAL  # noqa: PLC0415
+    from siis.shards.job import ANSWERS  # noqa: PLC0415
 
     if address != LOCAL and (workers is not None or memory is not None):
         raise ValueError(

@@ -1,5 +1,6 @@
-"""Fits on more than one machine: Parquet files -> shards of rows on the workers of Dask -> answers as Parquet."""
+"""Fits of Parquet files on more than one machine: files -> shards of rows on the workers of Dask -> files."""
 
-from siis.cluster.job import ClusterOptions, fit
+from siis.cluster.connection import ClusterOptions, connected
+from siis.cluster.job import fit
 
-__all__ = ["ClusterOptions", "fit"]
+__all__ = ["ClusterOptions", "connected", "fit"]

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from siis.engine.base import Engine
 from siis.engine.numpy import NUMPY
 
-ENGINES = ("auto", "numpy", "torch")
+DASK = "dask"  # the workers of a cluster: many engines, one in each shard
+ENGINES = ("auto", "numpy", "torch", DASK)
 WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
 DRIVERS = ("libcuda.so.1", "nvcuda.dll", "libamdhip64.so")
 MOST_SAID = 80  # characters of what PyTorch says about a device

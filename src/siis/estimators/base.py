@@ -128,7 +128,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
-            NumPy, SciPy sparse, pandas or polars.
+            NumPy, SciPy sparse, pandas or polars. With ``SIISClassifier(engine="dask")``: a Dask array, chunked by
+            rows, or a Dask data frame, whose columns are read as ``siis fit`` reads those of a file.
         y : array-like of shape (n,) or (n, c)
             Given labels. Unlabelled: -1 among integers; None, NaN, NA or an empty text among strings. Two dimensions:
             soft labels, rows that sum to 1, or to 0 where unlabelled; columns are the classes.
@@ -153,6 +154,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if not isinstance(warm_start, (bool, np.bool_)):
             raise ValueError(f"a warm start must be True or False; found {warm_start!r}")
         check_parameters(self, self._rules)
+        if self._fit_elsewhere(X, y, sample_weight, certain, bool(warm_start)):
+            return self
         progress = Progress(int(self.verbose))
         given, X = X, self._validated(X, reset=True)
         labels = read_labels(*(on_host(part) for part in (y, sample_weight, certain)))
@@ -170,6 +173,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 f"Half of the examples may fit ({n // 2:,}); or use engine='numpy'."
             ) from None
         return self._take(X, labels, answer)
+
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, certain: Any, warm_start: bool) -> bool:
+        """Fit on other machines; False where this is to be done here."""
+        return False
 
     def _take(self, X: Features, labels: GivenLabels, answer: Answer) -> Self:
         """Become the classifier that has found an answer."""
@@ -189,7 +196,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         winners = np.argmax(self._answers[placed.vertex[self.is_reached_ & (placed.vertex >= 0)]], axis=1)
         self.largest_class_share_ = float(np.bincount(winners).max() / winners.size)
         self.largest_given_share_ = float(answer.prior.max())
-        self._warn(winners)
+        n_lost, n_vertices = int(np.count_nonzero(~self.is_reached_)), placed.graph.n_vertices
+        self._warn_of(labels.classes, np.bincount(winners), n_lost, self.is_reached_.size, n_vertices)
         return self
 
     def _classify(
@@ -280,15 +288,15 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         -------
         float
         """
-        return labelled_accuracy(y, self.predict(X), self.classes_, sample_weight)
+        return labelled_accuracy(on_host(y), on_host(self.predict(X)), self.classes_, on_host(sample_weight))
 
     def _validated(self, X: Any, reset: bool) -> Features:
         X = on_host(X)
-        _refuse(_columns_of_times(X), "dates or times")  # NumPy would take some of them for numbers
+        refuse_columns(columns_of_times(X), "dates or times")  # NumPy would take some of them for numbers
         try:
             checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32])
         except (ValueError, TypeError):
-            _refuse(_columns_of_texts(X), "text")
+            refuse_columns(columns_of_texts(X), "text")
             raise
         return in_range(sp.csr_array(checked) if sp.issparse(checked) else checked)
 
@@ -364,19 +372,19 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Number of neighbours, metric and kind of the graph."""
         return int(self.n_neighbors), self.metric, self.graph
 
-    def _warn(self, winners: Ints) -> None:
-        n_lost = np.count_nonzero(~self.is_reached_)
+    def _warn_of(self, classes: Any, sizes: Ints, n_lost: int, n: int, n_vertices: int) -> None:
+        """Warn of examples that no label reaches, and where all others have got one class."""
         if n_lost:
             remedy = "Join" if self.metric == "precomputed" else "Raise n_neighbors, join"
             warnings.warn(
-                f"{n_lost} of {self.is_reached_.size} examples are connected to no label: is_reached_ is False "
+                f"{n_lost} of {n} examples are connected to no label: is_reached_ is False "
                 f"there and {self._unreached}. {remedy} them to others, or label one of them.",
                 UnreachedWarning,
                 stacklevel=4,
             )
-        if self.classes_.size > 1 and np.unique(winners).size == 1 and self.graph_.n_vertices > 1:
+        if classes.size > 1 and np.count_nonzero(sizes) == 1 and n_vertices > 1:
             warnings.warn(
-                f"every example was given the class {self.classes_[winners[0]]}, although {self.classes_.size} "
+                f"every example was given the class {classes[np.argmax(sizes)]}, although {classes.size} "
                 "classes were given: the graph outweighs the labels. Trust the labels more (raise alpha) or smooth "
                 "less (lower beta), where the method has them.",
                 UserWarning,
@@ -385,7 +393,12 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def on_host(given: Any) -> Any:
-    """Arrays of other libraries (PyTorch, CuPy, JAX: what speaks DLPack) as NumPy's; anything else as it is."""
+    """Arrays of other libraries (PyTorch, CuPy, JAX: what speaks DLPack) as NumPy's; anything else as it is.
+
+    Collections of Dask are computed.
+    """
+    if hasattr(given, "__dask_graph__"):
+        return given.compute()
     if isinstance(given, np.ndarray) or not hasattr(given, "__dlpack_device__"):
         return given
     if hasattr(given, "detach"):
@@ -431,11 +444,15 @@ def in_range(X: Features) -> Features:
         return X
     values = X.data if sp.issparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    is_squarable = largest == 0 or 1 / SINGLE_RANGE <= largest <= SINGLE_RANGE
-    return X if is_squarable else X.astype(np.float64)
+    return X if is_squarable(largest) else X.astype(np.float64)
 
 
-def _columns_of_times(X: Any) -> list[str]:
+def is_squarable(largest: float) -> bool:
+    """Tell whether squares of features stay in single precision, by the largest of them."""
+    return largest == 0 or 1 / SINGLE_RANGE <= largest <= SINGLE_RANGE
+
+
+def columns_of_times(X: Any) -> list[str]:
     """Columns of dates, times or durations, by their types."""
     if getattr(getattr(X, "dtype", None), "kind", "") in ("M", "m"):
         return [str(j) for j in range(X.shape[-1])]
@@ -443,7 +460,7 @@ def _columns_of_times(X: Any) -> list[str]:
     return [str(name) for name, kind in types if str(kind).lower().startswith(TIMES)]
 
 
-def _columns_of_texts(X: Any) -> list[str]:
+def columns_of_texts(X: Any) -> list[str]:
     """Columns that hold a text which is no number."""
     if hasattr(X, "columns"):
         columns = {str(name): np.asarray(X[name]) for name in X.columns}
@@ -464,7 +481,8 @@ def _is_word(value: Any) -> bool:
     return False
 
 
-def _refuse(columns: list[str], kind: str) -> None:
+def refuse_columns(columns: list[str], kind: str) -> None:
+    """Raise ValueError where there are columns that hold no numbers."""
     if columns:
         more = f" and {len(columns) - SHOWN_COLUMNS} more" if len(columns) > SHOWN_COLUMNS else ""
         where = "column" if len(columns) == 1 else "columns"

@@ -18,6 +18,7 @@ from siis.engine.choice import ENGINES, choose_engine
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.insights import Insights
+from siis.estimators.on_cluster import OnCluster
 from siis.estimators.pooling import Pooled, graph_scores, pool_experts
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
@@ -27,7 +28,7 @@ from siis.forecast import expected_seconds
 from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
-from siis.parameters import AUTO, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, WORD, Rule, one_of, seed_of
+from siis.parameters import AUTO, CLIENT, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, WORD, Rule, one_of, seed_of
 from siis.program import Program
 from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
@@ -76,10 +77,14 @@ JUDGED = (
     "_judged",
     "_n_searched",
     "_settings",
+    "sample_model_",
+    "sample_rows_",
+    "table_encoder_",
+    "_suspects",
 )
 
 
-class SIISClassifier(Insights, TransductiveClassifier):
+class SIISClassifier(Insights, OnCluster):
     """Classify all examples from few, partly wrong labels, with a proof of optimality.
 
     Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it
@@ -134,11 +139,14 @@ class SIISClassifier(Insights, TransductiveClassifier):
         Most iterations.
     random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
-    engine : {"auto", "numpy", "torch"}, default="auto"
+    engine : {"auto", "numpy", "torch", "dask"}, default="auto"
         On which the computation runs. "auto": PyTorch (``pip install 'siis[gpu]'``) on a GPU, from 20,000 examples on
-        and where there is one that answers; else NumPy.
+        and where there is one that answers; else NumPy. "dask": the workers of a cluster, for Dask arrays and data
+        frames (``pip install 'siis[cluster]'``); what has an entry for each example is then a Dask array.
     device : str, default="auto"
         Of PyTorch: "auto" is its GPU, or the CPU where there is none; or as PyTorch names it ("cuda:1").
+    client : distributed.Client or None, default=None
+        Of "dask": the connection to its cluster. None: that of the session. It is not copied, nor pickled.
     verbose : int, default=0
         1: a line on standard error for each stage; 2: the race of the candidates and the solver's gap as well.
 
@@ -210,6 +218,12 @@ class SIISClassifier(Insights, TransductiveClassifier):
         With selection: what was chosen.
     selection_reason_ : str
         With selection: why.
+    sample_model_ : SIISClassifier
+        With the engine "dask": the fit to a sample, on which everything was chosen, and which ``predict`` asks.
+    sample_rows_ : ndarray of shape (s,)
+        With the engine "dask": the rows of the sample.
+    table_encoder_ : TableEncoder
+        With the engine "dask": how the columns of a data frame were read.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had them
 
@@ -256,6 +270,7 @@ class SIISClassifier(Insights, TransductiveClassifier):
         "random_state": SEED,
         "engine": one_of(*ENGINES),
         "device": WORD,
+        "client": NOTHING | CLIENT,
     }
 
     def __init__(
@@ -277,6 +292,7 @@ class SIISClassifier(Insights, TransductiveClassifier):
         random_state: int | None = None,
         engine: str = "auto",
         device: str = "auto",
+        client: Any = None,
         verbose: int = 0,
     ) -> None:
         self.alpha = alpha
@@ -295,6 +311,7 @@ class SIISClassifier(Insights, TransductiveClassifier):
         self.random_state = random_state
         self.engine = engine
         self.device = device
+        self.client = client
         self.verbose = verbose
 
     def label_issues(self, threshold: float | None = None) -> Table:
@@ -311,25 +328,27 @@ class SIISClassifier(Insights, TransductiveClassifier):
         Table
             Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
             says; quality, as in ``label_quality_``; neighbors, up to five examples close to it whose answer is
-            another class. ``pandas.DataFrame(table)`` makes a data frame.
+            another class (none with the engine "dask", where the graph stays on the workers).
+            ``pandas.DataFrame(table)`` makes a data frame.
         """
         self._need_selection("label_issues")
         if not (threshold is None or NON_NEGATIVE.holds(threshold)):
             raise ValueError(f"threshold must be None or {NON_NEGATIVE.text}; found {threshold!r}")
-        quality = np.nan_to_num(self.label_quality_, nan=np.inf)
+        rows, given, suggested, quality = self._judged_labels()
         if threshold is None:
-            index = np.flatnonzero((quality < 0.5) | (self._suggested != self._given_codes))
+            which = (np.nan_to_num(quality, nan=np.inf) < 0.5) | (suggested != given)
         else:
-            index = np.flatnonzero(quality < threshold)
-        codes = self._given_codes[index]
-        winners = np.argmax(self._answers, axis=1)
-        example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
-        against = [
-            dissenting_neighbors(self.graph_, v, winners, g, example)
-            for v, g in zip(self.vertex_[index], codes, strict=True)
-        ]
-        given, suggested = self.classes_[codes], self.classes_[self._suggested[index]]
-        return issue_table(index, given, suggested, self.label_quality_[index], against)
+            which = np.nan_to_num(quality, nan=np.inf) < threshold
+        index, codes = rows[which], given[which]
+        against: list[list[int]] = [[] for _ in index]
+        if not self._is_spread:
+            winners = np.argmax(self._answers, axis=1)
+            example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
+            against = [
+                dissenting_neighbors(self.graph_, v, winners, g, example)
+                for v, g in zip(self.vertex_[index], codes, strict=True)
+            ]
+        return issue_table(index, self.classes_[codes], self.classes_[suggested[which]], quality[which], against)
 
     def label_ranking(self) -> Table:
         """Rank all given labels by how far they can be trusted, worst first.
@@ -345,9 +364,16 @@ class SIISClassifier(Insights, TransductiveClassifier):
             last, equal quality in the order of the examples.
         """
         self._need_selection("label_ranking")
-        index = np.flatnonzero(coded_rows(self._given_codes))
-        given, suggested = self.classes_[self._given_codes[index]], self.classes_[self._suggested[index]]
-        return ranking_table(index, given, suggested, self.label_quality_[index])
+        rows, given, suggested, quality = self._judged_labels()
+        return ranking_table(rows, self.classes_[given], self.classes_[suggested], quality)
+
+    def _judged_labels(self) -> tuple[Ints, Ints, Ints, Floats]:
+        """Labelled examples, their given and their suggested classes by number, and the quality of their labels."""
+        if self._is_spread:
+            found = self._suspects
+            return found.rows, found.codes, found.suggested, found.quality
+        rows = np.flatnonzero(coded_rows(self._given_codes))
+        return rows, self._given_codes[rows], self._suggested[rows], self.label_quality_[rows]
 
     def predict_sets(self, X: Any, coverage: float = 0.9) -> Bools:
         """Give sets of classes that hold the true one as often as asked.
@@ -374,6 +400,8 @@ class SIISClassifier(Insights, TransductiveClassifier):
         self._need_selection("predict_sets")
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
+        if self._is_spread:
+            return self._asked(X, "predict_sets", self.classes_.size, np.bool_, coverage=float(coverage))
         if not hasattr(self, "_levels"):
             raise ValueError("sets of classes need a model that was fitted by siis 0.2 or later: fit it again")
         may_be_empty = getattr(self, "_may_be_empty", False)  # not in older files
@@ -413,6 +441,7 @@ class SIISClassifier(Insights, TransductiveClassifier):
 
     def _need_selection(self, name: str) -> None:
         check_is_fitted(self)
+        self._refuse_on_cluster(name)
         if not hasattr(self, "label_quality_"):
             raise ValueError(
                 f"{name} needs labels that were judged while held out; fit with selection='auto' on two classes or "

@@ -106,6 +106,11 @@ def saved_bytes(model: SIISClassifier, extra: Mapping[str, Any] | None = None) -
     -------
     bytes
     """
+    if hasattr(model, "sample_model_"):
+        raise ValueError(
+            "a model of a fit on a cluster has its graph there; what answers is sample_model_. Save that: "
+            "siis.save(model.sample_model_, path)."
+        )
     if not hasattr(model, "graph_"):
         raise ValueError("the model must be fitted before it is saved. Call fit first.")
     state = {name: value for name, value in vars(model).items() if name not in LEFT_OUT}

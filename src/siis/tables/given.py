@@ -160,7 +160,7 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
         read = [answers_of(sheet, name, "an annotator (--annotators)") for name in annotators]
         annotations = np.column_stack([answers for answers, _ in read])
         where = f"columns {listed(annotators)}"
-        return None, annotations, [note for _, more in read for note in more] + _settled(annotations, where, roles)
+        return None, annotations, [note for _, more in read for note in more] + settle(annotations, where, roles)
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named, or be called label. Use --label with one of its "
@@ -168,11 +168,25 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
         )
     answers, notes = answers_of(sheet, label, "the label column (--label)")
     where = f"column {quoted(label)}"
-    return answers, None, notes + _settled(answers, where, roles)
+    return answers, None, notes + settle(answers, where, roles)
 
 
-def _settled(answers: Answers, where: str, roles: Roles) -> list[str]:
-    """Unlabel and merge what the user asked for, in place; name what else may be meant so."""
+def settle(answers: Answers, where: str, roles: Roles) -> list[str]:
+    """Unlabel and merge what the user asked for, in place; name what else may be meant so.
+
+    Parameters
+    ----------
+    answers : ndarray of str or None
+        Of all examples: a part of them does not tell what -1 is, nor which spelling is the commonest.
+    where : str
+        Column.
+    roles : Roles
+
+    Returns
+    -------
+    list of str
+        Notes.
+    """
     notes = []
     words = {folded(word) for word in roles.unlabelled}
     taken = named(answers)

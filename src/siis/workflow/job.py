@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from siis.engine.choice import DASK
 from siis.estimators.classifier import SIISClassifier
 from siis.files import check_writable, write_files
 from siis.parameters import check_parameters
@@ -104,7 +105,7 @@ def run_job(
     contents : dict of str to bytes
         The files that were written.
     """
-    _check_parameters(options)
+    check_options(options)
     check_writable(out)
     examples = step("read", lambda: source(options))
     checked = _checked(options, earlier or {}, examples.data)
@@ -116,10 +117,20 @@ def run_job(
     return outcome, contents
 
 
-def _check_parameters(options: FitOptions) -> None:
-    unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
+def check_options(options: FitOptions) -> None:
+    """Refuse parameters that no fit of a file has.
+
+    Parameters
+    ----------
+    options : FitOptions
+    """
+    unknown = sorted(set(options.parameters) - (set(SIISClassifier().get_params()) - {"client"}))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
+    if options.parameters.get("engine") == DASK:
+        raise ValueError(
+            "--engine dask is for Dask's arrays in Python; a file is fitted on a cluster with --cluster."
+        )
     with said_in_options():
         check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
 

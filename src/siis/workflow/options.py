@@ -10,6 +10,7 @@ OPTIONS = {
     "alpha": "--alpha",
     "bandwidth": "--bandwidth",
     "beta": "--beta",
+    "client": "--cluster",
     "device": "--device",
     "engine": "--engine",
     "graph": "--edges",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from siis._types import Features, Ints
-from siis.tables import Roles
+from siis.labels.unlabelled import named
+from siis.tables.data import Answers, Roles
 from siis.tables.features import encode_again
-from siis.tables.given import labels_of, texts_of
+from siis.tables.given import answers_of, settle, texts_of
 from siis.tables.sheet import Sheet, as_plain
 from siis.texts import quoted
 
@@ -99,22 +101,71 @@ def _sheet(block: Block, table: Any) -> Sheet:
     return Sheet(Path(block.path), columns, int(table.num_rows), (), ".")
 
 
-def block_labels(block: Block, roles: Roles) -> tuple[Ints, list[str]]:
-    """Read the labels of a block: the rows that have one, counted over all files, and the labels."""
-    labels, _, _ = labels_of(_sheet(block, block.table([str(roles.label)])), roles)
-    assert labels is not None
-    rows = np.flatnonzero([label is not None for label in labels])
-    return block.first + rows, [str(label) for label in labels[rows]]
+def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
+    """Read the labels of all blocks, one after the other.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    roles : Roles
+
+    Returns
+    -------
+    rows : ndarray of shape (l,)
+        Those that have a label, counted over all files.
+    labels : ndarray of str, shape (l,)
+    """
+    name, rows, labels = str(roles.label), [], []
+    known: dict[str, str] = {}  # one object for all cells that say the same
+    for block in blocks:
+        answers, _ = answers_of(_sheet(block, block.table([name])), name, "the label column (--label)")
+        said = np.flatnonzero(named(answers))
+        rows.append(block.first + said)
+        labels += [known.setdefault(label, label) for label in answers[said]]
+    every = np.array(labels, dtype=object)
+    settle(every, f"column {quoted(name)}", roles)
+    kept = named(every)
+    return np.concatenate(rows)[kept], every[kept]
 
 
-def block_rows(block: Block, rows: Ints) -> Any:
-    """Some rows of a block, as a table."""
-    return block.table().take(rows - block.first)
+def block_rows(blocks: Sequence[Block], rows: Ints) -> Any:
+    """Take some rows of all blocks.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    rows : ndarray of int
+        Ascending, counted over all files.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    from pyarrow import concat_tables  # noqa: PLC0415
+
+    ends = np.searchsorted(rows, [[block.first, block.first + block.n] for block in blocks])
+    parts = [block.table().take(rows[a:b] - block.first) for block, (a, b) in zip(blocks, ends, strict=True) if b > a]
+    return concat_tables(parts, promote_options="default")  # a column without values in a block has no type there
 
 
-def block_features(block: Block, encoder: Any, id: str | None) -> tuple[Features, list[str] | None]:
-    """Features of a block, and its ids."""
-    sheet = _sheet(block, block.table())
-    X, _, _ = encode_again(encoder, sheet)
-    ids = None if id is None else [str(name) for name in texts_of(sheet, id, "the id column (--id)").to_pylist()]
-    return X, ids
+@dataclass(frozen=True, eq=False)
+class TableReader:
+    """Reads blocks of a table.
+
+    Attributes
+    ----------
+    encoder : encoder of a Recipe
+    id : str or None
+        Column that names the examples.
+    """
+
+    encoder: Any
+    id: str | None
+
+    def __call__(self, block: Block) -> tuple[Features, list[str] | None]:
+        """Features of a block, and its ids."""
+        sheet = _sheet(block, block.table())
+        X, _, _ = encode_again(self.encoder, sheet)
+        if self.id is None:
+            return X, None
+        return X, [str(name) for name in texts_of(sheet, self.id, "the id column (--id)").to_pylist()]

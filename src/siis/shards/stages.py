@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from siis._types import Floats, Ints
-from siis.cluster.blocks import Block, block_features
-from siis.cluster.cells import Cells, search
-from siis.cluster.files import keep, kept, load, save
+from siis._types import Bools, Floats, Ints
 from siis.engine import NUMPY
 from siis.engine.group import Group
 from siis.engine.sharded import Halo, ShardedEngine
@@ -26,6 +24,9 @@ from siis.labels.unlabelled import UNLABELLED
 from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores
 from siis.selection.final import final_basis, final_program
 from siis.selection.prepared import smooth_all
+from siis.shards.blocks import Block, Reader
+from siis.shards.cells import Cells, search
+from siis.shards.files import keep, kept, load, save, write_whole
 from siis.solvers import solve_certified
 
 ROOMY = 3  # times the chosen vectors that memory holds, from which on the eigensolver has its usual spare blocks
@@ -42,9 +43,8 @@ class Settings:
     folder : Path
         Of the work.
     n_shards : int
-    encoder : encoder of a Recipe
-    id : str or None
-        Column that names the examples.
+    reader : callable
+        Gives the features of a block, and the ids of its rows or None.
     selection : Selection
         What was chosen on a sample.
     model : KernelScores or None
@@ -61,8 +61,7 @@ class Settings:
 
     folder: Path
     n_shards: int
-    encoder: Any
-    id: str | None
+    reader: Reader
     selection: Selection
     model: KernelScores | None
     deviation: float
@@ -101,7 +100,7 @@ def partition(folder: str, number: int, block: Block) -> None:
     cells: Cells = kept(settings.folder / "cells.pickle")
     labels = load(settings.folder / "labels.npz")
     with alone(), one_blas_thread():
-        X, ids = block_features(block, settings.encoder, settings.id)
+        X, ids = settings.reader(block)
         points, scores = points_of(X, settings)
         marks = fingerprints(X)
         near = cells.nearest(points)
@@ -198,8 +197,16 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     weights = gaussian_weights(near, float(width)) if n else np.zeros(distances.shape)
     graph = shard_of(group, joined_rows(group, indices, weights, bounds, chosen.graph), bounds)
     keep(settings.path("graph", shard), graph)
+    _mark_reached(group, settings, graph)
     edges = group.joined(graph.n_edges, sum)
     return {"edges": int(edges), "parts": graph.n_parts, "halo": int(graph.others.size), "bandwidth": float(width)}
+
+
+def _mark_reached(group: Group, settings: Settings, graph: GraphShard) -> None:
+    """Write which vertices are connected to a label."""
+    examples = load(settings.path("examples", group.rank))
+    named = np.unique(graph.part[examples["vertex"][examples["codes"] != UNLABELLED]])
+    save(settings.path("reached", group.rank), reached=np.isin(graph.part, np.concatenate(group.gather(named))))
 
 
 def _nowhere(n: int) -> Any:
@@ -293,11 +300,32 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
     }
 
 
-def write_answers(folder: str, shard: int, out: str) -> Ints:
-    """Calibrate the answers of a shard and write them; gives how many rows each class has got."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What is said of the rows of a shard, in their order.
 
+    Attributes
+    ----------
+    rows, codes : ndarray of shape (n,)
+        Number of each row among all, and of its given class.
+    probabilities : ndarray of shape (n, c)
+    reached : ndarray of bool, shape (n,)
+        Whether a label is connected.
+    quality : ndarray of shape (n,)
+        Of the given labels; NaN where there is none.
+    ids : ndarray of str, shape (n,), or None
+    """
+
+    rows: Ints
+    codes: Ints
+    probabilities: Floats
+    reached: Bools
+    quality: Floats
+    ids: Any
+
+
+def answers_of(folder: str, shard: int) -> Answers:
+    """Calibrate the answers of a shard."""
     settings = settings_of(folder)
     noise, labelled = kept(settings.folder / "noise.pickle"), load(settings.folder / "judged.npz")
     examples = load(settings.path("examples", shard))
@@ -310,22 +338,43 @@ def write_answers(folder: str, shard: int, out: str) -> Ints:
     at = np.searchsorted(labelled["rows"], rows)
     has = codes != UNLABELLED
     answers[has] = labelled["own"][at[has]]
-    winners = np.argmax(answers, axis=1)
-    names = np.array([str(name) for name in settings.classes])
     quality = np.full(rows.size, np.nan)
     quality[has] = labelled["quality"][at[has]]
+    reached = load(settings.path("reached", shard))["reached"][vertex]
+    return Answers(rows, codes, answers, reached, quality, examples["ids"][order] if "ids" in examples else None)
+
+
+def write_arrays(folder: str, shard: int, out: str) -> Ints:
+    """Write the answers of a shard as arrays; gives how many reached rows each class has got, and the other rows."""
+    found = answers_of(folder, shard)
+    for name, values in (("rows", found.rows), ("answers", found.probabilities), ("reached", found.reached)):
+        write_whole(Path(out) / f"{name}-{shard:05d}.npy", partial(_put, values))
+    winners = np.argmax(found.probabilities[found.reached], axis=1)
+    sizes = np.bincount(winners, minlength=found.probabilities.shape[1])
+    return np.append(sizes, found.rows.size - winners.size)
+
+
+def _put(values: Any, file: Any) -> None:
+    np.save(file, values)
+
+
+def write_answers(folder: str, shard: int, out: str) -> Ints:
+    """Write the answers of a shard as Parquet; gives how many rows each class has got."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
+
+    found = answers_of(folder, shard)
+    winners, has = np.argmax(found.probabilities, axis=1), found.codes != UNLABELLED
+    names = np.array([str(name) for name in settings_of(folder).classes])
     table = pa.table(
         {
-            "row": rows,
-            **({"id": examples["ids"][order]} if "ids" in examples else {}),
+            "row": found.rows,
+            **({} if found.ids is None else {"id": found.ids}),
             "label": names[winners],
-            "confidence": answers.max(axis=1, initial=0.0),
-            "given": pa.array(np.where(has, names[codes], ""), mask=~has),
-            "quality": pa.array(quality, mask=~has),
+            "confidence": found.probabilities.max(axis=1, initial=0.0),
+            "given": pa.array(np.where(has, names[found.codes], ""), mask=~has),
+            "quality": pa.array(found.quality, mask=~has),
         }
     )
-    path = Path(out) / f"part-{shard:05d}.parquet"
-    begun = path.with_name(f".{path.name}-unfinished")
-    parquet.write_table(table, begun)
-    begun.replace(path)
+    write_whole(Path(out) / f"part-{shard:05d}.parquet", lambda file: parquet.write_table(table, file))
     return np.bincount(winners, minlength=names.size)

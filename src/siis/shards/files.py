@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,3 +38,11 @@ def keep(path: Path, value: Any) -> None:
 def kept(path: Path) -> Any:
     """Read such an object."""
     return pickle.loads(path.read_bytes())
+
+
+def write_whole(path: Path, write: Callable[[Any], Any]) -> None:
+    """Write a file that is there whole or not at all; ``write`` takes it, open for bytes."""
+    begun = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    with begun.open("wb") as file:
+        write(file)
+    os.replace(begun, path)

@@ -7,18 +7,23 @@ many iterations there are.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from siis.engine.group import Group, Key, Lost, Mailbox, run_shards
+from siis.files import write_files
 
 OPERATION = "siis_put"
 POLL = 0.5  # seconds between two looks at whether all workers are there
 PATIENCE = 60.0  # seconds in which lost workers may come back, or others in their place
 GONE = ("CancelledError", "CommClosedError", "FutureCancelledError", "FuturesCancelledError", "KilledWorker")
+SEEN = "here"  # an empty file
+LOOKS = 10  # for a file that another machine has just written
 ATTEMPTS = 5  # of a stage, while workers are lost on the way
 
 
@@ -79,6 +84,28 @@ def alive(client: Any) -> list[str]:
     """Addresses of the workers, in a lasting order."""
     with _answering():
         return sorted(client.run(_prepare, on_error="ignore"))
+
+
+def check_seen(client: Any, folder: Path, remedy: str) -> None:
+    """Refuse a folder that not all workers see.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    folder : Path
+    remedy : str
+        What to do about it, in a sentence.
+    """
+    write_files(folder, {SEEN: b""})
+    for look in range(LOOKS):
+        with _answering():
+            seen = client.run(os.path.exists, str(folder / SEEN))
+        if all(seen.values()):
+            return
+        if look < LOOKS - 1:
+            time.sleep(POLL)
+    blind = min(address for address, sees in seen.items() if not sees)
+    raise ValueError(f"all workers must see the folder {folder}; {blind} does not. {remedy}")
 
 
 def memories(client: Any) -> list[float]:

@@ -1,0 +1,67 @@
+"""What a classifier that was fitted to a sample has chosen, for the fit of all rows on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from siis._types import Features
+from siis.shards import Choices, Reader
+
+if TYPE_CHECKING:
+    from siis.estimators.classifier import SIISClassifier
+
+ALONE = {  # parameters that a cluster knows one value of
+    "selection": ("auto", "parameters are chosen on a sample"),
+    "schedule": ("certified", "the program is solved until its gap is proven"),
+    "neighbors": ("auto", "neighbours are sought in cells of the rows"),
+}
+
+
+def check_choices(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that a cluster would not heed.
+
+    Parameters
+    ----------
+    parameters : mapping of str to object
+        Of SIISClassifier; those left out have their defaults.
+    """
+    for name, (only, why) in ALONE.items():
+        value = parameters.get(name, only)
+        if not (isinstance(value, str) and value == only):
+            raise ValueError(f"on a cluster, {why}; found {name}={value!r}. Leave it at {name}={only!r}.")
+    if parameters.get("metric") == "precomputed":
+        raise ValueError(
+            "on a cluster, examples are compared by their features; found metric='precomputed'. Give features."
+        )
+
+
+def choices_of(model: SIISClassifier, X: Features, reader: Reader) -> Choices:
+    """Give what was chosen on a sample.
+
+    Parameters
+    ----------
+    model : SIISClassifier
+        Fitted to the sample.
+    X : array of shape (s, d)
+        The sample.
+    reader : callable
+        Gives the features of a block of rows.
+
+    Returns
+    -------
+    Choices
+    """
+    evidence = model._evidence
+    return Choices(
+        X,
+        reader,
+        model.classes_,
+        evidence.selection,
+        evidence.model,
+        evidence.deviation,
+        model._constraints(),
+        float(model.tol),
+        int(model.max_iter),
+        model.selection_reason_,
+    )

@@ -1,0 +1,67 @@
+"""Blocks of rows that a worker reads at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from siis._types import Features
+
+Reader: TypeAlias = Callable[[Any], tuple[Features, list[str] | None]]  # a block -> its features, and its ids
+
+
+class Block(Protocol):
+    """Some rows that follow each other, in a file that all workers see."""
+
+    @property
+    def first(self) -> int:
+        """Number of the first row among all."""
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+
+
+@dataclass(frozen=True)
+class ArrayBlock:
+    """Some rows of an array in a file.
+
+    Attributes
+    ----------
+    path : str
+        Of an NPY file.
+    start : int
+        The first of them in the file.
+    first : int
+        The same among all rows.
+    n : int
+    """
+
+    path: str
+    start: int
+    first: int
+    n: int
+
+    def rows(self) -> Any:
+        """The rows, as a view of the file."""
+        return np.load(self.path, mmap_mode="r")[self.start : self.start + self.n]
+
+
+@dataclass(frozen=True)
+class ArrayReader:
+    """Reads rows of arrays.
+
+    Attributes
+    ----------
+    dtype : str
+        The precision of all rows.
+    """
+
+    dtype: str
+
+    def __call__(self, block: ArrayBlock) -> tuple[Features, None]:
+        """Features of a block; it has no ids."""
+        return np.array(block.rows(), dtype=self.dtype, order="C"), None

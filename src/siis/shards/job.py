@@ -1,0 +1,306 @@
+"""The job of a cluster: choose on a sample, cut rows into shards, go from stage to stage, each with a checkpoint."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from siis._types import Features, Floats, Ints
+from siis.evidence import KernelScores
+from siis.files import write_files
+from siis.labels import GivenLabels, one_hot
+from siis.quality import assess_labels
+from siis.selection import Constraints, Selection, deal_folds
+from siis.shards import stages
+from siis.shards.blocks import Block, Reader
+from siis.shards.cells import train_cells
+from siis.shards.files import keep, load, save
+from siis.shards.stages import Settings
+from siis.shards.workers import GONE, NoWorkers, memories, on_shards, some_workers
+from siis.texts import plural
+
+ANSWERS = "predictions"
+MOST_SAMPLED, MOST_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
+LEAST_LABELS = 20  # of each class that the sample takes at least
+MEMORY_FOR_BASIS = 0.45  # of a worker's memory
+BLOCKS_HELD = 4.0  # times the vectors: subspace, its images, and what becomes of them
+Tell: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The given labels of all rows.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (l,)
+        Those that have a label, ascending.
+    codes : ndarray of shape (l,)
+    classes : ndarray of shape (c,)
+        Two or more.
+    """
+
+    rows: Ints
+    codes: Ints
+    classes: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What a fit to a sample of the rows has chosen for all.
+
+    Attributes
+    ----------
+    X : array of shape (s, d)
+        Features of the sample.
+    reader : callable
+        Gives the features of a block.
+    classes : ndarray of shape (c,)
+    selection : Selection
+    model : KernelScores or None
+    deviation : float
+        Root of the total variance of its scores.
+    constraints : Constraints
+    tol : float
+    max_iter : int
+    reason : str
+        Of the choice.
+    """
+
+    X: Features
+    reader: Reader
+    classes: Any
+    selection: Selection
+    model: KernelScores | None
+    deviation: float
+    constraints: Constraints
+    tol: float
+    max_iter: int
+    reason: str
+
+
+class Job:
+    """What the stages share on the client.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the work, which all workers must see; stages that are found in it are not done again.
+    client : distributed.Client
+    blocks : sequence of Block
+    seed : int
+    say : callable
+        Is told how the work goes on.
+    """
+
+    def __init__(self, folder: Path, client: Any, blocks: Sequence[Block], seed: int, say: Tell) -> None:
+        self.work, self.client, self.blocks, self.seed, self.say = folder, client, blocks, seed, say
+        self.n = sum(block.n for block in blocks)
+        self.times: dict[str, float] = {}
+
+    def run(
+        self, labels: Callable[[], Labels], choose: Callable[[Ints], Choices], write: Callable[..., Ints]
+    ) -> tuple[dict[str, Any], Ints]:
+        """All stages, in their order.
+
+        Parameters
+        ----------
+        labels : callable
+            Gives the labels of all rows.
+        choose : callable
+            Takes the rows of the sample, and fits a classifier to them.
+        write : callable
+            Takes the work folder, a shard and the folder ``predictions`` in the former, writes the answers of the
+            shard there and gives counts, which are added up over the shards.
+
+        Returns
+        -------
+        told : dict
+            What there is to say of the fit.
+        counts : ndarray of int
+        """
+        plan = self.stage("plan", lambda: self._plan(labels()))
+        self.say(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")
+        self.stage("sample", lambda: self._sample(choose, plan["shards"], plan["classes"]))
+        n_shards, folder = plan["shards"], str(self.work)
+        self.stage("cells", lambda: self._cells(plan))
+        self.stage("partition", lambda: self._tasks(stages.partition, list(enumerate(self.blocks))))
+        shards = range(n_shards)
+        every = [(shard, len(self.blocks)) for shard in shards]
+        counts = self.stage("neighbours", lambda: self._tasks(stages.find_neighbors, every))
+        graph = self.stage("graph", lambda: self._shards(n_shards, stages.build_graph, folder, counts)[0][0])
+        self.stage("folds", self._folds)
+        self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
+        self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
+        solved = self.stage("solve", lambda: self._solved(n_shards, folder))
+        judged = self.stage("calibration", lambda: self._judge(n_shards, solved["unit"]))
+        answers = self.work / ANSWERS
+        answers.mkdir(exist_ok=True)
+        found = self._tasks(write, [(shard, str(answers)) for shard in shards])
+        return {**plan, **graph, "vertices": int(np.sum(counts)), **solved, **judged}, np.sum(found, axis=0)
+
+    def stage(self, name: str, work: Callable[[], Any]) -> Any:
+        """Do a stage, or take what it has left in an earlier run."""
+        path = self.work / f"{name}.json"
+        if path.exists():
+            self.say(f"{name}: done before")
+            found = json.loads(path.read_text())
+            self.times[name] = found["seconds"]
+            return found["result"]
+        begun = time.perf_counter()
+        result = work()
+        self.times[name] = seconds = time.perf_counter() - begun
+        write_files(self.work, {path.name: json.dumps({"result": result, "seconds": seconds}).encode()})
+        self.say(f"{name}: {seconds:.1f} s")
+        return result
+
+    def _tasks(self, work: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
+        """Tasks that need each other for nothing: where a worker is lost, Dask runs its tasks elsewhere."""
+        futures = [self.client.submit(work, str(self.work), *args, pure=False, retries=2) for args in arguments]
+        try:
+            return list(self.client.gather(futures))
+        except Exception as problem:
+            if type(problem).__name__ in GONE:
+                raise NoWorkers("tasks have ended with their workers, or the scheduler does not answer") from problem
+            raise
+        finally:
+            self.client.cancel(futures)
+
+    def _shards(self, n_shards: int, work: Callable[..., Any], *args: Any) -> tuple[list[Any], list[Any]]:
+        return on_shards(self.client, n_shards, work, *args, tell=self.say)
+
+    def _plan(self, labels: Labels) -> dict[str, Any]:
+        """How many shards there are, and the labels of all rows."""
+        workers = some_workers(self.client, 1)
+        save(self.work / "labels.npz", rows=labels.rows, codes=labels.codes)
+        found = {"rows": self.n, "labelled": int(labels.rows.size), "shards": len(workers)}
+        return {**found, "classes": labels.classes.tolist()}
+
+    def _sample(self, choose: Callable[[Ints], Choices], n_shards: int, classes: list[Any]) -> dict[str, Any]:
+        """Choose everything on a sample, as without a cluster."""
+        labels = load(self.work / "labels.npz")
+        rng = np.random.default_rng(self.seed)
+        taken = _sampled(labels["codes"], rng)
+        others = np.setdiff1d(rng.choice(self.n, min(self.n, MOST_SAMPLED), replace=False), labels["rows"])
+        rows = np.union1d(labels["rows"][taken], rng.permutation(others)[: max(MOST_SAMPLED - taken.size, 0)])
+        found = choose(rows)
+        if not np.array_equal(np.asarray(found.classes).astype(str), np.asarray(classes).astype(str)):
+            raise ValueError(
+                f"the sample must hold labels of all {len(classes)} classes; those of its {rows.size} rows are of "
+                f"{len(found.classes)}. Label more examples of the rare ones, or leave these out."
+            )
+        settings = Settings(
+            folder=self.work,
+            n_shards=n_shards,
+            reader=found.reader,
+            selection=found.selection,
+            model=found.model,
+            deviation=found.deviation,
+            constraints=found.constraints,
+            classes=found.classes,
+            seed=self.seed,
+            tol=found.tol,
+            max_iter=found.max_iter,
+            n_components=self._most_vectors(self.n),
+        )
+        keep(self.work / "settings.pickle", settings)
+        save(self.work / "sample.npz", points=stages.points_of(found.X, settings)[0])
+        if settings.n_components < settings.selection.chosen.n_components:
+            self.say(
+                f"the basis has {settings.n_components} vectors instead of {settings.selection.chosen.n_components}: "
+                "the workers' memory holds no more"
+            )
+        return {"sampled": int(rows.size), "reason": found.reason}
+
+    def _most_vectors(self, n: int) -> int:
+        """Vectors of the basis for which all workers have memory, in single precision."""
+        memory = sum(memories(self.client))
+        most = MEMORY_FOR_BASIS * memory / (4 * BLOCKS_HELD * n)
+        return int(min(max(most, 16), 10_000))
+
+    def _cells(self, plan: dict[str, Any]) -> dict[str, int]:
+        """Train cells on the sample, in the chosen space."""
+        cells = train_cells(load(self.work / "sample.npz")["points"], plan["rows"], plan["shards"], self.seed)
+        keep(self.work / "cells.pickle", cells)
+        return {"cells": len(cells.centers)}
+
+    def _folds(self) -> None:
+        """Deal the labels to folds."""
+        labels = load(self.work / "labels.npz")
+        order = np.argsort(labels["rows"], kind="stable")
+        codes = labels["codes"][order]
+        fold = deal_folds(one_hot(codes, len(stages.settings_of(str(self.work)).classes)), self.seed)
+        save(self.work / "folds.npz", rows=labels["rows"][order], fold=fold)
+
+    def _solved(self, n_shards: int, folder: str) -> dict[str, Any]:
+        found, _ = self._shards(n_shards, stages.solve, folder)
+        total = {name: float(sum(one[name] for one in found)) for name in ("bytes", "messages")}
+        return {**found[0], **total}
+
+    def _judge(self, n_shards: int, unit: float) -> dict[str, Any]:
+        """Noise, quality and calibration by all labels; the unit is that of the answers' scores."""
+        settings = stages.settings_of(str(self.work))
+        folds, labels = load(self.work / "folds.npz"), load(self.work / "labels.npz")
+        parts: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
+        for number in range(n_shards):
+            examples, told = load(settings.path("examples", number)), load(settings.path("evidence", number))
+            used = np.flatnonzero(examples["codes"] >= 0)
+            vertex = examples["vertex"][used]
+            scores = load(settings.path("scores", number))["scores"][vertex].astype(np.float64)
+            parts.append((examples["rows"][used], np.full(used.size, number), vertex, told["held"], scores))
+        rows, shard, vertex, held, final = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(rows, kind="stable")
+        rows, shard, vertex, held, final = (part[order] for part in (rows, shard, vertex, held, final))
+        codes = labels["codes"][np.argsort(labels["rows"], kind="stable")]
+        n, c = rows.size, len(settings.classes)
+        given = GivenLabels(
+            settings.classes,
+            codes,
+            np.ones(n, bool),
+            np.zeros(n, bool),
+            one_hot(codes, c),
+            codes,
+            np.ones(n),
+            np.zeros(n, bool),
+        )
+        which = np.flatnonzero(folds["fold"] >= 0)
+        held = held - held.mean(axis=1, keepdims=True)
+        _, first, place = np.unique(np.stack([shard, vertex]), axis=1, return_index=True, return_inverse=True)
+        found = assess_labels(which, held[which] / unit, given, place.ravel(), final[first])
+        answers = found.probabilities
+        own = np.where(np.isnan(found.own), answers[place.ravel()], found.own)
+        keep(self.work / "noise.pickle", found.noise)
+        keep(self.work / "assessment.pickle", found)
+        save(
+            self.work / "judged.npz",
+            rows=rows,
+            shard=shard,
+            vertex=vertex,
+            answers=answers[place.ravel()],
+            own=own,
+            quality=found.quality,
+        )
+        suspects = int(np.count_nonzero(found.suggested != codes))
+        return {
+            "noise_rate": float(found.noise.rate),
+            "noise_interval": [float(end) for end in found.noise.interval],
+            "suspects": suspects,
+        }
+
+
+def _sampled(codes: Ints, rng: np.random.Generator) -> Ints:
+    """Labels that the sample takes: some of each class, then at random."""
+    order = rng.permutation(codes.size)
+    ahead = np.empty(codes.size, dtype=np.int64)
+    ranked = order[np.argsort(codes[order], kind="stable")]
+    starts = np.searchsorted(codes[ranked], codes[ranked])
+    ahead[ranked] = np.arange(codes.size) - starts
+    place = np.empty(codes.size, dtype=np.int64)
+    place[order] = np.arange(codes.size)
+    return np.lexsort((place, np.minimum(ahead, LEAST_LABELS)))[:MOST_LABELS]
