@@ -28,6 +28,7 @@ from siis.labels import GivenLabels, one_hot
 from siis.quality import assess_labels
 from siis.results import PREDICTIONS, SUMMARY
 from siis.selection import Constraints, deal_folds
+from siis.spectral.subspace import NARROWEST
 from siis.tables import read
 from siis.texts import plural
 from siis.workflow.fit_options import FitOptions
@@ -39,8 +40,10 @@ WORK = ".siis-cluster"  # inside the folder of the results, until they are writt
 ANSWERS = "predictions"
 MOST_SAMPLED, MOST_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
 LEAST_LABELS = 20  # of each class that the sample takes at least
-MEMORY_FOR_BASIS = 0.45  # of a worker's memory
-BLOCKS_HELD = 4.0  # times the vectors: subspace, its images, and what becomes of them
+MEMORY_USED, MEMORY_OF_PROGRAM = 0.92, 350e6  # share of a worker's memory; bytes of the program itself
+UNEVEN = 1.05  # rows of the largest shard over the mean
+BYTES_PER_NEIGHBOR = 17  # of a row of the graph, and of its Laplacian
+COPIES_HELD, BLOCKS_HELD = 4, 6  # of the vectors, and of blocks of them, in the eigensolver
 INSTALL = "Install them with `pip install 'siis[cluster]'`."
 LOCAL = "local"
 REFUSED = ("text", "annotators", "embeddings", "graph", "labels_file", "encoder", "sheet")
@@ -177,7 +180,7 @@ class _Job:
         shards = range(n_shards)
         every = [(shard, len(self.blocks)) for shard in shards]
         counts = self.stage("neighbours", lambda: self._tasks(stages.find_neighbors, every))
-        graph = self.stage("graph", lambda: self._shards(n_shards, stages.build_graph, folder, counts)[0][0])
+        graph = self.stage("graph", lambda: self._graph(n_shards, folder, counts))
         self.stage("folds", lambda: self._folds(n_shards))
         self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
         self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
@@ -295,7 +298,8 @@ class _Job:
             seed=self.seed,
             tol=float(model.tol),
             max_iter=int(model.max_iter),
-            n_components=self._most_vectors(n),
+            n_components=self._most_vectors(n, evidence.selection.chosen.n_neighbors),
+            n_rows=n,
         )
         keep(self.work / "settings.pickle", settings)
         if settings.n_components < settings.selection.chosen.n_components:
@@ -305,11 +309,16 @@ class _Job:
             )
         return {"sampled": int(rows.size), "reason": model.selection_reason_}
 
-    def _most_vectors(self, n: int) -> int:
-        """Vectors of the basis for which all workers have memory, in single precision."""
-        memory = sum(memories(self.client))
-        most = MEMORY_FOR_BASIS * memory / (4 * BLOCKS_HELD * n)
-        return int(min(max(most, 16), 10_000))
+    def _most_vectors(self, n: int, n_neighbors: int) -> int:
+        """Vectors of the basis for which each worker has memory, in single precision.
+
+        Those that are found, the subspace, its images and a copy of one of these, with some blocks, beside the graph.
+        """
+        held = memories(self.client)
+        rows = UNEVEN * n / len(held)
+        room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * BYTES_PER_NEIGHBOR * n_neighbors
+        most = (room / (4 * rows) - BLOCKS_HELD * NARROWEST) / COPIES_HELD
+        return int(min(max(most, NARROWEST), 10_000))
 
     def _cells(self, plan: dict[str, Any]) -> dict[str, int]:
         """Train cells on the sample, in the chosen space."""
@@ -319,6 +328,10 @@ class _Job:
         cells = train_cells(points, plan["rows"], plan["shards"], self.seed)
         keep(self.work / "cells.pickle", cells)
         return {"cells": len(cells.centers)}
+
+    def _graph(self, n_shards: int, folder: str, counts: list[int]) -> dict[str, Any]:
+        found = self._shards(n_shards, stages.build_graph, folder, counts)[0][0]
+        return {**found, "neighbor_recall": stages.neighbor_recall(folder, counts)}
 
     def _folds(self, n_shards: int) -> None:
         """Deal the labels to folds."""
@@ -339,11 +352,9 @@ class _Job:
         folds, labels = load(self.work / "folds.npz"), load(self.work / "labels.npz")
         parts: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
         for number in range(n_shards):
-            examples, told = load(settings.path("examples", number)), load(settings.path("evidence", number))
-            used = np.flatnonzero(examples["codes"] >= 0)
-            vertex = examples["vertex"][used]
-            scores = load(settings.path("scores", number))["scores"][vertex].astype(np.float64)
-            parts.append((examples["rows"][used], np.full(used.size, number), vertex, told["held"], scores))
+            told = load(settings.path("told", number))
+            n, final = told["rows"].size, told["scores"].astype(np.float64)
+            parts.append((told["rows"], np.full(n, number), told["vertex"], told["held"], final))
         rows, shard, vertex, held, final = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.argsort(rows, kind="stable")
         rows, shard, vertex, held, final = (part[order] for part in (rows, shard, vertex, held, final))

@@ -95,6 +95,12 @@ class Engine(ABC):
     can_search: bool = False  # whether ``nearest`` and ``pairs`` are there
     is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
+    widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
+    is_tight: bool = False  # whether memory is so short that single precision is all there is
+
+    def row_type(self, dtype: Precision) -> Precision:
+        """The precision of what is measured row by row, where rows themselves have another."""
+        return dtype if self.is_tight else np.float64
 
     def count(self, n: int) -> int:
         """How many rows there are in all, where n are here."""

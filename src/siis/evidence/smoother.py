@@ -13,7 +13,7 @@ from siis.labels import Supervision
 MAX_ITER = 400
 MOST_AT_ONCE = 2**22  # numbers in a block of columns: each block ends when its own columns are solved
 MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
-LEAST_COLUMNS = 64  # in a block, however many vertices there are
+LEAST_COLUMNS, FEW_COLUMNS = 64, 16  # in a block, however many vertices there are; and where memory is short
 
 
 def smooth_labels(
@@ -102,9 +102,10 @@ def smooth_folds(
     scale = 1 / np.sqrt(diagonal.max(axis=1))
     S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
     diagonal *= scale[:, None] ** 2
-    smooth = [np.empty((n, c), answer_type(n, c)) for _ in given]
+    smooth = [np.empty((n, c), np.float32 if engine.is_tight else answer_type(n, c)) for _ in given]
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
-    step = max(1, most // (engine.count(n) * len(given)), LEAST_COLUMNS // len(given))
+    least = FEW_COLUMNS if engine.is_tight else LEAST_COLUMNS
+    step = max(1, most // (engine.count(n) * len(given)), least // len(given))
 
     def solved(columns: slice) -> Floats:
         width = columns.stop - columns.start
@@ -113,23 +114,26 @@ def smooth_folds(
             rows, excess = labels.rows, labels.Y[:, columns] - labels.prior[columns]
             excess = (fidelity * labels.strengths)[:, None] * excess
             if scores is not None:
-                B[:, k] = (prior_weight * scale)[:, None] * scores[k][:, columns]
+                np.multiply((prior_weight * scale)[:, None], scores[k][:, columns], out=B[:, k], casting="same_kind")
                 excess += prior_weight * scores[k][rows, columns]
             B[rows, k] = scale[rows][:, None] * excess
-        scaled = engine.asarray(np.repeat(diagonal, width, axis=1), np.float32)
+        wide = diagonal if len(given) == 1 else np.repeat(diagonal, width, axis=1)
+        scaled = engine.asarray(wide, np.float32)
 
         def apply(X: Array) -> Array:
-            return scaled * X - S @ X  # the matrices of (C3), with unit diagonal but where a label is held out
+            Y = scaled * X  # the matrices of (C3), with unit diagonal but where a label is held out
+            Y -= S @ X
+            return Y
 
         first = None if start is None else np.stack([F[:, columns] for F in start], axis=1) / scale[:, None, None]
         X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
         right = engine.asarray(B.reshape(n, -1), np.float32)
         X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
-        return np.asarray(scale[:, None, None] * engine.numpy(X).reshape(n, -1, width))
+        return engine.host(X).reshape(n, -1, width)
 
     for a in range(0, c, step):
         columns = slice(a, min(a + step, c))
         F = solved(columns)
         for k, of_set in enumerate(smooth):
-            of_set[:, columns] = F[:, k]
+            np.multiply(scale[:, None], F[:, k], out=of_set[:, columns], casting="same_kind")
     return smooth

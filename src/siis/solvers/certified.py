@@ -25,6 +25,7 @@ SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a 
 ROUNDINGS = 3e4  # of the precision: a row is no shorter, since multipliers carry the rounding of F over its length
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 CHECK_EVERY = 5
+BLOCK = 2**20  # rows that are looked at together on the host
 PATIENCE = 30  # iterations in single precision without a gap a tenth smaller, after which double precision takes over
 
 
@@ -149,7 +150,10 @@ def _solve(
             report(float(np.log(min(worst, 1.0)) / np.log(min(tol, 0.5))))
             if worst < 0.9 * smallest:
                 smallest, progressed = worst, iteration
-        if state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter:
+        has_stalled = state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter
+        if has_stalled and state.engine.is_tight:
+            break  # there is no memory for more digits: the gap says how far it has come
+        if has_stalled:
             state.to_double()  # rounding holds the gap up
             best = [(A, np.inf) for A, _ in best]  # their values carry rounding, too
             next_adaptation = iteration + FIRST_ADAPTATION
@@ -192,12 +196,13 @@ class _State:
         self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
         has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
         self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
-        self.heaviest = self.engine.largest(one.graph.weights.data)
+        self.heaviest = self.engine.largest(one.graph.edges.weights)
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
             self.p2 = 10 * self.alpha.mean(axis=1)
             typical = float(self.engine.mean(self.alpha).mean())
-            self.p1 = np.full(one.graph.n_edges, 10 * typical / (self.heaviest or 1.0) ** 2)
+            steep = 10 * typical / (self.heaviest or 1.0) ** 2
+            self.p1 = np.full(one.graph.n_edges, steep, self.engine.row_type(self.dtype))
             self.A, self.N2 = np.zeros((self.basis.shape[1], k * c)), -self.Y
         else:
             self._warm(start)
@@ -292,7 +297,7 @@ class _State:
     def norms(self) -> tuple[Array, Array]:
         """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k), in double precision."""
         engine, rows = self.engine, self._misfits()
-        labels = engine.asarray(engine.xp.sqrt(dots(rows, rows, -1, engine.xp)), np.float64)
+        labels = engine.asarray(engine.xp.sqrt(dots(rows, rows, -1, engine.xp)), engine.row_type(self.dtype))
         edges = engine.zeros((0, self.shape[1]), np.float64) if self.edges is None else self.edges.norms(self.F)
         return edges, labels
 
@@ -336,15 +341,19 @@ class _State:
     def _penalties(self, edge_norms: Array, label_norms: Array) -> tuple[Floats, Floats]:
         """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
 
-        def curvature(weight: Floats | float, rows: Array, unit: float) -> Floats:
-            norms = self.engine.numpy(rows)
+        def curvature(weight: Floats, rows: Array, unit: float) -> Floats:
+            norms = self.engine.host(rows)
             is_any = self.engine.count(norms.shape[0]) > 0
             typical = self.engine.medians(rows) if is_any else np.full(norms.shape[1], unit)
             shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
             short = np.clip(typical, shortest * unit, max(SHORT, shortest) * unit)
-            return np.asarray(np.mean(weight / np.maximum(norms, short), axis=1))
+            found = np.empty(norms.shape[0], norms.dtype)
+            for a in range(0, norms.shape[0], BLOCK):
+                some = slice(a, a + BLOCK)
+                found[some] = np.mean(weight[some] / np.maximum(norms[some], short), axis=1)
+            return found
 
         return (
-            curvature(self.gamma, edge_norms, self.heaviest * self.longest),
+            curvature(np.broadcast_to(self.gamma, edge_norms.shape), edge_norms, self.heaviest * self.longest),
             curvature(self.alpha, label_norms, self.longest),
         )
