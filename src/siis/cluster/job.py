@@ -175,22 +175,24 @@ class _Job:
         self.say(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")
         self.stage("sample", self._sample)
         n_shards, folder = plan["shards"], str(self.work)
-        self.stage("cells", lambda: self._cells(plan))
+        cells = self.stage("cells", lambda: self._cells(plan))
         self.stage("partition", lambda: self._tasks(stages.partition, list(enumerate(self.blocks))))
         shards = range(n_shards)
         every = [(shard, len(self.blocks)) for shard in shards]
         counts = self.stage("neighbours", lambda: self._tasks(stages.find_neighbors, every))
         graph = self.stage("graph", lambda: self._graph(n_shards, folder, counts))
         self.stage("folds", lambda: self._folds(n_shards))
-        self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
-        self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
+        smoothed = self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
+        basis = self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
         solved = self.stage("solve", lambda: self._solved(n_shards, folder))
         judged = self.stage("calibration", lambda: self._judge(n_shards, solved["unit"]))
         unfinished = self.work / ANSWERS
         unfinished.mkdir(exist_ok=True)
-        found = self._tasks(stages.write_answers, [(shard, str(unfinished)) for shard in shards])
-        sizes = np.sum(found, axis=0)
-        return self._finish({**plan, **graph, "vertices": int(np.sum(counts)), **solved, **judged}, sizes)
+        written = self._tasks(stages.write_answers, [(shard, str(unfinished)) for shard in shards])
+        sizes = np.sum(written, axis=0)
+        columns = {"evidence": smoothed[0]["columns"], "basis": basis["columns"]}
+        found = {"vertices": int(np.sum(counts)), "vectors": basis["vectors"], "columns": columns}
+        return self._finish({**plan, **cells, **graph, **found, **solved, **judged}, sizes)
 
     def stage(self, name: str, work: Callable[[], Any]) -> Any:
         """Do a stage, or take what it has left in an earlier run."""

@@ -342,8 +342,11 @@ def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine
 
 
 @tidy
-def gather_evidence(group: Group, folder: str) -> int:
-    """Smooth the labels over the graph, and read them; and once more without those of each fold."""
+def gather_evidence(group: Group, folder: str) -> dict[str, int]:
+    """Smooth the labels over the graph, and read them; and once more without those of each fold.
+
+    Gives how many labels there are here, and how many columns were multiplied with the graph.
+    """
     settings = settings_of(folder)
     chosen, c = settings.selection.chosen, len(settings.classes)
     graph, engine, _ = _opened(group, settings)
@@ -374,17 +377,17 @@ def gather_evidence(group: Group, folder: str) -> int:
     everything = read(smooth([each], SMOOTH)[0], chosen.reading, engine=engine)
     path = settings.path("evidence", group.rank)
     save_each(path, distributions=softmax(everything).astype(np.float32, copy=False), held=held)
-    return used.size
+    return {"labelled": int(used.size), "columns": engine.columns}
 
 
 @tidy
-def find_basis(group: Group, folder: str) -> list[float]:
-    """The smoothest eigenvectors."""
+def find_basis(group: Group, folder: str) -> dict[str, int]:
+    """The smoothest eigenvectors; gives how many, and how many columns were multiplied with the graph."""
     settings = settings_of(folder)
     graph, engine, _ = _opened(group, settings)
     basis = final_basis(graph, _within(settings), settings.seed, np.float32, engine=engine)
     keep(settings.path("basis", group.rank), replace(basis, engine=NUMPY))
-    return [float(value) for value in basis.values]
+    return {"vectors": int(basis.values.size), "columns": engine.columns}
 
 
 def _within(settings: Settings) -> Any:
@@ -415,7 +418,6 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
         "status": solution.status,
         "bytes": (group.sent - sent) / n_iter,
         "messages": (group.messages - messages) / n_iter,
-        "vectors": int(basis.values.size),
     }
     A = solution.coefficients
     del graph, program, solution

@@ -126,6 +126,7 @@ class GraphOperator:
 
     def __matmul__(self, X: Floats) -> Floats:
         """Fetch the rows of neighbours, and multiply."""
+        self.engine.columns += X.shape[1]
         return product(self.matrix, self.engine.extended(np.asarray(X, self.dtype)))
 
     def with_entries(self, entries: Floats) -> GraphOperator:
@@ -367,6 +368,7 @@ class ShardedEngine(Engine):
     def __init__(self, group: Group, halo: Halo, is_tight: bool = False) -> None:
         self.group, self.halo, self.is_tight = group, halo, is_tight
         self.spare_blocks = 1 if is_tight else Engine.spare_blocks
+        self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)
 
     def asarray(self, a: Any, dtype: type) -> Any:
@@ -486,6 +488,7 @@ class ShardedEngine(Engine):
         c, e = (high + cut) / 2, (high - cut) / 2
         sigma = e / (low - c)
         ratio = 2 / sigma
+        self.columns += degree * X.shape[1]
         before = np.empty((self.halo.n_rows, X.shape[1]), X.dtype)
         before[:n] = X
         now = np.zeros_like(before)

@@ -1,7 +1,7 @@
 """Compiled loops on lists of neighbours: nearer points taken in, lists merged, and joined to a symmetric matrix.
 
-Each works in place, on numbers of four bytes where these suffice: lists are the largest arrays of a graph that is being
-made.
+Each works in place, on numbers of four bytes where these suffice: lists are the largest arrays of a graph in the
+making.
 """
 
 from __future__ import annotations
