@@ -6,13 +6,13 @@ Traffic is that of one iteration of the program, sent by both workers. Each case
 ``--folder`` data and work stay in that folder, and a case that was stopped goes on from its last stage.
 
 ``--blown`` writes cluster_blown.csv and cluster_blown.md: shared data sets (SIIS_DATA) blown up to 300,000 rows. A
-row is a mixture of an example x and one of its five nearest of the same class, z: x + u (z - x) with u uniform in 0..1,
-plus normal noise of a twentieth of each column's deviation; three in ten of 10,000 labels are wrong. Accuracy of the
-cluster beside one process.
+row is a mixture of an example x and one of its five nearest of the same class, z: x + u (z - x) with u uniform in
+0..1, plus normal noise of a twentieth of each column's deviation; three in ten of 10,000 labels are wrong. Accuracy
+of the cluster beside one process.
 
 ``--kills 10`` writes cluster_kills.csv and cluster_kills.md: so many fits of 20,000 rows, in each of which a worker
-is killed, by its own process id, at a random moment after the sample; answers are compared with those of an undisturbed fit, bit by
-bit.
+is killed, by its own process id, at a random moment after the sample; answers are compared with those of an
+undisturbed fit, bit by bit.
 """
 
 import argparse

@@ -279,11 +279,15 @@ class Program:
         """The best bound from P' V1 and V2, after the equalities of (M6) are restored."""
         # only the constants of the components must balance; P annihilates them, so V2 alone does
         C, weight = self._components
-        V2 = V2 - self._alpha[:, None] * (C.T @ ((C @ V2) / weight))
+        balanced = self.engine.asarray(C.T @ ((C @ V2) / weight), self._rows)
+        balanced *= -self._alpha[:, None]
+        balanced += V2
+        V2 = balanced
         R = self.basis.analyze(divergence + (V2 if self.labels_every_vertex else self.J.T @ V2))
         quadratic = self.basis.energy_conjugate(R) / self.beta
         s, value = self._scaled(V2, quadratic, self._room(V2, self._alpha))
-        return DualPoint(self.engine.zeros((0, V2.shape[1]), self._rows), s * V2, value, s)
+        V2 *= s
+        return DualPoint(self.engine.zeros((0, V2.shape[1]), self._rows), V2, value, s)
 
     def _scaled(self, V2: Array, quadratic: float, room: float) -> tuple[float, float]:
         """The factor that gives the best bound, and the bound (M6)."""

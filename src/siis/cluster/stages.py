@@ -384,8 +384,9 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
 def find_basis(group: Group, folder: str) -> dict[str, int]:
     """The smoothest eigenvectors; gives how many, and how many columns were multiplied with the graph."""
     settings = settings_of(folder)
-    graph, engine, _ = _opened(group, settings)
-    basis = final_basis(graph, _within(settings), settings.seed, np.float32, engine=engine)
+    graph, engine, let_graph_go = _opened(group, settings)
+    chosen = _within(settings)
+    basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: let_graph_go(), engine=engine)
     keep(settings.path("basis", group.rank), replace(basis, engine=NUMPY))
     return {"vectors": int(basis.values.size), "columns": engine.columns}
 

@@ -63,12 +63,19 @@ class _Linalg:
         self._group = group
 
     def qr(self, X: Floats) -> tuple[Floats, Floats]:
-        """Householder in every shard, then of what is left of all of them."""
-        Q, R = np.linalg.qr(X)
-        parts = self._group.gather(R)
+        """Householder in blocks of the rows of every shard, then of what is left of all of them."""
+        out, own = np.empty_like(X), []
+        for rows, Q in zip(_blocks(X), _blocks(out), strict=True):
+            found, R = np.linalg.qr(rows)
+            Q[:, : len(R)] = found  # fewer where the rows are
+            own.append(R)
+        parts = self._group.gather(np.vstack([X[:0], *own]))
         whole, R = np.linalg.qr(np.vstack(parts))
         first = sum(len(part) for part in parts[: self._group.rank])
-        return Q @ whole[first : first + len(parts[self._group.rank])].astype(X.dtype), R
+        for Q, piece in zip(_blocks(out), own, strict=True):
+            Q[:] = Q[:, : len(piece)] @ whole[first : first + len(piece)]
+            first += len(piece)
+        return out, R
 
 
 class _Namespace:
@@ -363,11 +370,10 @@ class ShardedEngine(Engine):
     """
 
     is_whole = False
-    widest = 16
 
     def __init__(self, group: Group, halo: Halo, is_tight: bool = False) -> None:
         self.group, self.halo, self.is_tight = group, halo, is_tight
-        self.spare_blocks = 1 if is_tight else Engine.spare_blocks
+        self.spare_blocks, self.widest = (1, 8) if is_tight else (Engine.spare_blocks, 64)
         self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)
 

@@ -134,7 +134,7 @@ def _solve(
         if checks or adapts:
             edge_norms, label_norms = state.norms()
         if checks:
-            worst = 0.0
+            worst, bounds = 0.0, []  # those of before are as large as all labels
             bounds = state.bounds()
             for g, (program, recorder) in enumerate(zip(programs, recorders, strict=True)):
                 A = state.A[:, state.groups[g]]
@@ -175,6 +175,11 @@ def _solve(
     ]
 
 
+def _side_by_side(rows: list[Floats]) -> Floats:
+    """Rows of all programs, shape (l, k, c)."""
+    return rows[0][:, None, :] if len(rows) == 1 else np.stack(rows, axis=1)
+
+
 class _State:
     """Coefficients and rows of all programs of a batch, side by side.
 
@@ -191,7 +196,7 @@ class _State:
         self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
         self.dtype = self.basis.dtype
         self.JT = None if one.labels_every_vertex else one.J.T
-        self.Y = self.engine.asarray(np.stack([program.Y for program in programs], axis=1), self.dtype)
+        self.Y = self.engine.asarray(_side_by_side([program.Y for program in programs]), self.dtype)
         self.alpha = np.column_stack([program.alpha for program in programs])
         self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
         has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0

@@ -197,7 +197,7 @@ def lowest_eigenpairs(
         found = _joined(found, pairs.first(n_good), engine)
         report(min(found.values.size / n_wanted, 1.0))
         idle = 0 if n_good else idle + 1
-        if idle > PATIENCE and width < min(WIDEST_EVER, n // 8):
+        if idle > PATIENCE and width < (NARROWEST if engine.is_tight else min(WIDEST_EVER, n // 8)):
             width, idle = 2 * width, 0
         largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
