@@ -122,8 +122,8 @@ def table(found, cases):
         "",
         f"This second table is a projection, not a measurement: machines of {cores} cores and {memory:.0f} GB, one "
         "worker for each core, as many machines as hold the rows, the constants of all measured sizes; as many "
-        "vectors, columns and iterations as the largest of them had; rows that are fetched from other shards grow with the "
-        "logarithm of the number of shards, over a network of 10 Gbit/s. Nothing of this size was run.",
+        "vectors, columns and iterations as the largest of them had; rows that are fetched from other shards grow "
+        "with the logarithm of the number of shards, over a network of 10 Gbit/s. Nothing of this size was run.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -23,12 +23,12 @@ from siis.cluster.files import keep, kept, load, save
 from siis.cluster.stages import Settings
 from siis.cluster.workers import GONE, NoWorkers, memories, on_shards, some_workers
 from siis.engine.group import Lost
+from siis.engine.sharded import FEW
 from siis.files import check_writable, write_files
 from siis.labels import GivenLabels, one_hot
 from siis.quality import assess_labels
 from siis.results import PREDICTIONS, SUMMARY
 from siis.selection import Constraints, deal_folds
-from siis.spectral.subspace import NARROWEST
 from siis.tables import read
 from siis.texts import plural
 from siis.workflow.fit_options import FitOptions
@@ -40,10 +40,11 @@ WORK = ".siis-cluster"  # inside the folder of the results, until they are writt
 ANSWERS = "predictions"
 MOST_SAMPLED, MOST_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
 LEAST_LABELS = 20  # of each class that the sample takes at least
-MEMORY_USED, MEMORY_OF_PROGRAM = 0.92, 350e6  # share of a worker's memory; bytes of the program itself
+MEMORY_USED, MEMORY_OF_PROGRAM = 0.9, 420e6  # share of a worker's memory; bytes of the program itself
+FEWEST_VECTORS = 16  # of a basis, whatever the memory
 UNEVEN = 1.05  # rows of the largest shard over the mean
-BYTES_PER_NEIGHBOR = 17  # of a row of the graph, and of its Laplacian
-COPIES_HELD, BLOCKS_HELD = 4, 6  # of the vectors, and of blocks of them, in the eigensolver
+BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and beside it
+COPIES_HELD, BLOCKS_HELD = 3, 8  # of the vectors, and of blocks of them, in the eigensolver
 INSTALL = "Install them with `pip install 'siis[cluster]'`."
 LOCAL = "local"
 REFUSED = ("text", "annotators", "embeddings", "graph", "labels_file", "encoder", "sheet")
@@ -314,13 +315,13 @@ class _Job:
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
         """Vectors of the basis for which each worker has memory, in single precision.
 
-        Those that are found, the subspace, its images and a copy of one of these, with some blocks, beside the graph.
+        Those that are found, the subspace and its images, each with some blocks more, beside the graph.
         """
         held = memories(self.client)
         rows = UNEVEN * n / len(held)
-        room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * BYTES_PER_NEIGHBOR * n_neighbors
-        most = (room / (4 * rows) - BLOCKS_HELD * NARROWEST) / COPIES_HELD
-        return int(min(max(most, NARROWEST), 10_000))
+        room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)
+        most = (room / (4 * rows) - BLOCKS_HELD * FEW) / COPIES_HELD
+        return int(min(max(most, FEWEST_VECTORS), 10_000))
 
     def _cells(self, plan: dict[str, Any]) -> dict[str, int]:
         """Train cells on the sample, in the chosen space."""

@@ -95,6 +95,7 @@ class Engine(ABC):
     can_search: bool = False  # whether ``nearest`` and ``pairs`` are there
     is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
+    narrowest: int = 16  # columns of a block of the eigensolver
     widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
     is_tight: bool = False  # whether memory is so short that single precision is all there is
 
@@ -231,6 +232,14 @@ class Engine(ABC):
         Array of shape (n, q)
         """
         return X @ self.xp.astype(self.asarray(C, np.float64), X.dtype)
+
+    def turned(self, X: Array, C: Floats) -> Array:
+        """X C, where C has no more columns than rows and X is not used again: it may be overwritten."""
+        return self.times(X, C)
+
+    def beside(self, X: Array, Y: Array) -> Array:
+        """The columns of two blocks, of which the first is not used again: it may have room for more."""
+        return self.xp.concat([X, Y], axis=1)
 
     def inner(self, X: Array, Y: Array) -> Floats:
         """Tall transposed times tall: X'Y on the host, in double precision.

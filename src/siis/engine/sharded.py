@@ -32,6 +32,7 @@ from siis.engine.types import Precision
 
 MOST_HELD = 2**28  # bytes of rows at edges that are held in memory; more lie in a file
 PIECE = 2**26  # bytes of them that are in memory at once
+FEW = 8  # columns of a block where memory is short
 BLOCK = 2**20  # numbers that are looked at together
 
 
@@ -373,7 +374,8 @@ class ShardedEngine(Engine):
 
     def __init__(self, group: Group, halo: Halo, is_tight: bool = False) -> None:
         self.group, self.halo, self.is_tight = group, halo, is_tight
-        self.spare_blocks, self.widest = (1, 8) if is_tight else (Engine.spare_blocks, 64)
+        self.spare_blocks, self.widest = (1, FEW) if is_tight else (Engine.spare_blocks, 64)
+        self.narrowest = FEW if is_tight else Engine.narrowest
         self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)
 
@@ -468,6 +470,26 @@ class ShardedEngine(Engine):
         own = np.random.default_rng([key, self.group.rank])
         return own.standard_normal((n, k), dtype)
 
+    def turned(self, X: Floats, C: Floats) -> Floats:
+        """X C in the place of X, where memory is short."""
+        if not self.is_tight:
+            return np.asarray(super().turned(X, C))
+        out, C = X[:, : C.shape[1]], C.astype(X.dtype)
+        for rows, into in zip(_blocks(X), _blocks(out, X.shape[1]), strict=True):
+            into[:] = rows @ C
+        return out
+
+    def beside(self, X: Floats, Y: Floats) -> Floats:
+        """Columns behind those of X, in its room where it was made here and memory is short."""
+        if not self.is_tight:
+            return np.asarray(super().beside(X, Y))
+        k, width, room = X.shape[1], X.shape[1] + Y.shape[1], X.base
+        if not isinstance(room, np.ndarray) or room.ndim != 2 or room.shape[1] < width:
+            room = np.empty((len(X), width), X.dtype)
+            room[:, :k] = X
+        room[:, k:width] = Y
+        return np.asarray(room[:, :width])
+
     def inner(self, X: Floats, Y: Floats) -> Floats:
         """X'Y, added up over the shards."""
         return np.asarray(self.total(np.asarray(X.T @ Y, np.float64)))
@@ -513,9 +535,9 @@ class ShardedEngine(Engine):
         return now[:n]
 
 
-def _blocks(X: Floats) -> Iterator[Floats]:
-    """Rows of a tall array that are looked at together."""
-    step = max(1, BLOCK // max(X.shape[1], 1))
+def _blocks(X: Floats, width: int | None = None) -> Iterator[Floats]:
+    """Rows of a tall array that are looked at together, as many as of one of another width."""
+    step = max(1, BLOCK // max(width or X.shape[1], 1))
     return (X[a : a + step] for a in range(0, len(X), step))
 
 
