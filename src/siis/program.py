@@ -17,8 +17,8 @@ from siis.engine import Engine, Operator
 from siis.engine.edges import EdgeMatrix
 from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.lazy import cached_property
-from siis.engine.rows import project_rows, row_norms
-from siis.engine.types import Array
+from siis.engine.rows import dots, project_rows, row_norms
+from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
@@ -89,7 +89,7 @@ class Program:
     def __post_init__(self) -> None:
         n, _ = self.basis.shape
         vertices = np.asarray(self.vertices, dtype=np.int64)
-        Y = np.asarray(self.Y, dtype=np.float64)
+        Y = np.asarray(self.Y, dtype=self._rows)
         if n != self.graph.n_vertices:
             raise ValueError(
                 f"basis and graph must agree; the basis has {n} rows for {self.graph.n_vertices} vertices"
@@ -134,6 +134,11 @@ class Program:
     def engine(self) -> Engine:
         """Where rows of vertices, edges and labels live."""
         return self.basis.engine
+
+    @property
+    def _rows(self) -> Precision:
+        """Precision of what is measured on rows: double, but where memory is short."""
+        return self.engine.row_type(self.basis.dtype)
 
     @cached_property
     def P(self) -> Operator:
@@ -265,8 +270,8 @@ class Program:
             Without V1; times ``scale`` it is feasible with the others.
         """
         engine, soft = self.engine, self.basis.soft_vectors
-        divergence = engine.asarray(divergence, np.float64)
-        V2 = project_rows(engine.asarray(V2, np.float64), self._alpha, engine.xp)
+        divergence = engine.asarray(divergence, self._rows)
+        V2 = project_rows(engine.asarray(V2, self._rows), self._alpha, engine.xp)
         best = self._valued(divergence, V2)
         if soft.shape[1]:  # R_k / lambda_k is large there however small R_k is: make that 0 as well
             N = self.at_labels(soft)
@@ -279,15 +284,19 @@ class Program:
         """The best bound from P' V1 and V2, after the equalities of (M6) are restored."""
         # only the constants of the components must balance; P annihilates them, so V2 alone does
         C, weight = self._components
-        V2 = V2 - self._alpha[:, None] * (C.T @ ((C @ V2) / weight))
+        balanced = self.engine.asarray(C.T @ ((C @ V2) / weight), self._rows)
+        balanced *= -self._alpha[:, None]
+        balanced += V2
+        V2 = balanced
         R = self.basis.analyze(divergence + (V2 if self.labels_every_vertex else self.J.T @ V2))
         quadratic = self.basis.energy_conjugate(R) / self.beta
         s, value = self._scaled(V2, quadratic, self._room(V2, self._alpha))
-        return DualPoint(self.engine.zeros((0, V2.shape[1]), np.float64), s * V2, value, s)
+        V2 *= s
+        return DualPoint(self.engine.zeros((0, V2.shape[1]), self._rows), V2, value, s)
 
     def _scaled(self, V2: Array, quadratic: float, room: float) -> tuple[float, float]:
         """The factor that gives the best bound, and the bound (M6)."""
-        linear = -float(self.engine.xp.sum(V2 * self._Y))
+        linear = -float(self.engine.xp.sum(dots(V2, self._Y, -1, self.engine.xp)))
         best = max(linear, 0.0) / (2 * quadratic) if quadratic > 0 else np.inf
         s = min(1.0, room, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
         return s, s * linear - s * s * quadratic
@@ -330,11 +339,11 @@ class Program:
 
     @cached_property
     def _Y(self) -> Array:
-        return self.engine.asarray(self.Y, np.float64)
+        return self.engine.asarray(self.Y, self._rows)
 
     @cached_property
     def _alpha(self) -> Array:
-        return self.engine.asarray(self.alpha, np.float64)
+        return self.engine.asarray(self.alpha, self._rows)
 
     @cached_property
     def _components(self) -> tuple[Operator, Array]:

@@ -96,6 +96,13 @@ class Engine(ABC):
     can_search: bool = False  # whether ``nearest``, ``nearest_between`` and ``pairs`` are there
     is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
+    narrowest: int = 16  # columns of a block of the eigensolver
+    widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
+    is_tight: bool = False  # whether memory is so short that single precision is all there is
+
+    def row_type(self, dtype: Precision) -> Precision:
+        """The precision of what is measured row by row, where rows themselves have another."""
+        return dtype if self.is_tight else np.float64
 
     def count(self, n: int) -> int:
         """How many rows there are in all, where n are here."""
@@ -271,6 +278,14 @@ class Engine(ABC):
         """
         return X @ self.xp.astype(self.asarray(C, np.float64), X.dtype)
 
+    def turned(self, X: Array, C: Floats) -> Array:
+        """X C, where C has no more columns than rows and X is not used again: it may be overwritten."""
+        return self.times(X, C)
+
+    def beside(self, X: Array, Y: Array) -> Array:
+        """The columns of two blocks, of which the first is not used again: it may have room for more."""
+        return self.xp.concat([X, Y], axis=1)
+
     def inner(self, X: Array, Y: Array) -> Floats:
         """Tall transposed times tall: X'Y on the host, in double precision.
 
@@ -300,7 +315,9 @@ class Engine(ABC):
         """
         n, k = diagonal.shape
         grouped = self.xp.reshape(X, (n, k, X.shape[1] // k))
-        return self.xp.reshape(diagonal[:, :, None] * grouped, X.shape) - S @ X
+        Y = self.xp.reshape(diagonal[:, :, None] * grouped, X.shape)
+        Y -= S @ X
+        return Y
 
     def advance(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
         """X + step D and R - step MD, shape (n, c) like all four, with a step for each column; in their places."""

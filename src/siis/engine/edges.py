@@ -102,10 +102,14 @@ class EdgeRows:
 
     def __init__(self, engine: Engine, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> None:
         self.engine, self.dtype = engine, dtype
-        self.N = engine.zeros((graph.n_edges, n_groups, c), dtype)
+        self.N = self.zeros((graph.n_edges, n_groups, c))
         self.f = engine.zeros((graph.n_edges, n_groups), dtype)
         self.p = engine.zeros((graph.n_edges,), dtype)
         self.prepare(graph)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """Room for N."""
+        return self.engine.zeros(shape, self.dtype)
 
     def prepare(self, graph: WeightedEdges) -> None:
         """Bring the edges and P' to the engine."""

@@ -150,7 +150,10 @@ def edge_norms(first, tails, weight, F, out, heads_from, heads_to):  # type: ign
 
 @compiled
 def components(indptr, indices):  # type: ignore[no-untyped-def]
-    """The connected component of each vertex of a symmetric graph, numbered by their first vertices."""
+    """The connected component of each vertex of a symmetric graph, numbered by their first vertices.
+
+    Columns beyond the rows are vertices of others, which join nothing here.
+    """
     n = indptr.size - 1
     component, waiting = np.full(n, -1, np.int64), np.empty(n, np.int64)
     found = 0
@@ -163,7 +166,7 @@ def components(indptr, indices):  # type: ignore[no-untyped-def]
             i = waiting[left]
             for e in range(indptr[i], indptr[i + 1]):
                 j = indices[e]
-                if component[j] < 0:
+                if j < n and component[j] < 0:
                     component[j] = found
                     waiting[left] = j
                     left += 1
@@ -226,3 +229,81 @@ def pair_distances(queries, points, indices, out, first, last):  # type: ignore[
                 difference = np.float64(points[j, a]) - np.float64(queries[i, a])
                 square += difference * difference
             out[i, k] = np.sqrt(square)
+
+
+@compiled
+def row_sums(indptr, data):  # type: ignore[no-untyped-def]
+    """Sums of the rows of a sparse matrix, in double precision."""
+    n = indptr.size - 1
+    out = np.zeros(n)
+    for i in range(n):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            total += data[e]
+        out[i] = total
+    return out
+
+
+@compiled
+def less_weights(indptr, indices, data, degrees, columns, entries):  # type: ignore[no-untyped-def]
+    """Rows of D - W with ascending columns, each by one entry longer than that of W, whose diagonal is empty."""
+    for i in range(indptr.size - 1):
+        place, is_there = indptr[i] + i, False
+        for e in range(indptr[i], indptr[i + 1]):
+            if not is_there and indices[e] > i:
+                columns[place], entries[place], is_there = i, degrees[i], True
+                place += 1
+            columns[place], entries[place] = indices[e], -data[e]
+            place += 1
+        if not is_there:
+            columns[place], entries[place] = i, degrees[i]
+
+
+@compiled
+def count_first_ends(indptr, indices, numbers, first):  # type: ignore[no-untyped-def]
+    """Edges i < j by the numbers of their ends: where those of each head begin."""
+    for i in range(indptr.size - 1):
+        n_edges = first[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            if numbers[indices[e]] > numbers[i]:
+                n_edges += 1
+        first[i + 1] = n_edges
+
+
+@compiled
+def take_first_ends(indptr, indices, data, numbers, tails, weights):  # type: ignore[no-untyped-def]
+    """The other ends and the weights of these edges."""
+    edge = 0
+    for i in range(indptr.size - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            if numbers[indices[e]] > numbers[i]:
+                tails[edge], weights[edge] = indices[e], data[e]
+                edge += 1
+
+
+@compiled
+def scaled_entries(indptr, indices, data, scale, every, out):  # type: ignore[no-untyped-def]
+    """Entries of diag(scale) M diag(every)."""
+    for i in range(indptr.size - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            out[e] = scale[i] * data[e] * every[indices[e]]
+
+
+@compiled
+def end_sums(first, tails, values, out):  # type: ignore[no-untyped-def]
+    """Add the value of each edge to both of its ends."""
+    for i in range(first.size - 1):
+        for e in range(first[i], first[i + 1]):
+            out[i] += values[e]
+            out[tails[e]] += values[e]
+
+
+@compiled
+def column_dots(X, Y):  # type: ignore[no-untyped-def]
+    """Dot products of columns, in double precision."""
+    n, width = X.shape
+    out = np.zeros(width)
+    for i in range(n):
+        for k in range(width):
+            out[k] += np.float64(X[i, k]) * np.float64(Y[i, k])
+    return out

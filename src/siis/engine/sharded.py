@@ -8,8 +8,12 @@ they run.
 
 from __future__ import annotations
 
+import mmap
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -20,10 +24,16 @@ from siis.engine.base import Engine, Operator
 from siis.engine.blocks import compact, product
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.group import Group
-from siis.engine.loops import three_terms
+from siis.engine.loops import column_dots, edge_norms, end_sums, scaled_entries, three_terms
 from siis.engine.numpy import FusedEdgeRows, NumpyOperator
+from siis.engine.rows import shrink_factors
 from siis.engine.threads import pause_point
 from siis.engine.types import Precision
+
+MOST_HELD = 2**28  # bytes of rows at edges that are held in memory; more lie in a file
+PIECE = 2**26  # bytes of them that are in memory at once
+FEW = 8  # columns of a block where memory is short
+BLOCK = 2**20  # numbers that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +64,19 @@ class _Linalg:
         self._group = group
 
     def qr(self, X: Floats) -> tuple[Floats, Floats]:
-        """Householder in every shard, then of what is left of all of them."""
-        Q, R = np.linalg.qr(X)
-        parts = self._group.gather(R)
+        """Householder in blocks of the rows of every shard, then of what is left of all of them."""
+        out, own = np.empty_like(X), []
+        for rows, Q in zip(_blocks(X), _blocks(out), strict=True):
+            found, R = np.linalg.qr(rows)
+            Q[:, : len(R)] = found  # fewer where the rows are
+            own.append(R)
+        parts = self._group.gather(np.vstack([X[:0], *own]))
         whole, R = np.linalg.qr(np.vstack(parts))
         first = sum(len(part) for part in parts[: self._group.rank])
-        return Q @ whole[first : first + len(parts[self._group.rank])].astype(X.dtype), R
+        for Q, piece in zip(_blocks(out), own, strict=True):
+            Q[:] = Q[:, : len(piece)] @ whole[first : first + len(piece)]
+            first += len(piece)
+        return out, R
 
 
 class _Namespace:
@@ -90,7 +107,7 @@ class _Namespace:
         """Of rows, which are here; or of columns."""
         if axis == -1:
             return np.einsum("...i,...i->...", X, Y)
-        return self._group.joined(np.einsum("ij,ij->j", X, Y, dtype=np.float64), sum).astype(X.dtype)
+        return self._group.joined(column_dots(X, Y), sum).astype(X.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +134,7 @@ class GraphOperator:
 
     def __matmul__(self, X: Floats) -> Floats:
         """Fetch the rows of neighbours, and multiply."""
+        self.engine.columns += X.shape[1]
         return product(self.matrix, self.engine.extended(np.asarray(X, self.dtype)))
 
     def with_entries(self, entries: Floats) -> GraphOperator:
@@ -169,8 +187,11 @@ class _SharedRows(_Transposed):
     """The transposed of a matrix with few columns: a sum over all shards."""
 
     def __matmul__(self, X: Floats) -> Floats:
-        part = np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype))
-        return np.asarray(self.engine.total(part.astype(np.float64)), self.dtype)
+        M, part = self.of.matrix, np.zeros((self.of.shape[1], X.shape[1]))
+        step = max(1, BLOCK // max(X.shape[1], 1))
+        for a in range(0, len(X), step):
+            part += M[a : a + step].T @ np.asarray(X[a : a + step], self.dtype)
+        return np.asarray(self.engine.total(part), self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,22 +269,80 @@ class _EdgeMatrix(EdgeMatrix):
         assert isinstance(engine, ShardedEngine)
         n, n_rows = engine.halo.n_own, engine.halo.n_rows
         half = sp.csr_array((values, edges.tails, edges.first), shape=(n, n_rows))
-        sums = np.bincount(edges.tails, values, n_rows).astype(np.float64)
-        sums[:n] += np.bincount(edges.heads, values, n)
+        sums = np.zeros(n_rows)
+        end_sums(edges.first, edges.tails, values, sums)
         return _Symmetric(GraphOperator(engine, compact(half, self.dtype))), engine.folded(sums)
 
 
 class _EdgeRows(FusedEdgeRows):
-    """The rows of the graph trend filter at the edges of which this shard has the first end."""
+    """The rows of the graph trend filter at the edges of which this shard has the first end.
+
+    Where N is large, it lies in a file without a name, and is in memory piece by piece.
+    """
 
     engine: ShardedEngine
 
+    def zeros(self, shape: tuple[int, ...]) -> Floats:
+        """Room for N, in memory or in a file."""
+        if int(np.prod(shape)) * np.dtype(self.dtype).itemsize <= MOST_HELD:
+            return np.zeros(shape, self.dtype)
+        with TemporaryFile() as file:
+            return np.memmap(file, self.dtype, "w+", shape=shape)
+
     def prepare(self, graph: WeightedEdges) -> None:
-        """All edges in one piece."""
+        """Cut the heads of the edges into pieces."""
         edges = graph.edges
         self.n = self.engine.halo.n_rows
-        self.arrays = edges.first, edges.tails, edges.weights.astype(self.dtype)
-        self.pieces = [(0, graph.n_vertices)]
+        self.arrays = edges.first, edges.tails, edges.weights.astype(self.dtype, copy=False)
+        n_pieces = 1 + self.N.nbytes // PIECE
+        ends = np.searchsorted(edges.first, np.linspace(0, graph.n_edges, n_pieces + 1)[1:-1])
+        heads = [0, *(int(head) for head in ends), graph.n_vertices]
+        self.pieces = [(a, b) for a, b in pairwise(heads) if a < b]
+
+    def _edges(self) -> Iterator[slice]:
+        """The edges, piece by piece; the memory of each is given back."""
+        first = self.arrays[0]
+        for a, b in self.pieces:
+            yield slice(int(first[a]), int(first[b]))
+            self._let_go(b)
+
+    def _let_go(self, head: int) -> None:
+        """Give back the memory of the rows before a head's; what was written is in the file."""
+        held = getattr(self.N, "_mmap", None)
+        size = int(self.arrays[0][head]) * self.N.strides[0] // mmap.PAGESIZE * mmap.PAGESIZE
+        if held is not None and size and hasattr(mmap, "MADV_DONTNEED"):
+            held.madvise(mmap.MADV_DONTNEED, 0, size)
+
+    def _gathered(self, work: Callable[[Floats, int, int], None]) -> Floats:
+        """What the pieces add to the vertices, one after the other."""
+        out = np.zeros((self.n, self._width), self.dtype)
+        for a, b in self.pieces:
+            work(out[a:], a, b)
+            self._let_go(b)
+        return out
+
+    def rescale(self, ratio: Floats) -> None:
+        """As in one place, piece by piece."""
+        for some in self._edges():
+            f = self.f[some]
+            self.N[some] *= (f + (1 - f) * np.asarray(ratio[some], self.dtype)[:, None])[:, :, None]
+
+    def set_rows(self, N: Floats) -> None:
+        """As in one place, piece by piece."""
+        for some in self._edges():
+            self.N[some] = N[some].reshape(-1, *self.N.shape[1:])
+
+    def final_multipliers(self, g: int, scale: float) -> Floats:
+        """As in one place, piece by piece."""
+        for some in self._edges():
+            self.N[some, g] *= (scale * self.p[some] * (1 - self.f[some, g]))[:, None]
+        return np.asarray(self.N[:, g])
+
+    def _shrink(self, gamma: float) -> None:
+        for some in self._edges():
+            rows = self.N[some]
+            norms = np.sqrt(np.einsum("egk,egk->eg", rows, rows))
+            self.f[some] = shrink_factors(norms, gamma / self.p[some, None])
 
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
         """As in one place, between two exchanges."""
@@ -275,7 +354,9 @@ class _EdgeRows(FusedEdgeRows):
 
     def norms(self, F: Floats) -> Floats:
         """As in one place, after an exchange."""
-        return super().norms(self.engine.extended(F))
+        out, F = np.empty(self.f.shape, self.dtype), self.engine.extended(F)
+        edge_norms(*self.arrays, F, out, 0, self.pieces[-1][1] if self.pieces else 0)
+        return out.astype(self.engine.row_type(self.dtype), copy=False)
 
 
 class ShardedEngine(Engine):
@@ -285,14 +366,17 @@ class ShardedEngine(Engine):
     ----------
     group : Group
     halo : Halo
-    spare_blocks : int
-        Of the eigensolver's subspace.
+    is_tight : bool
+        Whether memory is short: single precision throughout, and the eigensolver's subspace has one spare block.
     """
 
     is_whole = False
 
-    def __init__(self, group: Group, halo: Halo, spare_blocks: int = Engine.spare_blocks) -> None:
-        self.group, self.halo, self.spare_blocks = group, halo, spare_blocks
+    def __init__(self, group: Group, halo: Halo, is_tight: bool = False) -> None:
+        self.group, self.halo, self.is_tight = group, halo, is_tight
+        self.spare_blocks, self.widest = (1, FEW) if is_tight else (Engine.spare_blocks, 64)
+        self.narrowest = FEW if is_tight else Engine.narrowest
+        self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)
 
     def asarray(self, a: Any, dtype: type) -> Any:
@@ -302,6 +386,10 @@ class ShardedEngine(Engine):
     def numpy(self, a: Any) -> Floats:
         """The rows here, in double precision."""
         return np.asarray(a, np.float64)
+
+    def host(self, a: Any) -> Floats:
+        """The rows here."""
+        return np.asarray(a)
 
     def extended(self, X: Floats) -> Floats:
         """Own rows, and after them those of neighbours."""
@@ -332,8 +420,8 @@ class ShardedEngine(Engine):
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> GraphOperator:
         """diag(scale) M diag(scale)."""
-        every = self.extended(scale)
-        entries = M.data * np.repeat(scale, np.diff(M.indptr)) * every[M.indices]
+        entries = np.empty(M.data.size, dtype)
+        scaled_entries(M.indptr, M.indices, M.data, scale, self.extended(scale), entries)
         return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
 
     def members(self, M: Sparse, dtype: Precision) -> Members:
@@ -366,11 +454,15 @@ class ShardedEngine(Engine):
 
     def mean(self, values: Floats) -> Floats:
         """Means over all rows."""
-        return np.asarray(self.total(np.sum(values, axis=0, dtype=np.float64)) / self.count(len(values)))
+        mean = self.total(np.sum(values, axis=0, dtype=np.float64)) / self.count(len(values))
+        return np.asarray(mean, values.dtype)
 
     def deviation(self, values: Floats) -> Floats:
         """Standard deviations over all rows."""
-        return np.sqrt(self.mean((values - self.mean(values)) ** 2))
+        mean, squares = self.mean(values), np.zeros(values.shape[1])
+        for some in _blocks(values):
+            squares += np.sum((some - mean) ** 2, axis=0)
+        return np.asarray(np.sqrt(self.total(squares) / self.count(len(values))), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Floats:
         """Each shard draws numbers of its own."""
@@ -378,23 +470,42 @@ class ShardedEngine(Engine):
         own = np.random.default_rng([key, self.group.rank])
         return own.standard_normal((n, k), dtype)
 
+    def turned(self, X: Floats, C: Floats) -> Floats:
+        """X C in the place of X, where memory is short."""
+        if not self.is_tight:
+            return np.asarray(super().turned(X, C))
+        out, C = X[:, : C.shape[1]], C.astype(X.dtype)
+        for rows, into in zip(_blocks(X), _blocks(out, X.shape[1]), strict=True):
+            into[:] = rows @ C
+        return out
+
+    def beside(self, X: Floats, Y: Floats) -> Floats:
+        """Columns behind those of X, in its room where it was made here and memory is short."""
+        if not self.is_tight:
+            return np.asarray(super().beside(X, Y))
+        k, width, room = X.shape[1], X.shape[1] + Y.shape[1], X.base
+        if not isinstance(room, np.ndarray) or room.ndim != 2 or room.shape[1] < width:
+            room = np.empty((len(X), width), X.dtype)
+            room[:, :k] = X
+        room[:, k:width] = Y
+        return np.asarray(room[:, :width])
+
     def inner(self, X: Floats, Y: Floats) -> Floats:
         """X'Y, added up over the shards."""
         return np.asarray(self.total(np.asarray(X.T @ Y, np.float64)))
 
     def medians(self, X: Floats) -> Floats:
         """Medians of columns of non-negative numbers: bisection on their bits, which are ordered as they are."""
-        ordered = np.sort(np.asarray(X, np.float64) + 0.0, axis=0).view(np.int64)
         n = self.count(len(X))
         wanted = np.array([(n - 1) // 2, n // 2])
         low = np.full((2, X.shape[1]), -1)
         high = np.full((2, X.shape[1]), np.float64(np.inf).view(np.int64))
         while (high - low > 1).any():  # the wanted number is above low, and at most high
             middle = low + (high - low) // 2
-            below = np.stack(
-                [np.searchsorted(column, at, side="right") for column, at in zip(ordered.T, middle.T, strict=True)], 1
-            )
-            is_enough = self.total(below) > wanted[:, None]
+            levels, below = np.maximum(middle, 0).view(np.float64), np.zeros(low.shape, np.int64)
+            for some in _blocks(X):
+                below += np.stack([np.count_nonzero(some <= level, axis=0) for level in levels])
+            is_enough = self.total(np.where(middle < 0, 0, below)) > wanted[:, None]
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         return np.asarray(high.view(np.float64).mean(axis=0))
 
@@ -405,6 +516,7 @@ class ShardedEngine(Engine):
         c, e = (high + cut) / 2, (high - cut) / 2
         sigma = e / (low - c)
         ratio = 2 / sigma
+        self.columns += degree * X.shape[1]
         before = np.empty((self.halo.n_rows, X.shape[1]), X.dtype)
         before[:n] = X
         now = np.zeros_like(before)
@@ -421,6 +533,12 @@ class ShardedEngine(Engine):
             step(now, before, a, -a * c, -sigma * following)
             before, now, sigma = now, before, following
         return now[:n]
+
+
+def _blocks(X: Floats, width: int | None = None) -> Iterator[Floats]:
+    """Rows of a tall array that are looked at together, as many as of one of another width."""
+    step = max(1, BLOCK // max(width or X.shape[1], 1))
+    return (X[a : a + step] for a in range(0, len(X), step))
 
 
 def _picked(rows: Ints, n: int) -> Sparse:

@@ -37,7 +37,8 @@ def read(F: Floats, reading: str, rows: Ints | None = None, engine: Engine = NUM
     wanted = F if rows is None else F[rows]
     if reading == "standardized":
         scale = np.where(flat, 1.0, deviation)
-        Z: Floats = (wanted - mean) / scale  # (C4)
+        Z: Floats = wanted - mean
+        Z /= scale  # (C4)
         if flat.any():
             Z[:, flat] = np.min((engine.xp.min(F, axis=0) - mean) / scale, initial=0.0)
         return Z

@@ -13,7 +13,7 @@ from siis.labels import Supervision
 MAX_ITER = 400
 MOST_AT_ONCE = 2**22  # numbers in a block of columns: each block ends when its own columns are solved
 MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
-LEAST_COLUMNS = 64  # in a block, however many vertices there are
+LEAST_COLUMNS, FEW_COLUMNS = 64, 16  # in a block, however many vertices there are; and where memory is short
 
 
 def smooth_labels(
@@ -101,10 +101,12 @@ def smooth_folds(
         diagonal[labels.rows, k] += fidelity * labels.strengths
     scale = 1 / np.sqrt(diagonal.max(axis=1))
     S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
-    scaled = engine.asarray(diagonal * scale[:, None] ** 2, np.float32)
-    smooth = [np.empty((n, c), answer_type(n, c)) for _ in given]
+    diagonal *= scale[:, None] ** 2
+    scaled = engine.asarray(diagonal, np.float32)
+    smooth = [np.empty((n, c), np.float32 if engine.is_tight else answer_type(n, c)) for _ in given]
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
-    step = max(1, most // (engine.count(n) * len(given)), LEAST_COLUMNS // len(given))
+    least = FEW_COLUMNS if engine.is_tight else LEAST_COLUMNS
+    step = max(1, most // (engine.count(n) * len(given)), least // len(given))
 
     def solved(columns: slice) -> Floats:
         width = columns.stop - columns.start
@@ -113,7 +115,7 @@ def smooth_folds(
             rows, excess = labels.rows, labels.Y[:, columns] - labels.prior[columns]
             excess = (fidelity * labels.strengths)[:, None] * excess
             if scores is not None:
-                B[:, k] = (prior_weight * scale)[:, None] * scores[k][:, columns]
+                np.multiply((prior_weight * scale)[:, None], scores[k][:, columns], out=B[:, k], casting="same_kind")
                 excess += prior_weight * scores[k][rows, columns]
             B[rows, k] = scale[rows][:, None] * excess
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,8 +13,12 @@ from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine.group import Group
+from siis.engine.loops import components, count_first_ends, less_weights, row_sums, take_first_ends
 from siis.engine.sharded import Halo
 from siis.graph.graph import NEGLIGIBLE, ONE_SIDED_SHARE, Edges, Graph
+from siis.graph.lists import joined, without_least
+
+PIECE = 2**21  # entries that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +78,34 @@ class GraphShard(Graph):
     def degree_sums(self) -> Floats:
         """d_i + d_j for each stored entry of the weights."""
         every = np.concatenate([self.degrees, self.degrees_of_others])
-        rows = np.repeat(np.arange(self.n_vertices), np.diff(self.weights.indptr))
-        return np.asarray(every[rows] + every[self.weights.indices])
+        rows = np.repeat(np.arange(self.n_vertices, dtype=np.int32), np.diff(self.weights.indptr))
+        sums = every[rows]
+        sums += every[self.weights.indices]
+        return np.asarray(sums)
 
     @cached_property
+    def degrees(self) -> Floats:
+        """Sum of the weights at each vertex here, shape (n,)."""
+        return row_sums(self.weights.indptr, self.weights.data)  # type: ignore[no-any-return]
+
+    @property
     def laplacian(self) -> Sparse:
-        """D - W, shape (n, n + h)."""
-        n = self.n_vertices
-        diagonal = sp.csr_array((self.degrees, np.arange(n), np.arange(n + 1)), shape=self.weights.shape)
-        return sp.csr_array(diagonal - self.weights)
+        """D - W, shape (n, n + h), in the precision of W; made anew each time: it is as large as W."""
+        W = self.weights
+        indptr = W.indptr + np.arange(W.indptr.size, dtype=W.indptr.dtype)
+        indices, data = np.empty(indptr[-1], W.indices.dtype), np.empty(indptr[-1], W.dtype)
+        less_weights(W.indptr, W.indices, W.data, self.degrees, indices, data)
+        return sp.csr_array((data, indices, indptr), shape=W.shape)
 
     @cached_property
     def edges(self) -> Edges:
         """Edges of which the first end is here; the number of an entry's edge is known of none."""
-        W, n = self.weights, self.n_vertices
-        rows = np.repeat(np.arange(n), np.diff(W.indptr))
-        is_first = self.numbers[W.indices] > self.first + rows
-        first = np.concatenate([[0], np.cumsum(np.bincount(rows[is_first], minlength=n))]).astype(W.indptr.dtype)
-        return Edges(first, W.indices[is_first], W.data[is_first], np.zeros(0, dtype=np.int64))
+        W, numbers = self.weights, self.numbers
+        first = np.zeros_like(W.indptr)
+        count_first_ends(W.indptr, W.indices, numbers, first)
+        tails, weights = np.empty(first[-1], W.indices.dtype), np.empty(first[-1], W.dtype)
+        take_first_ends(W.indptr, W.indices, W.data, numbers, tails, weights)
+        return Edges(first, tails, weights, np.zeros(0, dtype=np.int64))
 
     @cached_property
     def incidence(self) -> Sparse:
@@ -118,18 +133,26 @@ def shard_of(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
     GraphShard
     """
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
-    n = last - first
-    is_own = (W.indices >= first) & (W.indices < last)
-    others = np.unique(W.indices[~is_own])
-    columns = np.where(is_own, W.indices - first, n + np.searchsorted(others, W.indices))
-    local = sp.csr_array((W.data, columns.astype(np.int32), W.indptr), shape=(n, n + others.size))
+    n, others = last - first, np.zeros(0, dtype=W.indices.dtype)
+    for part in _pieces(W.indices):
+        others = np.union1d(others, part[(part < first) | (part >= last)])
+    columns = np.empty(W.indices.size, np.int32)
+    for part, out in zip(_pieces(W.indices), _pieces(columns), strict=True):
+        is_own = (part >= first) & (part < last)
+        out[:] = np.where(is_own, part - first, n + np.searchsorted(others, part))
+    local = sp.csr_array((W.data, columns, W.indptr), shape=(n, n + others.size))
     local.sort_indices()
+    others = others.astype(np.int64)
     halo = halo_of(group, others, bounds)
-    degrees = np.asarray(local.sum(axis=1)).ravel()
-    far = np.zeros(others.size)
-    _fetch(group, halo, degrees, far)
     component, n_parts = _components(group, local, halo)
-    return GraphShard(local, halo, first, others, far, component, n_parts)
+    graph = GraphShard(local, halo, first, others, np.zeros(others.size), component, n_parts)
+    _fetch(group, halo, graph.degrees, graph.degrees_of_others)
+    return graph
+
+
+def _pieces(entries: Any) -> list[Any]:
+    """Cut an array into pieces that take little memory."""
+    return [entries[a : a + PIECE] for a in range(0, entries.size, PIECE)]
 
 
 def halo_of(group: Group, others: Ints, bounds: Ints) -> Halo:
@@ -168,28 +191,28 @@ def joined_rows(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind
     Returns
     -------
     csr_array of shape (n, N)
+        In the precision of the weights.
     """
-    first, n, n_all = int(bounds[group.rank]), len(indices), int(bounds[-1])
-    rows = np.repeat(np.arange(n), indices.shape[1])
-    heads, tails, values = first + rows, indices.ravel(), weights.ravel()
-    named = tails >= 0
-    heads, tails, values = heads[named], tails[named], values[named]
-    directed = sp.csr_array((values, (heads - first, tails)), shape=(n, n_all))
-    order = np.argsort(tails, kind="stable")
-    ends = np.searchsorted(tails[order], bounds)
-    parts = [order[a:b] for a, b in pairwise(ends)]
-    pairs = group.swap([np.stack([heads[part], tails[part]]) for part in parts])
-    given = group.swap([values[part] for part in parts])
-    heads, tails = np.concatenate(pairs, axis=1)
-    back = sp.csr_array((np.concatenate(given), (tails - first, heads)), shape=(n, n_all))
-    union = directed.maximum(back)
-    if kind == "mutual":
-        union = sp.csr_array(ONE_SIDED_SHARE * union + (1 - ONE_SIDED_SHARE) * directed.minimum(back))
-    largest = group.joined(float(union.data.max(initial=0.0)), max)
-    union.data[union.data <= NEGLIGIBLE * largest] = 0.0
-    union.eliminate_zeros()
-    union.sort_indices()
-    return sp.csr_array(union)
+    first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
+    n = last - first
+    given = [_named(indices, weights, first, int(a), int(b)) for a, b in pairwise(bounds)]
+    given[group.rank] = _named(indices, weights, first, 0, 0)  # those are found in the lists
+    pairs = group.swap([pair for pair, _ in given])
+    values = np.concatenate(group.swap([value for _, value in given]))
+    tails, heads = np.concatenate(pairs, axis=1)
+    one_sided = ONE_SIDED_SHARE if kind == "mutual" else 1.0
+    entries = joined(indices, weights, first, heads - first, tails, values, one_sided)
+    largest = group.joined(float(entries[2].max(initial=0.0)), max)
+    indptr, columns, data = without_least(*entries, NEGLIGIBLE * largest)
+    if data.size < np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    return sp.csr_array((data, columns, indptr), shape=(n, int(bounds[-1])))
+
+
+def _named(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[Ints, Floats]:
+    """Pairs of a vertex here and one of a..b - 1 that it names, shape (2, r), and their weights."""
+    rows, places = np.nonzero((indices >= a) & (indices < b))
+    return np.stack([first + rows, indices[rows, places]]).astype(np.int64, copy=False), weights[rows, places]
 
 
 def _fetch(group: Group, halo: Halo, own: Floats, into: Floats) -> None:
@@ -203,16 +226,15 @@ def _fetch(group: Group, halo: Halo, own: Floats, into: Floats) -> None:
 def _components(group: Group, W: Sparse, halo: Halo) -> tuple[Ints, int]:
     """Components here, joined by the edges between shards; numbered by their first vertices."""
     n = W.shape[0]
-    k, own = connected_components(W[:, :n], directed=False)
-    _, earliest = np.unique(own, return_index=True)
-    rank = np.empty(k, dtype=np.int64)
-    rank[np.argsort(earliest, kind="stable")] = np.arange(k)
-    counts = group.gather(int(k))
-    own = rank[own] + sum(counts[: group.rank])
+    own = components(W.indptr, W.indices)
+    k = int(own.max(initial=-1)) + 1
+    counts = group.gather(k)
+    own += sum(counts[: group.rank])
     far = np.zeros(W.shape[1] - n)
     _fetch(group, halo, own.astype(np.float64), far)
-    across = W[:, n:].tocoo()
-    pairs = np.unique(np.stack([own[across.row], far[across.col].astype(np.int64)], axis=1), axis=0)
+    across = np.flatnonzero(W.indices >= n)
+    near = own[np.searchsorted(W.indptr, across, side="right") - 1]
+    pairs = np.unique(np.stack([near, far[W.indices[across] - n].astype(np.int64)], axis=1), axis=0)
     every = np.concatenate(group.gather(pairs))
     total = sum(counts)
     joint = sp.csr_array((np.ones(len(every)), (every[:, 0], every[:, 1])), shape=(total, total))

@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 
 from siis._types import Floats, Ints
 from siis.engine.loops import pair_distances
+from siis.graph.lists import by_cell, take_nearer
 from siis.graph.neighbors import candidates
 
 ROWS_PER_CELL = 2_000
@@ -16,6 +17,7 @@ SAMPLED_PER_CELL = 20  # points on which a cell is trained, at least
 MOST_CELLS = 4_096
 PROBES = 8  # cells in which the neighbours of a row are sought
 STEPS = 10  # of k-means
+AT_ONCE = 20_000  # queries, or points, in a block
 SPARE = 2  # more than asked for: single precision ranks them
 
 
@@ -90,7 +92,14 @@ def _halve(centers: Floats, sizes: Floats, cells: Ints, shards: Ints, of: Ints) 
 
 
 def search(
-    queries: Floats, near: Ints, points: Floats, first: Ints, cells: Ints, centers: Floats, n_wanted: int
+    queries: Floats,
+    near: Ints,
+    points: Floats,
+    first: Ints,
+    cells: Ints,
+    centers: Floats,
+    n_wanted: int,
+    is_own: bool = False,
 ) -> tuple[Ints, Floats]:
     """Find the nearest points of each query in those of its cells that are here.
 
@@ -107,26 +116,44 @@ def search(
         Which these are.
     centers : ndarray of shape (k, d)
     n_wanted : int
+    is_own : bool
+        Whether queries are the points, of which none is its own neighbour.
 
     Returns
     -------
-    indices : ndarray of shape (q, n_wanted)
+    indices : ndarray of shape (q, n_wanted), int32
         -1 where there are no more.
-    distances : ndarray of shape (q, n_wanted)
+    distances : ndarray of shape (q, n_wanted), single precision
         Ascending.
     """
-    indices = np.full((len(queries), n_wanted), -1)
-    distances = np.full((len(queries), n_wanted), np.inf)
+    lists = empty_lists(len(queries), n_wanted)
+    n_cells = max(int(near.max(initial=-1)), int(cells.max(initial=-1))) + 1
+    starts, rows = by_cell(near, n_cells)
     for place, cell in enumerate(cells):
         a, b = int(first[place]), int(first[place + 1])
-        asking = np.flatnonzero((near == cell).any(axis=1))
-        if a == b or not asking.size:
+        every = rows[starts[cell] : starts[cell + 1]]
+        if a == b or not every.size:
             continue
-        mine, own = points[a:b] - centers[place], queries[asking] - centers[place]
-        found, _ = candidates(own, mine, min(n_wanted + SPARE, b - a))
-        exact = np.empty(found.shape)
-        pair_distances(queries[asking], points, found + a, exact, 0, asking.size)
-        every = np.hstack([indices[asking], found + a]), np.hstack([distances[asking], exact])
-        order = np.lexsort(every)[:, :n_wanted]
-        indices[asking], distances[asking] = (np.take_along_axis(part, order, 1) for part in every)
-    return indices, distances
+        mine = points[a:b] - centers[place]
+        for begun in range(0, every.size, AT_ONCE):
+            asking = every[begun : begun + AT_ONCE]
+            found, _ = candidates(queries[asking] - centers[place], mine, min(n_wanted + is_own + SPARE, b - a))
+            take_nearer(queries, asking, points, found, a, is_own, *lists)
+    return lists
+
+
+def empty_lists(n: int, n_wanted: int) -> tuple[Ints, Floats]:
+    """Lists in which nothing has been found yet."""
+    indices: Ints = np.full((n, n_wanted), -1, dtype=np.int32)
+    return indices, np.full((n, n_wanted), np.inf, dtype=np.float32)
+
+
+def search_all(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Floats]:
+    """Find the nearest of all points of each of a few queries, block after block; as ``search`` gives them."""
+    lists, asking = empty_lists(len(queries), n_wanted), np.arange(len(queries))
+    for a in range(0, len(points), AT_ONCE):
+        mine = points[a : a + AT_ONCE]
+        center = mine.mean(axis=0)
+        found, _ = candidates(queries - center, mine - center, min(n_wanted + SPARE, len(mine)))
+        take_nearer(queries, asking, points, found, a, False, *lists)
+    return lists

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import uuid
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +16,63 @@ import numpy as np
 
 def save(path: Path, **arrays: Any) -> None:
     """Write arrays, in one file that is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    begun = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    with begun.open("wb") as file:
-        np.savez(file, **arrays)
-    os.replace(begun, path)
+    write_whole(path, lambda file: np.savez(file, **arrays))
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read the arrays of a file."""
+def load(path: Path, *names: str) -> dict[str, Any]:
+    """Read the arrays of a file, or some of them."""
     with np.load(path) as found:
-        return {name: found[name] for name in found.files}
+        return {name: found[name] for name in names or found.files}
+
+
+def has(path: Path, name: str) -> bool:
+    """Whether a file holds such an array."""
+    with np.load(path) as found:
+        return name in found.files
 
 
 def keep(path: Path, value: Any) -> None:
     """Write an object of this program's own, for its own workers."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    begun = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    begun.write_bytes(pickle.dumps(value, protocol=5))
-    os.replace(begun, path)
+    write_whole(path, lambda file: pickle.dump(value, file, protocol=5))
 
 
 def kept(path: Path) -> Any:
     """Read such an object."""
-    return pickle.loads(path.read_bytes())
+    with path.open("rb") as file:
+        return pickle.load(file)
+
+
+def save_each(path: Path, **arrays: Any) -> None:
+    """Write arrays, each in a file of its own that can be mapped."""
+    for name, array in arrays.items():
+        write_whole(_one(path, name), partial(np.save, arr=array))
+
+
+def load_one(path: Path, name: str) -> Any:
+    """Read one of them."""
+    return np.load(_one(path, name))
+
+
+def mapped(path: Path, name: str) -> Any:
+    """Map one of them: only pages that are read are in memory; nothing that is written into it reaches the file."""
+    return np.load(_one(path, name), mmap_mode="c")
+
+
+def let_go(*arrays: Any) -> None:
+    """Give the pages of mapped arrays back; they are read again where they are needed."""
+    for array in arrays:
+        held = getattr(array, "_mmap", None)
+        if held is not None and hasattr(mmap, "MADV_DONTNEED"):
+            held.madvise(mmap.MADV_DONTNEED)
+
+
+def _one(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.stem}.{name}.npy")
 
 
 def write_whole(path: Path, write: Callable[[Any], Any]) -> None:
     """Write a file that is there whole or not at all; ``write`` takes it, open for bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     begun = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     with begun.open("wb") as file:
         write(file)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from siis._types import Features, Floats, Ints
+from siis.engine.sharded import FEW
 from siis.evidence import KernelScores
 from siis.files import write_files
 from siis.labels import GivenLabels, one_hot
@@ -28,8 +29,11 @@ from siis.texts import plural
 ANSWERS = "predictions"
 MOST_SAMPLED, MOST_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
 LEAST_LABELS = 20  # of each class that the sample takes at least
-MEMORY_FOR_BASIS = 0.45  # of a worker's memory
-BLOCKS_HELD = 4.0  # times the vectors: subspace, its images, and what becomes of them
+MEMORY_USED, MEMORY_OF_PROGRAM = 0.9, 420e6  # share of a worker's memory; bytes of the program itself
+FEWEST_VECTORS = 16  # of a basis, whatever the memory
+UNEVEN = 1.05  # rows of the largest shard over the mean
+BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and beside it
+COPIES_HELD, BLOCKS_HELD = 3, 8  # of the vectors, and of blocks of them, in the eigensolver
 Tell: TypeAlias = Callable[[str], None]
 
 
@@ -129,21 +133,23 @@ class Job:
         self.say(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")
         self.stage("sample", lambda: self._sample(choose, plan["shards"], plan["classes"]))
         n_shards, folder = plan["shards"], str(self.work)
-        self.stage("cells", lambda: self._cells(plan))
+        cells = self.stage("cells", lambda: self._cells(plan))
         self.stage("partition", lambda: self._tasks(stages.partition, list(enumerate(self.blocks))))
         shards = range(n_shards)
         every = [(shard, len(self.blocks)) for shard in shards]
         counts = self.stage("neighbours", lambda: self._tasks(stages.find_neighbors, every))
-        graph = self.stage("graph", lambda: self._shards(n_shards, stages.build_graph, folder, counts)[0][0])
+        graph = self.stage("graph", lambda: self._graph(n_shards, folder, counts))
         self.stage("folds", self._folds)
-        self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
-        self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
+        smoothed = self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
+        basis = self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
         solved = self.stage("solve", lambda: self._solved(n_shards, folder))
         judged = self.stage("calibration", lambda: self._judge(n_shards, solved["unit"]))
         answers = self.work / ANSWERS
         answers.mkdir(exist_ok=True)
-        found = self._tasks(write, [(shard, str(answers)) for shard in shards])
-        return {**plan, **graph, "vertices": int(np.sum(counts)), **solved, **judged}, np.sum(found, axis=0)
+        written = self._tasks(write, [(shard, str(answers)) for shard in shards])
+        columns = {"evidence": smoothed[0]["columns"], "basis": basis["columns"]}
+        found = {"vertices": int(np.sum(counts)), "vectors": basis["vectors"], "columns": columns}
+        return {**plan, **cells, **graph, **found, **solved, **judged}, np.sum(written, axis=0)
 
     def stage(self, name: str, work: Callable[[], Any]) -> Any:
         """Do a stage, or take what it has left in an earlier run."""
@@ -207,7 +213,8 @@ class Job:
             seed=self.seed,
             tol=found.tol,
             max_iter=found.max_iter,
-            n_components=self._most_vectors(self.n),
+            n_components=self._most_vectors(self.n, found.selection.chosen.n_neighbors),
+            n_rows=self.n,
         )
         keep(self.work / "settings.pickle", settings)
         save(self.work / "sample.npz", points=stages.points_of(found.X, settings)[0])
@@ -218,17 +225,26 @@ class Job:
             )
         return {"sampled": int(rows.size), "reason": found.reason}
 
-    def _most_vectors(self, n: int) -> int:
-        """Vectors of the basis for which all workers have memory, in single precision."""
-        memory = sum(memories(self.client))
-        most = MEMORY_FOR_BASIS * memory / (4 * BLOCKS_HELD * n)
-        return int(min(max(most, 16), 10_000))
+    def _most_vectors(self, n: int, n_neighbors: int) -> int:
+        """Vectors of the basis for which each worker has memory, in single precision.
+
+        Those that are found, the subspace and its images, each with some blocks more, beside the graph.
+        """
+        held = memories(self.client)
+        rows = UNEVEN * n / len(held)
+        room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)
+        most = (room / (4 * rows) - BLOCKS_HELD * FEW) / COPIES_HELD
+        return int(min(max(most, FEWEST_VECTORS), 10_000))
 
     def _cells(self, plan: dict[str, Any]) -> dict[str, int]:
         """Train cells on the sample, in the chosen space."""
         cells = train_cells(load(self.work / "sample.npz")["points"], plan["rows"], plan["shards"], self.seed)
         keep(self.work / "cells.pickle", cells)
         return {"cells": len(cells.centers)}
+
+    def _graph(self, n_shards: int, folder: str, counts: list[int]) -> dict[str, Any]:
+        found = self._shards(n_shards, stages.build_graph, folder, counts)[0][0]
+        return {**found, "neighbor_recall": stages.neighbor_recall(folder, counts)}
 
     def _folds(self) -> None:
         """Deal the labels to folds."""
@@ -249,11 +265,9 @@ class Job:
         folds, labels = load(self.work / "folds.npz"), load(self.work / "labels.npz")
         parts: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
         for number in range(n_shards):
-            examples, told = load(settings.path("examples", number)), load(settings.path("evidence", number))
-            used = np.flatnonzero(examples["codes"] >= 0)
-            vertex = examples["vertex"][used]
-            scores = load(settings.path("scores", number))["scores"][vertex].astype(np.float64)
-            parts.append((examples["rows"][used], np.full(used.size, number), vertex, told["held"], scores))
+            told = load(settings.path("told", number))
+            n, final = told["rows"].size, told["scores"].astype(np.float64)
+            parts.append((told["rows"], np.full(n, number), told["vertex"], told["held"], final))
         rows, shard, vertex, held, final = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.argsort(rows, kind="stable")
         rows, shard, vertex, held, final = (part[order] for part in (rows, shard, vertex, held, final))

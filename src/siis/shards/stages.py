@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
 from siis.engine import NUMPY
@@ -16,6 +20,7 @@ from siis.engine.sharded import Halo, ShardedEngine
 from siis.engine.threads import alone, one_blas_thread
 from siis.evidence import KernelScores, as_distributions, as_scores, read, softmax
 from siis.graph import fingerprints
+from siis.graph.lists import merge_lists
 from siis.graph.neighbors import Neighbors
 from siis.graph.shard import GraphShard, joined_rows, shard_of
 from siis.graph.weights import gaussian_weights
@@ -25,11 +30,14 @@ from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_score
 from siis.selection.final import final_basis, final_program
 from siis.selection.prepared import smooth_all
 from siis.shards.blocks import Block, Reader
-from siis.shards.cells import Cells, search
-from siis.shards.files import keep, kept, load, save, write_whole
+from siis.shards.cells import Cells, search, search_all
+from siis.shards.files import has, keep, kept, let_go, load, load_one, mapped, save, save_each, write_whole
 from siis.solvers import solve_certified
 
-ROOMY = 3  # times the chosen vectors that memory holds, from which on the eigensolver has its usual spare blocks
+ROOMY = 3  # times the chosen vectors (or classes) that memory holds, from which on rows are in double precision, too
+ASKED = 500  # rows on which the search for neighbours is compared with an exact one
+AT_ONCE = 2**21  # numbers of rows that are looked at together
+Work = TypeVar("Work", bound=Callable[..., Any])
 MOST_AT_ONCE = 2**24  # soft labels of folds that a shard smooths as columns of one block
 SMOOTH, ROUGHLY = 1e-4, 1e-3  # tolerances of the evidence, and of that without held-out labels
 
@@ -57,6 +65,8 @@ class Settings:
     max_iter : int
     n_components : int
         At most so many eigenvectors; memory allows no more.
+    n_rows : int
+        Of all files.
     """
 
     folder: Path
@@ -71,6 +81,18 @@ class Settings:
     tol: float
     max_iter: int
     n_components: int
+    n_rows: int
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether memory is so short that single precision must do."""
+        return self.n_components < ROOMY * max(self.selection.chosen.n_components, len(self.classes))
+
+    @property
+    def asked(self) -> Ints:
+        """Rows on which the search for neighbours is measured, ascending."""
+        n = min(ASKED, self.n_rows)
+        return np.sort(np.random.default_rng([self.seed, ASKED]).choice(self.n_rows, n, replace=False))
 
     def path(self, stage: str, shard: int, of: int | None = None) -> Path:
         """The file of a shard in a stage; of a block where it is given."""
@@ -94,17 +116,35 @@ def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
     return np.ascontiguousarray(joined, dtype=np.float32), scores
 
 
+def tidy(work: Work) -> Work:
+    """Give memory back to the system when the work of a stage is done: the C library keeps what was freed."""
+
+    @wraps(work)
+    def done(*args: Any) -> Any:
+        try:
+            return work(*args)
+        finally:
+            if sys.platform == "linux":
+                trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # that of GNU
+                if trim is not None:
+                    trim(0)
+
+    return done  # type: ignore[return-value]
+
+
+@tidy
 def partition(folder: str, number: int, block: Block) -> None:
     """Read a block, and write its rows to the shards of their cells, and of cells where they are to be searched."""
     settings = settings_of(folder)
     cells: Cells = kept(settings.folder / "cells.pickle")
-    labels = load(settings.folder / "labels.npz")
+    labels = load(settings.folder / "labels.npz", "rows", "codes")
     with alone(), one_blas_thread():
         X, ids = settings.reader(block)
         points, scores = points_of(X, settings)
         marks = fingerprints(X)
-        near = cells.nearest(points)
-    codes = np.full(block.n, UNLABELLED)
+        near = cells.nearest(points).astype(np.int16)
+    del X
+    codes = np.full(block.n, UNLABELLED, dtype=np.int32)
     here = (labels["rows"] >= block.first) & (labels["rows"] < block.first + block.n)
     codes[labels["rows"][here] - block.first] = labels["codes"][here]
     home = cells.shard[near[:, 0]]
@@ -123,114 +163,208 @@ def partition(folder: str, number: int, block: Block) -> None:
             points=points[own],
             scores=said[own],
             guest_marks=marks[guest],
-            guest_home=home[guest],
+            guest_home=home[guest].astype(np.int32),
             guest_near=near[guest],
             guest_points=points[guest],
             **names,
         )
+    asked = settings.asked
+    asked = asked[(asked >= block.first) & (asked < block.first + block.n)]
+    save(settings.path("asked", number), rows=asked, points=points[asked - block.first])
 
 
+@tidy
 def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
     """Merge equal rows of a shard, and search its cells, for its own rows and those of others."""
     settings = settings_of(folder)
     cells: Cells = kept(settings.folder / "cells.pickle")
-    parts = [load(settings.path("rows", shard, number)) for number in range(n_blocks)]
-    whole = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
-    del parts
-    order = np.lexsort((whole["rows"], whole["marks"], whole["near"][:, 0]))
-    marks = whole["marks"][order]
+    paths = [settings.path("rows", shard, number) for number in range(n_blocks)]
+    rows, marks = _every(paths, "rows"), _every(paths, "marks")
+    sizes: list[int] = []
+    near = _every(paths, "near")
+    order = np.lexsort((rows, marks, near[:, 0]))
     starts = np.ones(order.size, dtype=bool)
-    starts[1:] = marks[1:] != marks[:-1]
+    starts[1:] = marks[order[1:]] != marks[order[:-1]]
     at = order[starts]
-    vertex = np.empty(order.size, dtype=np.int64)
+    n = at.size
+    vertex: Ints = np.empty(order.size, dtype=np.int32)
+    place = np.full(order.size, -1, dtype=np.int32)
     vertex[order] = np.cumsum(starts) - 1
-    near, points = whole["near"][at], whole["points"][at]
+    place[at] = np.arange(n)
+    near, marks = near[at], marks[at]
+    del order, starts, at
+    points, end = np.zeros((0, 0), np.float32), 0
+    for path in paths:
+        part = load(path, "points")["points"]
+        if not sizes:
+            points = np.empty((n, part.shape[1]), np.float32)
+        sizes.append(len(part))
+        where = place[end : end + len(part)]
+        points[where[where >= 0]] = part[where >= 0]
+        end += len(part)
     here = np.flatnonzero(cells.shard == shard)
     first = np.searchsorted(near[:, 0], np.append(here, here[-1] + 1 if here.size else 0))
-    n_wanted = settings.selection.chosen.n_neighbors + 1
-    _, some = np.unique(whole["guest_marks"], return_index=True)
+    arguments = (points, first, here, cells.centers[here], settings.selection.chosen.n_neighbors)
     with alone(), one_blas_thread():
-        arguments = (points, first, here, cells.centers[here], n_wanted)
-        own = search(points, near, *arguments)
-        guests = search(whole["guest_points"][some], whole["guest_near"][some], *arguments)
-    names = {"ids": whole["ids"]} if "ids" in whole else {}
-    save(settings.path("examples", shard), rows=whole["rows"], vertex=vertex, codes=whole["codes"], **names)
-    for other in range(settings.n_shards):
-        asked = whole["guest_home"][some] == other
-        save(
-            settings.path("lists", other, shard),
-            marks=marks[starts] if other == shard else whole["guest_marks"][some][asked],
-            indices=own[0] if other == shard else guests[0][asked],
-            distances=(own[1] if other == shard else guests[1][asked]).astype(np.float32),
-        )
-    save(settings.path("vertices", shard), scores=whole["scores"][at])
-    return int(starts.sum())
+        own = search(points, near, *arguments, is_own=True)
+        save_each(settings.path("lists", shard, shard), marks=marks, indices=own[0], distances=own[1])
+        del own
+        _search_asked(settings, shard, points, rows, vertex, n_blocks)
+        _search_guests(settings, shard, paths, arguments)
+    del points, arguments
+    codes = _every(paths, "codes")
+    save(settings.path("examples", shard), rows=rows, vertex=vertex, codes=codes, sizes=np.array(sizes))
+    save_each(
+        settings.path("vertices", shard), scores=_every(paths, "scores")[place >= 0][np.argsort(place[place >= 0])]
+    )
+    return int(n)
 
 
+def _every(paths: list[Path], name: str) -> Any:
+    """An array of all blocks."""
+    return np.concatenate([load(path, name)[name] for path in paths])
+
+
+def _search_guests(settings: Settings, shard: int, paths: list[Path], arguments: tuple[Any, ...]) -> None:
+    """Search the cells of a shard for rows of others, block by block."""
+    parts: dict[int, list[tuple[Any, ...]]] = {other: [] for other in range(settings.n_shards) if other != shard}
+    for path in paths:
+        guests = load(path, "guest_marks", "guest_home", "guest_near", "guest_points")
+        found = search(guests["guest_points"], guests["guest_near"], *arguments)
+        for other, lists in parts.items():
+            asked = guests["guest_home"] == other
+            lists.append((guests["guest_marks"][asked], found[0][asked], found[1][asked]))
+    for other, lists in parts.items():
+        marks, indices, distances = (np.concatenate(part) for part in zip(*lists, strict=True))
+        save_each(settings.path("lists", other, shard), marks=marks, indices=indices, distances=distances)
+        lists.clear()
+
+
+def _search_asked(settings: Settings, shard: int, points: Floats, rows: Ints, vertex: Ints, n_blocks: int) -> None:
+    """Search all points of a shard for the rows on which the search is measured."""
+    paths = [settings.path("asked", number) for number in range(n_blocks)]
+    asked, queries = _every(paths, "rows"), _every(paths, "points")
+    place = np.minimum(np.searchsorted(rows, asked), max(rows.size - 1, 0))
+    own = np.flatnonzero(rows[place] == asked) if rows.size else np.zeros(0, dtype=np.int64)
+    indices, distances = search_all(queries, points, settings.selection.chosen.n_neighbors + 1)
+    itself = vertex[place[own]]
+    distances[own] = np.where(indices[own] == itself[:, None], np.inf, distances[own])
+    save(settings.path("exact", shard), indices=indices, distances=distances, own=own, vertex=itself)
+
+
+def neighbor_recall(folder: str, counts: list[int]) -> float:
+    """The share of the nearest neighbours that was found, on some rows."""
+    settings = settings_of(folder)
+    bounds, k = np.concatenate([[0], np.cumsum(counts)]), settings.selection.chosen.n_neighbors
+    parts = [load(settings.path("exact", shard)) for shard in range(settings.n_shards)]
+    indices = np.hstack(
+        [np.where(part["indices"] < 0, -1, part["indices"] + bounds[j]) for j, part in enumerate(parts)]
+    )
+    order = np.argsort(np.hstack([part["distances"] for part in parts]), axis=1, kind="stable")[:, :k]
+    exact, hits = np.take_along_axis(indices, order, 1), 0
+    for shard, part in enumerate(parts):
+        listed = load(settings.path("listed", shard))["indices"]
+        hits += int(sum(np.isin(mine, found).sum() for mine, found in zip(exact[part["own"]], listed, strict=True)))
+    return hits / max(exact.size, 1)
+
+
+@tidy
 def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     """Merge the lists of neighbours, and join those of all shards to a graph."""
     settings = settings_of(folder)
     shard, chosen = group.rank, settings.selection.chosen
     bounds = np.concatenate([[0], np.cumsum(counts)])
-    n, own = counts[shard], load(settings.path("lists", shard, shard))
-    marks = np.argsort(own["marks"])
-    indices, distances = np.where(own["indices"] >= 0, own["indices"] + bounds[shard], -1), own["distances"]
-    distances[indices == bounds[shard] + np.arange(n)[:, None]] = np.inf  # itself
-    for other in [other for other in range(group.size) if other != shard]:
-        found = load(settings.path("lists", shard, other))
-        if not found["marks"].size:
-            continue
-        at = marks[np.searchsorted(own["marks"][marks], found["marks"])]
-        there = np.where(found["indices"] >= 0, found["indices"] + bounds[other], -1)
-        every = np.hstack([indices[at], there]), np.hstack([distances[at], found["distances"]])
-        best = np.lexsort(every)[:, : indices.shape[1]]
-        indices[at], distances[at] = (np.take_along_axis(part, best, 1) for part in every)
-    best = np.lexsort((indices, distances))[:, : chosen.n_neighbors]
-    indices = np.take_along_axis(indices, best, 1)
-    distances = np.take_along_axis(distances, best, 1).astype(np.float64)
-    indices[np.isinf(distances)] = -1
-    flat = distances[np.isfinite(distances) & (distances > 0)]
+    indices, distances = _merged_lists(settings, group, bounds)
+    asked = load(settings.path("exact", shard), "vertex")["vertex"]
+    save(settings.path("listed", shard), indices=indices[asked])
     width = settings.constraints.bandwidth
     if width == "median":
-        width = float(ShardedEngine(group, _nowhere(n)).medians(flat[:, None])[0])
-    near = Neighbors(np.maximum(indices, 0), np.where(indices >= 0, distances, 0.0))
-    weights = gaussian_weights(near, float(width)) if n else np.zeros(distances.shape)
-    graph = shard_of(group, joined_rows(group, indices, weights, bounds, chosen.graph), bounds)
-    keep(settings.path("graph", shard), graph)
+        flat = distances[np.isfinite(distances) & (distances > 0)]
+        engine = ShardedEngine(group, Halo(0, {}, {}))
+        width = float(engine.medians(flat[:, None])[0]) if engine.count(flat.size) else 1.0
+        del flat
+    _weigh(indices, distances, float(width))
+    W = joined_rows(group, indices, distances, bounds, chosen.graph)
+    del indices, distances
+    graph = shard_of(group, W, bounds)
+    path, W = settings.path("graph", shard), graph.weights
+    save_each(path, data=W.data, indices=W.indices, indptr=W.indptr, part=graph.part)
+    keep(path, (graph.halo, graph.first, graph.others, graph.degrees_of_others, graph.n_parts))
     _mark_reached(group, settings, graph)
     edges = group.joined(graph.n_edges, sum)
-    return {"edges": int(edges), "parts": graph.n_parts, "halo": int(graph.others.size), "bandwidth": float(width)}
+    halo = group.joined(int(graph.others.size), sum)
+    return {"edges": int(edges), "parts": graph.n_parts, "halo": int(halo), "bandwidth": float(width)}
 
 
 def _mark_reached(group: Group, settings: Settings, graph: GraphShard) -> None:
     """Write which vertices are connected to a label."""
-    examples = load(settings.path("examples", group.rank))
+    examples = load(settings.path("examples", group.rank), "vertex", "codes")
     named = np.unique(graph.part[examples["vertex"][examples["codes"] != UNLABELLED]])
     save(settings.path("reached", group.rank), reached=np.isin(graph.part, np.concatenate(group.gather(named))))
 
 
-def _nowhere(n: int) -> Any:
-    return Halo(n, {}, {})
+def _merged_lists(settings: Settings, group: Group, bounds: Ints) -> tuple[Ints, Floats]:
+    """The nearest neighbours of the vertices here that any shard has found, by their numbers among all."""
+    shard = group.rank
+    path = settings.path("lists", shard, shard)
+    marks, indices, distances = (load_one(path, name) for name in ("marks", "indices", "distances"))
+    if bounds[-1] > np.iinfo(np.int32).max:
+        indices = indices.astype(np.int64)
+    np.add(indices, indices.dtype.type(bounds[shard]), out=indices, where=indices >= 0)
+    order = np.argsort(marks)
+    marks = marks[order]
+    for other in range(group.size):
+        path = settings.path("lists", shard, other)
+        if other == shard or not (asked := load_one(path, "marks")).size:
+            continue
+        at = order[np.searchsorted(marks, asked)]
+        theirs = mapped(path, "indices"), mapped(path, "distances")
+        once = np.unique(at, return_index=True)[1]  # equal rows of different blocks have asked more than once
+        for some in np.array_split(once, 1 + once.size * indices.shape[1] // AT_ONCE):
+            merge_lists(
+                indices, distances, at[some], *(part[some] for part in theirs), indices.dtype.type(bounds[other])
+            )
+    return indices, distances
 
 
-def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine]:
-    graph: GraphShard = kept(settings.path("graph", group.rank))
-    has_room = settings.n_components >= ROOMY * settings.selection.chosen.n_components
-    return graph, ShardedEngine(group, graph.halo, ShardedEngine.spare_blocks if has_room else 1)
+def _weigh(indices: Ints, distances: Floats, width: float) -> None:
+    """Put weights in the place of distances."""
+    if len(indices):
+        nearest = np.where(indices[:, :1] >= 0, distances[:, :1], 0.0).astype(np.float64)
+        gaussian_weights(Neighbors(indices[:, :1], nearest), width)  # refuses a width that is too small
+    for a in range(0, len(indices), AT_ONCE // max(indices.shape[1], 1)):
+        part = distances[a : a + AT_ONCE // indices.shape[1]]
+        part[:] = np.exp(-0.5 * (part / width) ** 2)
 
 
-def gather_evidence(group: Group, folder: str) -> int:
-    """Smooth the labels over the graph, and read them; and once more without those of each fold."""
+def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine, Callable[[], None]]:
+    """The graph of a shard, its engine, and what gives the graph's pages back when it has been read."""
+    path = settings.path("graph", group.rank)
+    halo, first, others, far, n_parts = kept(path)
+    data, indices, indptr = mapped(path, "data"), mapped(path, "indices"), load_one(path, "indptr")
+    W = sp.csr_array((data, indices, indptr), shape=(halo.n_own, halo.n_own + others.size))
+    graph = GraphShard(W, halo, first, others, far, load_one(path, "part"), n_parts)
+    return graph, ShardedEngine(group, halo, settings.is_tight), lambda: let_go(data, indices)
+
+
+@tidy
+def gather_evidence(group: Group, folder: str) -> dict[str, int]:
+    """Smooth the labels over the graph, and read them; and once more without those of each fold.
+
+    Gives how many labels there are here, and how many columns were multiplied with the graph.
+    """
     settings = settings_of(folder)
     chosen, c = settings.selection.chosen, len(settings.classes)
-    graph, engine = _opened(group, settings)
+    graph, engine, _ = _opened(group, settings)
     examples, folds = load(settings.path("examples", group.rank)), load(settings.folder / "folds.npz")
-    scores = load(settings.path("vertices", group.rank))["scores"]
-    known = scores.astype(np.float64) if scores.shape[1] else None
     used = np.flatnonzero(examples["codes"] != UNLABELLED)
-    codes, rows = examples["codes"][used], examples["vertex"][used]
+    codes, rows = examples["codes"][used], examples["vertex"][used].astype(np.int64)
     each = Supervision(rows, one_hot(codes, c), np.ones(used.size))
     fold = folds["fold"][np.searchsorted(folds["rows"], examples["rows"][used])]
+    save(settings.path("labelled", group.rank), rows=examples["rows"][used], vertex=rows)
+    del examples
+    known = load_one(settings.path("vertices", group.rank), "scores")
+    known = None if not known.shape[1] else known if settings.is_tight else known.astype(np.float64)
 
     def smooth(sets: list[Supervision], tol: float) -> list[Floats]:
         given = [(labels.merged() if labels.rows.size else labels).within(engine) for labels in sets]
@@ -245,69 +379,81 @@ def gather_evidence(group: Group, folder: str) -> int:
         for k, F in zip(some, smooth([each.picked(fold != k) for k in some], ROUGHLY), strict=True):
             out = np.flatnonzero(fold == k)
             held[out] = read(F, chosen.reading, rows[out], engine)
+        del F
     everything = read(smooth([each], SMOOTH)[0], chosen.reading, engine=engine)
-    save(settings.path("evidence", group.rank), distributions=softmax(everything).astype(np.float32), held=held)
-    return used.size
+    path = settings.path("evidence", group.rank)
+    save_each(path, distributions=softmax(everything).astype(np.float32, copy=False), held=held)
+    return {"labelled": int(used.size), "columns": engine.columns}
 
 
-def find_basis(group: Group, folder: str) -> list[float]:
-    """The smoothest eigenvectors."""
+@tidy
+def find_basis(group: Group, folder: str) -> dict[str, int]:
+    """The smoothest eigenvectors; gives how many, and how many columns were multiplied with the graph."""
     settings = settings_of(folder)
-    graph, engine = _opened(group, settings)
-    chosen = _within(settings, graph)
-    basis = final_basis(graph, chosen, settings.seed, np.float32, engine=engine)
+    graph, engine, let_graph_go = _opened(group, settings)
+    chosen = _within(settings)
+    basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: let_graph_go(), engine=engine)
     keep(settings.path("basis", group.rank), replace(basis, engine=NUMPY))
-    return [float(value) for value in basis.values]
+    return {"vectors": int(basis.values.size), "columns": engine.columns}
 
 
-def _within(settings: Settings, graph: GraphShard) -> Any:
+def _within(settings: Settings) -> Any:
     """The chosen program, with no more vectors than memory allows."""
     chosen = settings.selection.chosen
     return replace(chosen, n_components=min(chosen.n_components, settings.n_components))
 
 
+@tidy
 def solve(group: Group, folder: str) -> dict[str, Any]:
     """Solve the program, and read what it says together with the evidence."""
     settings = settings_of(folder)
     chosen, answer, c = settings.selection.chosen, settings.selection.answer, len(settings.classes)
-    graph, engine = _opened(group, settings)
+    graph, engine, let_graph_go = _opened(group, settings)
+    assert graph.degrees.size == graph.edges.first.size - 1  # what the program needs of the weights
+    let_graph_go()
+    path = settings.path("evidence", group.rank)
     basis = replace(kept(settings.path("basis", group.rank)), engine=engine)
-    told = load(settings.path("evidence", group.rank))
-    evidence = told["distributions"].astype(np.float64)
-    program = final_program(graph, basis, evidence, _within(settings, graph), settings.constraints)
+    evidence = load_one(path, "distributions").astype(engine.row_type(np.float32), copy=False)
+    program = final_program(graph, basis, evidence, _within(settings), settings.constraints)
     sent, messages = group.sent, group.messages
     solution = solve_certified(program, settings.tol, settings.max_iter)
-    sent, messages = group.sent - sent, group.messages - messages
-    spoken = []
-    if answer != EVIDENCE:
-        F = engine.numpy(program.basis.synthesize(solution.coefficients))
-        spoken.append(read(as_distributions(F, c), chosen.program_reading, engine=engine))
-    if answer != PROGRAM:
-        spoken.append(as_scores(evidence))
-    scores = np.mean(spoken, axis=0)
-    scores -= scores.mean(axis=1, keepdims=True)
-    unit = float(np.sqrt(engine.mean((scores**2).mean(axis=1)))) or 1.0
-    scores /= unit  # a deviation of 1, as when several are pooled
-    save(settings.path("scores", group.rank), scores=scores.astype(np.float32))
-    return {
-        "unit": unit,
+    n_iter = solution.n_iter
+    told = {
         "objective": solution.objective,
         "gap": solution.relative_gap,
-        "iterations": solution.n_iter,
+        "iterations": n_iter,
         "status": solution.status,
-        "bytes": sent / solution.n_iter,
-        "messages": messages / solution.n_iter,
+        "bytes": (group.sent - sent) / n_iter,
+        "messages": (group.messages - messages) / n_iter,
     }
+    A = solution.coefficients
+    del graph, program, solution
+    scores: Floats = np.zeros((0, c))
+    if answer != EVIDENCE:
+        F = np.asarray(basis.synthesize(A), engine.row_type(np.float32))
+        scores = read(as_distributions(F, c), chosen.program_reading, engine=engine)
+        del F
+    if answer != PROGRAM:
+        spoken = as_scores(evidence)
+        scores = spoken if answer == EVIDENCE else (scores + spoken) / 2
+    scores -= scores.mean(axis=1, keepdims=True)
+    unit = float(np.sqrt(engine.mean(np.einsum("ij,ij->i", scores, scores) / c))) or 1.0
+    scores /= unit  # a deviation of 1, as when several are pooled
+    save_each(settings.path("scores", group.rank), scores=scores.astype(np.float32, copy=False))
+    labelled = load(settings.path("labelled", group.rank), "rows", "vertex")
+    final = scores[labelled["vertex"]].astype(np.float32)
+    save(settings.path("told", group.rank), **labelled, held=load_one(path, "held"), scores=final)
+    return {"unit": unit, **told}
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is said of the rows of a shard, in their order.
+    """What is said of some rows of a shard, which are of one block.
 
     Attributes
     ----------
     rows, codes : ndarray of shape (n,)
-        Number of each row among all, and of its given class.
+        Number of each row among all, ascending, and of its given class.
     probabilities : ndarray of shape (n, c)
     reached : ndarray of bool, shape (n,)
         Whether a label is connected.
@@ -324,57 +470,74 @@ class Answers:
     ids: Any
 
 
-def answers_of(folder: str, shard: int) -> Answers:
-    """Calibrate the answers of a shard."""
+def answers_of(folder: str, shard: int) -> Iterator[Answers]:
+    """Calibrate the answers of a shard, block by block."""
     settings = settings_of(folder)
     noise, labelled = kept(settings.folder / "noise.pickle"), load(settings.folder / "judged.npz")
-    examples = load(settings.path("examples", shard))
-    P = noise.probabilities(load(settings.path("scores", shard))["scores"].astype(np.float64))
-    here = labelled["shard"] == shard
-    P[labelled["vertex"][here]] = labelled["answers"][here]
-    order = np.argsort(examples["rows"], kind="stable")
-    rows, vertex, codes = (examples[name][order] for name in ("rows", "vertex", "codes"))
-    answers = P[vertex]
-    at = np.searchsorted(labelled["rows"], rows)
-    has = codes != UNLABELLED
-    answers[has] = labelled["own"][at[has]]
-    quality = np.full(rows.size, np.nan)
-    quality[has] = labelled["quality"][at[has]]
-    reached = load(settings.path("reached", shard))["reached"][vertex]
-    return Answers(rows, codes, answers, reached, quality, examples["ids"][order] if "ids" in examples else None)
+    examples, scores = load(settings.path("examples", shard)), mapped(settings.path("scores", shard), "scores")
+    reached = load(settings.path("reached", shard))["reached"]
+    place = np.full(len(scores), -1, dtype=np.int64)  # of a vertex with a label, among the labels
+    here = np.flatnonzero(labelled["shard"] == shard)
+    place[labelled["vertex"][here]] = here
+    ends = np.cumsum(examples["sizes"])
+    for number, (size, end) in enumerate(zip(examples["sizes"], ends, strict=True)):
+        rows, vertex, codes = (examples[name][end - size : end] for name in ("rows", "vertex", "codes"))
+        answers = noise.probabilities(scores[vertex].astype(np.float64))
+        known = place[vertex] >= 0
+        answers[known] = labelled["answers"][place[vertex[known]]]
+        at, has_label = np.searchsorted(labelled["rows"], rows), codes != UNLABELLED
+        answers[has_label] = labelled["own"][at[has_label]]
+        quality = np.full(rows.size, np.nan)
+        quality[has_label] = labelled["quality"][at[has_label]]
+        path = settings.path("rows", shard, number)
+        ids = load(path, "ids")["ids"] if has(path, "ids") else None
+        yield Answers(rows, codes, answers, reached[vertex], quality, ids)
 
 
+@tidy
 def write_arrays(folder: str, shard: int, out: str) -> Ints:
     """Write the answers of a shard as arrays; gives how many reached rows each class has got, and the other rows."""
-    found = answers_of(folder, shard)
-    for name, values in (("rows", found.rows), ("answers", found.probabilities), ("reached", found.reached)):
+    parts = list(answers_of(folder, shard))
+    for name, of in (("rows", "rows"), ("answers", "probabilities"), ("reached", "reached")):
+        values = np.concatenate([getattr(part, of) for part in parts])
         write_whole(Path(out) / f"{name}-{shard:05d}.npy", partial(_put, values))
-    winners = np.argmax(found.probabilities[found.reached], axis=1)
-    sizes = np.bincount(winners, minlength=found.probabilities.shape[1])
-    return np.append(sizes, found.rows.size - winners.size)
+    c = len(settings_of(folder).classes)
+    winners = np.concatenate([np.argmax(part.probabilities[part.reached], axis=1) for part in parts])
+    return np.append(np.bincount(winners, minlength=c), sum(part.rows.size for part in parts) - winners.size)
 
 
 def _put(values: Any, file: Any) -> None:
     np.save(file, values)
 
 
+@tidy
 def write_answers(folder: str, shard: int, out: str) -> Ints:
     """Write the answers of a shard as Parquet; gives how many rows each class has got."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
-    found = answers_of(folder, shard)
-    winners, has = np.argmax(found.probabilities, axis=1), found.codes != UNLABELLED
     names = np.array([str(name) for name in settings_of(folder).classes])
-    table = pa.table(
-        {
-            "row": found.rows,
-            **({} if found.ids is None else {"id": found.ids}),
-            "label": names[winners],
-            "confidence": found.probabilities.max(axis=1, initial=0.0),
-            "given": pa.array(np.where(has, names[found.codes], ""), mask=~has),
-            "quality": pa.array(found.quality, mask=~has),
-        }
-    )
-    write_whole(Path(out) / f"part-{shard:05d}.parquet", lambda file: parquet.write_table(table, file))
-    return np.bincount(winners, minlength=names.size)
+    counts = np.zeros(names.size, dtype=np.int64)
+
+    def write(file: Any) -> None:
+        writer = None
+        for part in answers_of(folder, shard):
+            winners, has_label = np.argmax(part.probabilities, axis=1), part.codes != UNLABELLED
+            table = pa.table(
+                {
+                    "row": part.rows,
+                    **({} if part.ids is None else {"id": pa.array(part.ids, pa.string())}),
+                    "label": pa.array(names[winners], pa.string()),
+                    "confidence": part.probabilities.max(axis=1, initial=0.0),
+                    "given": pa.array(np.where(has_label, names[part.codes], ""), pa.string(), mask=~has_label),
+                    "quality": pa.array(part.quality, mask=~has_label),
+                }
+            )
+            writer = writer or parquet.ParquetWriter(file, table.schema)
+            writer.write_table(table)
+            counts[:] += np.bincount(winners, minlength=counts.size)
+        assert writer is not None  # there is a block at least
+        writer.close()
+
+    write_whole(Path(out) / f"part-{shard:05d}.parquet", write)
+    return counts

@@ -25,6 +25,7 @@ SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a 
 ROUNDINGS = 3e4  # of the precision: a row is no shorter, since multipliers carry the rounding of F over its length
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 CHECK_EVERY = 5
+BLOCK = 2**20  # rows that are looked at together on the host
 PATIENCE = 30  # iterations in single precision without a gap a tenth smaller, after which double precision takes over
 
 
@@ -133,7 +134,7 @@ def _solve(
         if checks or adapts:
             edge_norms, label_norms = state.norms()
         if checks:
-            worst = 0.0
+            worst, bounds = 0.0, []  # those of before are as large as all labels
             bounds = state.bounds()
             for g, (program, recorder) in enumerate(zip(programs, recorders, strict=True)):
                 A = state.A[:, state.groups[g]]
@@ -149,7 +150,10 @@ def _solve(
             report(float(np.log(min(worst, 1.0)) / np.log(min(tol, 0.5))))
             if worst < 0.9 * smallest:
                 smallest, progressed = worst, iteration
-        if state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter:
+        has_stalled = state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter
+        if has_stalled and state.engine.is_tight:
+            break  # there is no memory for more digits: the gap says how far it has come
+        if has_stalled:
             state.to_double()  # rounding holds the gap up
             best = [(A, np.inf) for A, _ in best]  # their values carry rounding, too
             next_adaptation = iteration + FIRST_ADAPTATION
@@ -171,6 +175,11 @@ def _solve(
     ]
 
 
+def _side_by_side(rows: list[Floats]) -> Floats:
+    """Rows of all programs, shape (l, k, c)."""
+    return rows[0][:, None, :] if len(rows) == 1 else np.stack(rows, axis=1)
+
+
 class _State:
     """Coefficients and rows of all programs of a batch, side by side.
 
@@ -187,19 +196,20 @@ class _State:
         self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
         self.dtype = self.basis.dtype
         self.JT = None if one.labels_every_vertex else one.J.T
-        self.Y = self.engine.asarray(np.stack([program.Y for program in programs], axis=1), self.dtype)
+        self.Y = self.engine.asarray(_side_by_side([program.Y for program in programs]), self.dtype)
         alpha = np.column_stack([program.alpha for program in programs])
         self.alpha = self.engine.asarray(alpha, np.float64)
         self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
         has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
         self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
-        self.heaviest = self.engine.largest(one.graph.weights.data)
+        self.heaviest = self.engine.largest(one.graph.edges.weights)
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
             self.p2 = self.engine.asarray(10 * alpha.mean(axis=1), np.float64)
             typical = float(self.engine.mean(alpha).mean())
             first = 10 * typical / (self.heaviest or 1.0) ** 2
-            self.p1 = self.engine.zeros((one.graph.n_edges,), np.float64) + first
+            self.p1 = self.engine.zeros((one.graph.n_edges,), self.engine.row_type(self.dtype))
+            self.p1 += first
             self.A, self.N2 = np.zeros((self.basis.shape[1], k * c)), -self.Y
         else:
             self._warm(start)
@@ -290,7 +300,7 @@ class _State:
     def norms(self) -> tuple[Array, Array]:
         """Row norms of P F, shape (E, k), and of J F - Y, shape (l, k), in double precision."""
         engine, rows = self.engine, self._misfits()
-        labels = engine.asarray(engine.xp.sqrt(dots(rows, rows, -1, engine.xp)), np.float64)
+        labels = engine.asarray(engine.xp.sqrt(dots(rows, rows, -1, engine.xp)), engine.row_type(self.dtype))
         edges = engine.zeros((0, self.shape[1]), np.float64) if self.edges is None else self.edges.norms(self.F)
         return edges, labels
 
@@ -336,11 +346,18 @@ class _State:
         engine, xp = self.engine, self.engine.xp
 
         def curvature(weight: Array | float, norms: Array, unit: float) -> Array:
-            is_any = engine.count(norms.shape[0]) > 0
-            typical = engine.medians(norms) if is_any else np.full(norms.shape[1], unit)
+            n = norms.shape[0]
+            typical = engine.medians(norms) if engine.count(n) > 0 else np.full(norms.shape[1], unit)
             shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
-            short = engine.asarray(np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), np.float64)
-            return xp.mean(weight / xp.maximum(norms, short), axis=1)
+            short = engine.asarray(
+                np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), engine.row_type(self.dtype)
+            )
+            step = BLOCK if engine.is_tight else max(n, 1)
+            parts = []
+            for a in range(0, max(n, 1), step):
+                of_rows = weight if isinstance(weight, float | int) else weight[a : a + step]
+                parts.append(xp.mean(of_rows / xp.maximum(norms[a : a + step], short), axis=1))
+            return parts[0] if len(parts) == 1 else xp.concat(parts)
 
         return (
             curvature(self.gamma, edge_norms, self.heaviest * self.longest),

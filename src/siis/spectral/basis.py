@@ -67,7 +67,7 @@ class SmoothBasis:
     def soft_vectors(self) -> Array:
         """The null vectors and those of next to no energy, shape (n, k), in double precision; k = 0 without such."""
         k = int(np.count_nonzero(self.values <= SOFT * self.values[-1]))
-        return self.engine.asarray(self.vectors[:, : k if k > self.n_null else 0], np.float64)
+        return self.engine.asarray(self.vectors[:, : k if k > self.n_null else 0], self.engine.row_type(self.dtype))
 
     def first(self, m: int) -> SmoothBasis:
         """The m smoothest of the vectors (at least the null space, at most all)."""
@@ -115,9 +115,13 @@ class SmoothBasis:
     def project_laplacian(self, weights: Operator, degrees: Array) -> Floats:
         """U' (diag(degrees) - W) U: shape (m, m), with no array larger than U."""
         U, engine = self.vectors, self.engine
-        images = engine.asarray(degrees, self.dtype)[:, None] * U
-        images -= weights @ U
-        return engine.inner(U, images)
+        diagonal, parts = engine.asarray(degrees, self.dtype)[:, None], []
+        for a in range(0, U.shape[1], engine.widest):
+            some = U[:, a : min(a + engine.widest, U.shape[1])]
+            images = diagonal * some
+            images -= weights @ some
+            parts.append(engine.inner(U, images))
+        return np.hstack(parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -293,10 +293,13 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
             start = filter_block(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
         else:
             drawn = engine.normal(np.random.default_rng(seed), n, block, dtype)
-            start = engine.xp.asarray(drawn[:, : min(block_width(n_wanted), block)], copy=True)
+            start = engine.xp.asarray(drawn[:, : min(block_width(n_wanted, engine), block)], copy=True)
+            del drawn
         is_near = warm is not None or coarse is not None
+        handed = [start]
+        del start, warm, coarse  # a start is as large as a block of the subspace
         found = lowest_eigenpairs(
-            S, null, start, n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report
+            S, null, handed.pop(), n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report
         )
     return found, "probe"
 

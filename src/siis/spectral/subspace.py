@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import Floats, Ints
-from siis.engine import Engine, Operator
+from siis.engine import NUMPY, Engine, Operator
 from siis.engine.rows import column_norms
 from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
@@ -26,7 +26,7 @@ from siis.spectral.spectrum import Spectrum
 
 BlockProjection: TypeAlias = Callable[[Array], Array]
 
-NARROWEST, WIDEST = 16, 64  # columns of a block; else a quarter of the wanted ones
+WIDEST = 64  # columns of a block; else a quarter of the wanted ones
 ROOM = 4  # blocks in the subspace beyond the wanted pairs
 PATIENCE = 3  # steps that find no pair, after which blocks are twice as wide: a cluster must fit into the subspace
 WIDEST_EVER = 512
@@ -65,9 +65,9 @@ class RitzPairs:
         return RitzPairs(self.values[which], engine.take(self.vectors, which, 1), self.residuals[which])
 
 
-def block_width(n_wanted: int) -> int:
+def block_width(n_wanted: int, engine: Engine = NUMPY) -> int:
     """Columns that are filtered together when so many pairs are wanted."""
-    return int(np.clip(n_wanted // 4, NARROWEST, WIDEST))
+    return engine.narrowest if engine.is_tight else int(np.clip(n_wanted // 4, engine.narrowest, WIDEST))
 
 
 def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
@@ -172,9 +172,10 @@ def lowest_eigenpairs(
     """
     engine, xp = S.engine, S.engine.xp
     n, k = engine.count(null.shape[0]), null.shape[1]
-    rng, width = np.random.default_rng(seed), block_width(n_wanted)
+    rng, width = np.random.default_rng(seed), block_width(n_wanted, engine)
     idle = 0
-    found, subspace = RitzPairs(np.zeros(0), start[:, :0], np.zeros(0)), Subspace(S)
+    nothing = engine.zeros((null.shape[0], 0), S.dtype)
+    found, subspace = RitzPairs(np.zeros(0), nothing, np.zeros(0)), Subspace(S)
 
     def outside(X: Array) -> Array:
         X = X - null @ (null.T @ X)
@@ -188,16 +189,20 @@ def lowest_eigenpairs(
         block = engine.take(block, np.flatnonzero(left > 0.1 * whole), 1)
     else:
         block = filter_block(S, start, wanted, cut, spectrum.high)
+    del start
     for _ in range(MAX_STEPS):
-        subspace.append(block, outside, n - k - found.values.size)
+        n_columns, handed = block.shape[1], [block]
+        del block  # of which nothing is to be left once it is in the subspace
+        subspace.append(handed.pop(), outside, n - k - found.values.size)
         missing = n_wanted - found.values.size
-        pairs = subspace.lowest(min(max(width, block.shape[1]), missing))
+        pairs = subspace.lowest(min(max(width, n_columns), missing))
         good = pairs.residuals <= tol
         n_good = good.size if good.all() else int(np.argmin(good))
         found = _joined(found, pairs.first(n_good), engine)
+        del pairs
         report(min(found.values.size / n_wanted, 1.0))
         idle = 0 if n_good else idle + 1
-        if idle > PATIENCE and width < min(WIDEST_EVER, n // 8):
+        if idle > PATIENCE and not engine.is_tight and width < min(WIDEST_EVER, n // 8):
             width, idle = 2 * width, 0
         largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
@@ -224,7 +229,7 @@ def lowest_eigenpairs(
 def _joined(found: RitzPairs, pairs: RitzPairs, engine: Engine) -> RitzPairs:
     return RitzPairs(
         np.concatenate([found.values, pairs.values]),
-        engine.keep(engine.xp.concat([found.vectors, pairs.vectors], axis=1)),
+        engine.keep(engine.beside(found.vectors, pairs.vectors)),
         np.concatenate([found.residuals, pairs.residuals]),
     )
 
@@ -319,8 +324,8 @@ class Subspace:
         SX = engine.keep(self.S @ X)
         beside, corner = engine.inner(self.V, SX), engine.inner(X, SX)
         self.H = np.block([[self.H, beside], [beside.T, corner]])
-        self.V = engine.keep(engine.xp.concat([self.V, X], axis=1))
-        self.SV = engine.keep(engine.xp.concat([self.SV, SX], axis=1))
+        self.V = engine.keep(engine.beside(self.V, X))
+        self.SV = engine.keep(engine.beside(self.SV, SX))
         self.theta, self.Y = _small_eigh(self.H)
 
     def lowest(self, k: int) -> RitzPairs:
@@ -334,8 +339,8 @@ class Subspace:
     def keep(self, first: int, most: int) -> None:
         """Keep the Ritz vectors from the first on, so many at most."""
         Y = self.Y[:, first : first + most]
-        self.V = self.engine.keep(self.engine.times(self.V, Y))
-        self.SV = self.engine.keep(self.engine.times(self.SV, Y))
+        self.V = self.engine.keep(self.engine.turned(self.V, Y))
+        self.SV = self.engine.keep(self.engine.turned(self.SV, Y))
         self.theta = self.theta[first : first + most]
         self.H, self.Y = np.diag(self.theta), np.eye(self.theta.size)
 
