@@ -288,7 +288,11 @@ class Program:
         balanced *= -self._alpha[:, None]
         balanced += V2
         V2 = balanced
-        R = self.basis.analyze(divergence + (V2 if self.labels_every_vertex else self.J.T @ V2))
+        labels = V2 if self.labels_every_vertex else self.J.T @ V2
+        if self.engine.is_tight:  # nothing as large as the labels is made that can be done without
+            R: Floats = self.basis.analyze(divergence) + self.basis.analyze(labels)
+        else:
+            R = self.basis.analyze(divergence + labels)
         quadratic = self.basis.energy_conjugate(R) / self.beta
         s, value = self._scaled(V2, quadratic, self._room(V2, self._alpha))
         V2 *= s

@@ -36,6 +36,7 @@ from siis.solvers import solve_certified
 
 ROOMY = 3  # times the chosen vectors (or classes) that memory holds, from which on rows are in double precision, too
 ASKED = 500  # rows on which the search for neighbours is compared with an exact one
+LARGE, M_MMAP_THRESHOLD = 2**21, -3  # bytes of arrays that have memory of their own; the number of that parameter
 AT_ONCE = 2**21  # numbers of rows that are looked at together
 Work = TypeVar("Work", bound=Callable[..., Any])
 MOST_AT_ONCE = 2**24  # soft labels of folds that a shard smooths as columns of one block
@@ -117,17 +118,22 @@ def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
 
 
 def tidy(work: Work) -> Work:
-    """Give memory back to the system when the work of a stage is done: the C library keeps what was freed."""
+    """Give memory back to the system: large arrays at once, and what is left when the work of a stage is done.
+
+    The C library keeps what was freed, in pieces that the next arrays may not fit into.
+    """
 
     @wraps(work)
     def done(*args: Any) -> Any:
+        library = ctypes.CDLL(None) if sys.platform == "linux" else None
+        is_gnu = hasattr(library, "mallopt") and hasattr(library, "malloc_trim")
+        if library is not None and is_gnu:
+            library.mallopt(M_MMAP_THRESHOLD, LARGE)
         try:
             return work(*args)
         finally:
-            if sys.platform == "linux":
-                trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # that of GNU
-                if trim is not None:
-                    trim(0)
+            if library is not None and is_gnu:
+                library.malloc_trim(0)
 
     return done  # type: ignore[return-value]
 

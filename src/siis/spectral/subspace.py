@@ -206,6 +206,7 @@ def lowest_eigenpairs(
             width, idle = 2 * width, 0
         largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
+            subspace = Subspace(S)
             found = found.pick(np.argsort(found.values, kind="stable")[:n_wanted], engine)
             unseen = missing_below(S, outside, found, n - k, tol, spectrum, rng)
             if unseen is None:
@@ -213,7 +214,6 @@ def lowest_eigenpairs(
             below = found.values < unseen.theta[0]  # what is found above the missing pair is looked for again
             block = xp.concat([unseen.V, engine.take(found.vectors, np.flatnonzero(~below), 1)], axis=1)
             found = found.pick(np.flatnonzero(below), engine)
-            subspace = Subspace(S)
             continue
         most = largest - width if n_good else max(largest - 2 * width, missing + width)
         if n_good or subspace.width + width > largest:
