@@ -1,5 +1,6 @@
 """Fits on real workers: the same answers as in one place, and the same again when workers die on the way."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +213,14 @@ def test_the_command(data, siis, tmp_path, monkeypatch):
     assert (done.exit_code, "are for --cluster local" in done.stderr) == (1, True)
 
 
+def wait_for(port):
+    """A busy computer takes its time to start a scheduler."""
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+
+
 def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
     """One sentence; the same command then goes on, on another cluster, and ends with the same answers."""
     out, saved, _, _ = first
@@ -229,11 +239,9 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
         "distributed.cli.dask_worker",
         address,
         "--no-dashboard",
-        "--death-timeout",
-        "10",
     ]
     worker = subprocess.Popen(
-        [*command, "--nthreads", "1", "--no-nanny", "--death-timeout", "10"], stderr=subprocess.DEVNULL
+        [*command, "--nthreads", "1", "--no-nanny", "--death-timeout", "60"], stderr=subprocess.DEVNULL
     )
 
     def dying(*args):
@@ -241,6 +249,7 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
         return real(*args)
 
     try:
+        wait_for(port)
         with connected(ClusterOptions(address)) as other, monkeypatch.context() as patch:
             patch.setattr(stages, "find_basis", dying)
             patch.setattr("siis.shards.workers.PATIENCE", 10.0)
