@@ -8,7 +8,8 @@ from pyarrow import parquet
 from siis.cluster import fit
 from siis.graph.neighbors import neighbors_between
 from siis.shards import job
-from siis.shards.cells import Cells, search, train_cells
+from siis.shards.cells import Cells, search, search_all, train_cells
+from siis.shards.files import let_go, load_one, mapped, save_each
 from siis.tables import Roles
 from siis.tables.blocks import Block, block_labels, find_blocks
 from siis.workflow import FitOptions
@@ -43,7 +44,7 @@ def test_fewer_points_than_cells():
     assert set(cells.shard) <= set(range(4))
 
 
-def test_search_inside_cells_is_exact_where_all_are_looked_through(points):
+def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monkeypatch):
     cells = train_cells(points, 20_000, 2, 0)
     home = cells.nearest(points)[:, 0]
     order = np.argsort(home, kind="stable")
@@ -57,6 +58,12 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points):
     assert np.mean(found == exact.indices) > 0.999
     found, distances = search(base, every[:, :1], base, first, here, cells.centers, 6)
     assert (found[home[order] != 0, 0] < first[1]).all()  # in the first cell alone
+    found, distances = search(base, every, base, first, here, cells.centers, 5, is_own=True)
+    assert not (found == np.arange(900)[:, None]).any()
+    np.testing.assert_allclose(distances, exact.distances[:, 1:], atol=1e-6)
+    monkeypatch.setattr("siis.cluster.cells.AT_ONCE", 100)
+    found, _ = search_all(base[:40], base, 6)
+    assert np.mean(found == exact.indices[:40]) > 0.99
     nobody = Cells(cells.centers[:0], cells.shard[:0])
     found, _ = search(base, every, base[:0], np.zeros(1, int), here[:0], nobody.centers, 6)
     assert (found == -1).all()
@@ -122,3 +129,13 @@ def test_every_class_is_in_the_sample(monkeypatch):
 def test_parameters_that_a_cluster_would_not_heed(parameters, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         fit(FitOptions(str(tmp_path / "none.parquet"), {"label": "kind"}, parameters=parameters), tmp_path, None)
+
+
+def test_pages_of_a_mapped_array_can_be_given_back(tmp_path):
+    path, numbers = tmp_path / "00000.npz", np.arange(10_000.0)
+    save_each(path, numbers=numbers, nothing=numbers[:0])
+    found = mapped(path, "numbers")
+    found[3] = 7.0  # nothing of it reaches the file
+    let_go(found, mapped(path, "nothing"), numbers)
+    np.testing.assert_array_equal(found, numbers)
+    np.testing.assert_array_equal(load_one(path, "numbers"), numbers)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from siis.labels import one_hot
 from siis.program import Program
 from siis.shards import job as shards_job
 from siis.shards import stages
+from siis.shards.files import keep
 from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
@@ -143,6 +145,8 @@ def test_from_parquet_to_answers(first, truth):
     assert (found["label"][:100].to_numpy() == found["label"][2000:2100].to_numpy()).mean() > 0.95  # equal rows
     assert summary["cluster"]["vertices"] == N - 100
     assert summary["cluster"]["status"] == "certified"
+    assert 0.9 < summary["cluster"]["neighbor_recall"] <= 1
+    assert summary["cluster"]["columns"]["basis"] > summary["cluster"]["vectors"]
     assert 0.05 < summary["cluster"]["noise_rate"] < 0.35
     assert {"report.html", "model.siis", "summary.json", "label_issues.csv"} <= {path.name for path in out.iterdir()}
     assert "is_label_issue" in (out / "label_issues.csv").read_text().splitlines()[0]
@@ -176,6 +180,22 @@ def test_a_worker_that_dies_changes_nothing(stage, first, options, client, tmp_p
     assert "sample: done before" in said
     assert not is_group or any(line.startswith("a worker was lost") for line in said)
     assert answers(tmp_path).equals(answers(out))
+
+
+def test_little_memory(first, options, client, tmp_path):
+    """Fewer vectors, and single precision throughout: nearly the same answers."""
+    out, saved, _, _ = first
+    work = tmp_path / job.WORK
+    shutil.copytree(saved, work)
+    shutil.rmtree(work / "predictions")
+    for name in ORDER[ORDER.index("evidence") :]:
+        (work / f"{name}.json").unlink()
+    settings = stages.settings_of(str(work))
+    keep(work / "settings.pickle", replace(settings, n_components=8))
+    assert replace(settings, n_components=8).is_tight
+    summary = fit(options, tmp_path, client)
+    assert summary["cluster"]["vectors"] == 8
+    assert np.mean(answers(tmp_path)["label"] == answers(out)["label"]) > 0.97
 
 
 def test_other_options_begin_anew(first, options, tmp_path, monkeypatch):

@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 from programs import random_program
 from siis.engine import NUMPY
+from siis.engine import sharded as sharded_module
 from siis.engine.group import Lost, run_here
-from siis.engine.sharded import ShardedEngine
+from siis.engine.sharded import Halo, ShardedEngine
 from siis.evidence import smooth_labels
 from siis.graph import Graph, embed
 from siis.graph.shard import joined_rows, shard_of
@@ -192,6 +193,97 @@ def test_single_precision_and_every_vertex_labelled(cloud):
     assert found[0][0].objective == pytest.approx(expected.objective, rel=1e-4)
     F = np.concatenate([part for _, part in found])
     assert np.mean(F.argmax(axis=1) == basis.synthesize(expected.coefficients).argmax(axis=1)) > 0.99
+
+
+@pytest.mark.parametrize("is_tight", [False, True])
+def test_where_memory_is_short(cloud, is_tight, monkeypatch):
+    """Rows at the edges in a file, all in small blocks, single precision throughout: the same answers, nearly."""
+    rng = np.random.default_rng(0)
+    Y = rng.dirichlet(np.ones(3), 900)
+    basis = smooth_basis(cloud, 15, "normalized", method="chebyshev")
+    expected = solve_certified(Program(cloud, basis, np.arange(900), Y, 1.0, 3.0), 1e-4)
+    for name, value in (("MOST_HELD", 0), ("PIECE", 2**13), ("BLOCK", 2**10)):
+        monkeypatch.setattr(sharded_module, name, value)
+    bounds = bounds_of(900, 2)
+
+    def work(group):
+        a, b = bounds[group.rank], bounds[group.rank + 1]
+        shard = shard_of(group, cloud.weights[a:b].astype(np.float32), bounds)
+        engine = ShardedEngine(group, shard.halo, is_tight)
+        own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
+        solution = solve_certified(Program(shard, own, np.arange(b - a), Y[a:b], 1.0, 3.0), 1e-4)
+        rows = engine.edge_rows(shard, 1, 3, np.float32)
+        assert len(rows.pieces) > 1
+        assert isinstance(rows.N, np.memmap)
+        return own, solution
+
+    found = run_here(2, work)
+    for own, solution in found:
+        np.testing.assert_allclose(own.values, basis.values, atol=1e-3)
+        assert solution.status == "certified"
+        assert solution.objective == pytest.approx(expected.objective, rel=1e-3)
+    edges = np.concatenate([solution.dual.edges for _, solution in found])
+    assert np.abs(edges - expected.dual.edges).mean() < 0.02
+
+
+def test_rows_at_edges_in_a_file(cloud, monkeypatch):
+    """What is done to them piece by piece is what is done to all."""
+    rng = np.random.default_rng(0)
+    F, N = (rng.uniform(0.5, 2, (k, 4)) for k in (900, cloud.n_edges))
+    p, q = rng.uniform(0.5, 2, (2, cloud.n_edges))
+    monkeypatch.setattr(sharded_module, "MOST_HELD", 0)
+    monkeypatch.setattr(sharded_module, "PIECE", 2**12)
+
+    def steps(rows):
+        rows.set_rows(N.copy())
+        rows.set_penalties(p, 1.5)
+        found = [rows.step(F, 1.5, 1.7), rows.divergence(-1.0, 1.0), rows.norms(F)]
+        rows.rescale(p / q)
+        rows.set_penalties(q, 1.5)
+        return [*found, rows.divergence(1.0, 0.0), rows.f, rows.final_multipliers(0, 0.5)]
+
+    expected = steps(NUMPY.edge_rows(cloud, 2, 2, np.float64))
+    found = on_shards(cloud, 1, lambda engine, shard, a, b: steps(engine.edge_rows(shard, 2, 2, np.float64)))[0]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_a_gap_that_single_precision_holds_up(cloud):
+    Y = np.random.default_rng(0).dirichlet(np.ones(3), 900)
+
+    def work(group):
+        a, b = (0, 450) if group.rank == 0 else (450, 900)
+        shard = shard_of(group, cloud.weights[a:b], np.array([0, 450, 900]))
+        engine = ShardedEngine(group, shard.halo, is_tight=True)
+        own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
+        return solve_certified(Program(shard, own, np.arange(450), Y[a:b], 1.0, 3.0), 1e-12)
+
+    for solution in run_here(2, work):
+        assert (solution.status, solution.n_iter < 900) == ("max_iter", True)
+        assert solution.relative_gap < 1e-3
+
+
+def test_medians_of_numbers_that_are_mostly_zero(cloud):
+    X = np.zeros((900, 3))
+    X[:300, 1], X[:600, 2] = 2.0, np.linspace(1, 2, 600)
+    found = on_shards(cloud, 2, lambda engine, shard, a, b: engine.medians(X[a:b]))
+    np.testing.assert_array_equal(found[0], np.median(X, axis=0))
+
+
+def test_columns_in_the_place_of_others():
+    X, Y = np.random.default_rng(0).standard_normal((2, 700, 5)).astype(np.float32)
+
+    def work(group):
+        engine = ShardedEngine(group, Halo(700, {}, {}), is_tight=True)
+        once = engine.beside(engine.beside(np.zeros((700, 0), np.float32), X), Y)
+        np.testing.assert_array_equal(once, np.hstack([X, Y]))
+        less = engine.turned(once, np.eye(10)[:, [7, 0, 3]])
+        np.testing.assert_array_equal(less, np.column_stack([Y[:, 2], X[:, 0], X[:, 3]]))
+        more = engine.beside(less, Y[:, :4])
+        assert np.shares_memory(more, once)
+        np.testing.assert_array_equal(more, np.column_stack([Y[:, 2], X[:, 0], X[:, 3], Y[:, :4]]))
+
+    run_here(1, work)
 
 
 def test_smoothing(cloud):
