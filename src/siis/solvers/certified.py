@@ -352,12 +352,14 @@ class _State:
             short = engine.asarray(
                 np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), engine.row_type(self.dtype)
             )
-            step = BLOCK if engine.is_tight else max(n, 1)
-            parts = []
-            for a in range(0, max(n, 1), step):
-                of_rows = weight if isinstance(weight, float | int) else weight[a : a + step]
-                parts.append(xp.mean(of_rows / xp.maximum(norms[a : a + step], short), axis=1))
-            return parts[0] if len(parts) == 1 else xp.concat(parts)
+            if not engine.is_tight:
+                return xp.mean(weight / xp.maximum(norms, short), axis=1)
+            found = engine.zeros((n,), engine.row_type(self.dtype))
+            for a in range(0, n, BLOCK):
+                some = slice(a, a + BLOCK)
+                of_rows = weight if isinstance(weight, float | int) else weight[some]
+                found[some] = xp.mean(of_rows / xp.maximum(norms[some], short), axis=1)
+            return found
 
         return (
             curvature(self.gamma, edge_norms, self.heaviest * self.longest),
