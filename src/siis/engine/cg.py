@@ -12,7 +12,6 @@ from siis.engine.threads import pause_point
 from siis.engine.types import Array, Namespace
 
 TINY = 1.2e-38  # the least normal number of single precision
-UNCHECKED = 5  # iterations off the host, after which it asks whether they are enough: it waits for the answer
 
 
 def conjugate_gradients(
@@ -56,8 +55,7 @@ def conjugate_gradients(
     for iteration in range(max_iter + 1):
         pause_point()
         squares = rho if inverse_diagonal is None else dots(R, R, -2, xp)
-        is_checked = engine.is_host or iteration % UNCHECKED == 0
-        if iteration == max_iter or (is_checked and bool(xp.all(squares <= goal))):
+        if iteration == max_iter or bool(xp.all(squares <= goal)):
             break
         MD = keep(apply(D))
         step = _ratio(rho, dots(D, MD, -2, xp), xp)
