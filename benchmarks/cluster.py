@@ -53,6 +53,7 @@ FILES = 8
 SETS, BLOWN_TO, NEAREST, NOISE = ("usps", "isolet", "usps-skewed-random"), 300_000, 5, 0.05
 KILLED_ROWS = 20_000
 ALONE = ("plan", "sample", "cells")  # first stages, in which workers have nothing to do
+SHARED = ("partition", "neighbours", "graph", "folds", "evidence", "basis", "solve", "calibration")
 LOOK = 0.05  # seconds between two looks at the memory of the workers
 SAID = "One run each, on two processor cores; two workers with one thread and 2 GB each.\n"
 
@@ -208,33 +209,46 @@ def killed(n_runs):
         options = FitOptions(str(data / "*.parquet"), {"label": "label"}, parameters={"random_state": 0})
         begun = time.perf_counter()
         told = fit(options, Path(folder, "first"), client)["cluster"]["seconds"]
-        whole, first = time.perf_counter() - begun, parquet.read_table(Path(folder, "first", "predictions"))
+        shared = time.perf_counter() - begun - sum(told[name] for name in ALONE)
+        first = parquet.read_table(Path(folder, "first", "predictions"))
         for run in range(1, n_runs + 1):
-            moment, out, said = (
-                float(rng.uniform(sum(told[name] for name in ALONE), whole)),
-                Path(folder, str(run)),
-                [],
-            )
             victim = sorted(client.run(process_id).values())[int(rng.integers(2))]
-            timer = threading.Timer(moment, os.kill, (victim, signal.SIGKILL))
-            struck = threading.Timer(moment, lambda said=said: said.append("killed"))
-            for one in (timer, struck):
-                one.start()
-            fit(options, out, client, said.append)
-            for one in (timer, struck):
-                one.cancel()
-            stages = [line.partition(": ")[0] for line in said if line.endswith(" s")]
-            before = said[: said.index("killed")] if "killed" in said else said
-            n_done = sum(line.endswith(" s") for line in before)
-            stage = "none" if "killed" not in said else [*stages, "answers"][n_done]
-            lost = sum(line.startswith("a worker was lost") for line in said)
+            kill, out = Kill(victim, float(rng.uniform(0, shared))), Path(folder, str(run))
+            fit(options, out, client, kill)
+            kill.timer.cancel()
             equal = parquet.read_table(out / "predictions").equals(first)
-            rows.add(run, KILLED_ROWS, f"{moment:.3g}", stage, lost, equal)
+            rows.add(run, KILLED_ROWS, f"{kill.moment:.3g}", kill.stage, kill.lost, equal)
             (RESULTS / "cluster_kills.md").write_text(kills_table(rows.rows))
 
 
+class Kill:
+    """Kills a worker some seconds after the last stage in which workers have nothing to do; is told how it goes."""
+
+    def __init__(self, victim, moment):
+        self.victim, self.moment, self.lost, self.stage, self.done = victim, moment, 0, "none", []
+        self.timer = threading.Timer(moment, self._strike)
+
+    def _strike(self):
+        os.kill(self.victim, signal.SIGKILL)
+        self.stage = (*SHARED, "answers")[len([name for name in self.done if name in SHARED])]
+
+    def __call__(self, line):
+        """Take a line that tells of the end of a stage, or of a lost worker."""
+        self.lost += line.startswith("a worker was lost")
+        if line.endswith(" s"):
+            self.done.append(line.partition(": ")[0])
+            if self.done[-1] == ALONE[-1]:
+                self.timer.start()
+
+
 def kills_table(rows):
-    header = ("run", "killed after, s", "in stage", "a stage was begun again", "answers equal")
+    header = (
+        "run",
+        "killed after so many s of the shared stages",
+        "in stage",
+        "a stage was begun again",
+        "answers equal",
+    )
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for row in sorted(rows, key=lambda row: int(row["run"])):
         again, equal = ("yes" if flag else "no" for flag in (int(row["lost"]) > 0, row["equal"] == "True"))
@@ -266,6 +280,8 @@ def table(rows):
 
 def blown_table(rows):
     """Markdown: a line for each set."""
+    if not rows:
+        return "Not measured yet.\n"
     header = ("set", "rows", "cluster", "one process", "difference", "seconds", "beside", "peak, GB", "beside")
     lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     for name in dict.fromkeys(row["set"] for row in rows):
@@ -311,6 +327,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--blown", action="store_true")
+    parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--kills", type=int)
     parser.add_argument("--folder")
     parser.add_argument("--one", nargs=3)
@@ -321,7 +338,8 @@ def main():
         killed(options.kills)
     elif options.blown:
         rows = Rows(RESULTS / "cluster_blown.csv", BLOWN, 3)
-        for name in (name for name in SETS if load(name) is not None):
+        rows.path.with_suffix(".md").write_text(blown_table(rows.rows))
+        for name in (name for name in options.sets if load(name) is not None):
             for engine in (CLUSTER, ONE):
                 if not rows.has(name, BLOWN_TO, engine):
                     measured(rows, "set", name, engine, options.folder, blown_table)
