@@ -2,6 +2,7 @@
 
 Writes results/cluster.csv (a row for each size, engine and stage; "all" is the whole) and cluster.md. The peak of
 memory is that of the larger worker in the stage, looked at twenty times a second (of the one process: its own).
+Processor seconds are those of the busier worker and of the client, which hardly depend on what else the machine does.
 Traffic is that of one iteration of the program, sent by both workers. Each case runs in a process of its own. With
 ``--folder`` data and work stay in that folder, and a case that was stopped goes on from its last stage.
 
@@ -42,7 +43,7 @@ from siis.workflow import FitOptions
 
 CLUSTER, ONE = "cluster", "one process"
 MEASURED = ("recall", "edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")
-COLUMNS = ("rows", "engine", "stage", "seconds", "peak_gb", "mb_per_iteration", "accuracy", *MEASURED)
+COLUMNS = ("rows", "engine", "stage", "seconds", "busy", "peak_gb", "mb_per_iteration", "accuracy", *MEASURED)
 BLOWN = ("set", "rows", "engine", "seconds", "peak_gb", "accuracy")
 KILLS = ("run", "rows", "after_s", "stage", "lost", "equal")
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000)
@@ -53,7 +54,7 @@ FILES = 8
 SETS, BLOWN_TO, NEAREST, NOISE = ("usps", "isolet", "usps-skewed-random"), 300_000, 5, 0.05
 KILLED_ROWS = 20_000
 ALONE = ("plan", "sample", "cells")  # first stages, in which workers have nothing to do
-SHARED = ("partition", "neighbours", "graph", "folds", "evidence", "basis", "solve", "calibration")
+SHARED = ("partition", "neighbours", "graph", "folds", "basis", "evidence", "solve", "calibration")
 LOOK = 0.05  # seconds between two looks at the memory of the workers
 SAID = "One run each, on two processor cores; two workers with one thread and 2 GB each.\n"
 
@@ -76,12 +77,22 @@ def process_id():
     return os.getpid()
 
 
+def processor_seconds(number):
+    """Of a process so far."""
+    times = psutil.Process(number).cpu_times()
+    return times.user + times.system
+
+
 class Watch:
-    """The memory of the workers, stage by stage; told how the work goes on, it knows which stage has ended."""
+    """Memory and processor time, stage by stage; told how the work goes on, it knows which stage has ended."""
 
     def __init__(self, client):
-        self.ids, self.now, self.peaks = list(client.run(process_id).values()), 0.0, {}
+        self.ids, self.now, self.peaks, self.busy = list(client.run(process_id).values()), 0.0, {}, {}
+        self.before = self._processors()
         threading.Thread(target=self._look, daemon=True).start()
+
+    def _processors(self):
+        return np.array([processor_seconds(number) for number in (os.getpid(), *self.ids)])
 
     def _look(self):
         while True:
@@ -96,6 +107,9 @@ class Watch:
         print(f"{line} ({self.now:.2f} GB)", file=sys.stderr, flush=True)
         if rest.endswith(" s"):
             self.peaks[stage], self.now = self.now, 0.0
+            now = self._processors()
+            used, self.before = now - self.before, now
+            self.busy[stage] = used[0] + used[1:].max()
 
 
 def answers_of(out):
@@ -109,7 +123,7 @@ def share_right(answers, truth, free):
 
 
 def fitted(folder, X, y):
-    """Fit on a cluster: the summary, seconds, memory by stage, and answers."""
+    """Fit on a cluster: the summary, seconds, what was watched, and answers."""
     data, out = folder / "data", folder / "out"
     if not data.exists():
         written(data, X, y)
@@ -117,14 +131,14 @@ def fitted(folder, X, y):
         watch, begun = Watch(client), time.perf_counter()
         summary = fit(FitOptions(str(data / "*.parquet"), {"label": "label"}), out, client, watch)
         seconds = time.perf_counter() - begun
-    watch.peaks["all"] = max([watch.now, *watch.peaks.values()])
-    return summary["cluster"], seconds, watch.peaks, answers_of(out)
+    watch.peaks["all"], watch.busy["all"] = max([watch.now, *watch.peaks.values()]), sum(watch.busy.values())
+    return summary["cluster"], seconds, watch, answers_of(out)
 
 
 def on_cluster(n, folder):
     X, y, truth = generated(n, DIMENSIONS, LABELS.get(n, 10_000))
     X, y, free = np.asarray(X, np.float32), np.asarray(y), y < 0
-    told, seconds, peaks, answers = fitted(folder, X, y)
+    told, seconds, watch, answers = fitted(folder, X, y)
     right, stages = share_right(answers, truth, free), told["seconds"]
     stages = {**stages, "all": max(seconds, sum(stages.values()))}  # a run that went on counts its first part, too
     measured = (
@@ -135,7 +149,8 @@ def on_cluster(n, folder):
     )
     return [
         (
-            n, CLUSTER, stage, f"{took:.3g}", f"{peaks[stage]:.3g}" if stage in peaks else "",
+            n, CLUSTER, stage, f"{took:.3g}",
+            *(f"{of[stage]:.3g}" if stage in of else "" for of in (watch.busy, watch.peaks)),
             f"{told['bytes'] / 1e6:.3g}", f"{right:.4f}", *measured,
         )
         for stage, took in stages.items()
@@ -145,12 +160,13 @@ def on_cluster(n, folder):
 def in_memory(n, folder):
     X, y, truth = generated(n, DIMENSIONS, LABELS.get(n, 10_000))
     X, free = np.asarray(X, np.float32), y < 0
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), processor_seconds(os.getpid())
     model = SIISClassifier(engine="numpy").fit(X, y)
     seconds = time.perf_counter() - begun
     right = float(np.mean(model.transduction_[free] == truth[free]))
     rest = (f"{model.neighbor_recall_:.4f}", *[""] * (len(MEASURED) - 1))
-    return [(n, ONE, "all", f"{seconds:.3g}", f"{peak():.3g}", "", f"{right:.4f}", *rest)]
+    busy = processor_seconds(os.getpid()) - before
+    return [(n, ONE, "all", f"{seconds:.3g}", f"{busy:.3g}", f"{peak():.3g}", "", f"{right:.4f}", *rest)]
 
 
 def blown_up(name, n, seed=0):
@@ -176,14 +192,14 @@ def blown_up(name, n, seed=0):
 def blown_on_cluster(name, folder):
     X, truth = blown_up(name, BLOWN_TO)
     y = noisy(truth, 10_000)
-    _, seconds, peaks, answers = fitted(folder, X, y)
+    _, seconds, watch, answers = fitted(folder, X, y)
     return [
         (
             name,
             BLOWN_TO,
             CLUSTER,
             f"{seconds:.3g}",
-            f"{peaks['all']:.3g}",
+            f"{watch.peaks['all']:.3g}",
             f"{share_right(answers, truth, y < 0):.4f}",
         )
     ]

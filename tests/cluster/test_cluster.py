@@ -36,7 +36,7 @@ from siis.workflow import FitOptions
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
 pytestmark = pytest.mark.slow
 N, C = 3000, 4
-SPMD = ("graph", "evidence", "basis", "solve")  # stages in which shards wait for each other
+SPMD = ("graph", "basis", "evidence", "solve")  # stages in which shards wait for each other
 TASKS = ("partition", "neighbours")
 FUNCTIONS = {
     "graph": "build_graph",
@@ -46,7 +46,7 @@ FUNCTIONS = {
     "partition": "partition",
     "neighbours": "find_neighbors",
 }
-ORDER = ("partition", "neighbours", "graph", "folds", "evidence", "basis", "solve", "calibration")
+ORDER = ("partition", "neighbours", "graph", "folds", "basis", "evidence", "solve", "calibration")
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_little_memory(first, options, client, tmp_path):
     work = tmp_path / job.WORK
     shutil.copytree(saved, work)
     shutil.rmtree(work / "predictions")
-    for name in ORDER[ORDER.index("evidence") :]:
+    for name in ORDER[ORDER.index("basis") :]:
         (work / f"{name}.json").unlink()
     settings = stages.settings_of(str(work))
     keep(work / "settings.pickle", replace(settings, n_components=8))
@@ -281,7 +281,7 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
             one.wait()
     said = []
     fit(options, tmp_path, client, said.append)
-    assert "evidence: done before" in said
+    assert "folds: done before" in said
     assert answers(tmp_path).equals(answers(out))
 
 

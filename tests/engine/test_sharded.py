@@ -9,7 +9,7 @@ from siis.engine import NUMPY
 from siis.engine import sharded as sharded_module
 from siis.engine.group import Lost, run_here
 from siis.engine.sharded import Halo, ShardedEngine
-from siis.evidence import smooth_labels
+from siis.evidence import smooth_folds, smooth_labels
 from siis.graph import Graph, embed
 from siis.graph.shard import joined_rows, shard_of
 from siis.labels import Supervision, one_hot
@@ -168,14 +168,24 @@ def test_programs_of_every_kind(seed, size):
     size = min(size, program.graph.n_vertices)
     for solve in (lambda p: solve_certified(p, 1e-6, 300), solve_paper):
         expected = solve(program)
-        found = on_shards(
-            program.graph, size, lambda engine, shard, a, b, solve=solve: solve(moved(program, engine, shard, a, b))
-        )
+
+        def work(engine, shard, a, b, solve=solve):
+            return (a, b), solve(moved(program, engine, shard, a, b))
+
+        bounds, found = zip(*on_shards(program.graph, size, work), strict=True)
         for solution in found:
             assert solution.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-8)
             assert (solution.n_iter, solution.status) == (expected.n_iter, expected.status)
+            assert solution.dual.value == pytest.approx(expected.dual.value, rel=1e-6, abs=1e-8)
         edges = np.concatenate([solution.dual.edges for solution in found])
-        np.testing.assert_allclose(edges, expected.dual.edges, atol=1e-4)
+        if solve is solve_paper:  # rounding may choose among points of one value: it must be one of these
+            labels, vertices = np.zeros(program.Y.shape), program.vertices
+            for (a, b), solution in zip(bounds, found, strict=True):
+                labels[(vertices >= a) & (vertices < b)] = solution.dual.labels
+            value = program.dual_point(edges, labels).value
+            assert value == pytest.approx(expected.dual.value, rel=1e-6, abs=1e-8)
+        else:
+            np.testing.assert_allclose(edges, expected.dual.edges, atol=1e-4)
 
 
 def test_single_precision_and_every_vertex_labelled(cloud):
@@ -300,6 +310,19 @@ def test_smoothing(cloud):
         return smooth_labels(shard.weights, own, 0.3, 0.05, scores[a:b], tol=1e-5, engine=engine)
 
     np.testing.assert_allclose(np.concatenate(on_shards(cloud, 3, work)), expected, atol=1e-5)
+    smooth = smooth_basis(cloud, 9, "normalized").vectors
+
+    def spared(engine, shard, a, b):
+        own = given.picked((rows >= a) & (rows < b))
+        own = Supervision(own.rows - a, own.Y, own.weights).within(engine)
+        sets = (shard.weights, [own], 0.3, [0.05], [scores[a:b]], 1e-5)
+        found = smooth_folds(*sets, engine=engine, subspace=smooth[a:b])[0], engine.columns
+        engine.columns = 0
+        smooth_folds(*sets, engine=engine)
+        assert found[1] < engine.columns
+        return found[0]
+
+    np.testing.assert_allclose(np.concatenate(on_shards(cloud, 3, spared)), expected, atol=1e-5)
 
 
 def test_columns_too_close_to_dependence(cloud):

@@ -1,4 +1,4 @@
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -7,8 +7,11 @@ from scipy.spatial.distance import pdist
 
 from siis.evidence import FoldScores, choose_kernel, kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
 from siis.evidence import kernel as kernel_module
+from siis.evidence import smoother as smoother_module
 from siis.evidence.kernel import RIDGES, WIDTHS, Kernel, squared_distances
+from siis.graph import Graph, embed
 from siis.labels import Supervision
+from siis.spectral import smooth_basis
 
 
 @pytest.fixture
@@ -142,6 +145,43 @@ def test_sets_of_labels_are_smoothed_at_once_as_each_alone(with_scores):
         np.testing.assert_allclose(together[k], alone, atol=1e-5)
     again = smooth_folds(W, sets, 0.3, pulls, scores, tol=1e-6, start=together)
     np.testing.assert_allclose(again, together, atol=1e-5)
+
+
+def sheets(n_sheets, rng):
+    """A graph of sheets that hardly touch: as many functions that change slowly."""
+    parts = [embed(rng.standard_normal((60, 2)), 5).graph.weights for _ in range(n_sheets)]
+    W = sp.block_diag(parts, format="lil")
+    for a, b in pairwise(range(30, 60 * n_sheets, 60)):
+        W[a, b] = W[b, a] = 1e-3
+    return Graph(W.tocsr())
+
+
+@pytest.mark.parametrize("laplacian", ["normalized", "unnormalized"])
+def test_a_smooth_subspace_spares_iterations_and_changes_nothing(laplacian, monkeypatch):
+    rng, n_products = np.random.default_rng(0), []
+    graph = sheets(8, rng)
+    given = Supervision(np.arange(0, 480, 16), np.eye(3)[rng.integers(0, 3, 30)], rng.uniform(1.0, 4.0, 30))
+    sets, pulls = [given, given.picked(np.arange(30) % 3 > 0)], [1e-4, 1e-3]
+    conjugate_gradients = smoother_module.conjugate_gradients
+
+    def counted(engine, apply, *rest):
+        n_products.append(0)
+
+        def count(X):
+            n_products[-1] += 1
+            return apply(X)
+
+        return conjugate_gradients(engine, count, *rest)
+
+    monkeypatch.setattr(smoother_module, "conjugate_gradients", counted)
+    expected = smooth_folds(graph.weights, sets, 0.3, pulls, tol=1e-5)
+    basis = smooth_basis(graph, 12, laplacian)
+    found = smooth_folds(graph.weights, sets, 0.3, pulls, tol=1e-5, subspace=basis.vectors)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert n_products[1] < 0.7 * n_products[0]
+    same_twice = np.hstack([basis.vectors, basis.vectors])  # of less than full rank
+    found = smooth_folds(graph.weights, sets, 0.3, pulls, tol=1e-5, subspace=same_twice)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_readings():

@@ -21,7 +21,7 @@ def conjugate_gradients(
     start: Array | None,
     tol: float,
     max_iter: int,
-    inverse_diagonal: Array | None = None,
+    precondition: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, float]:
     """Solve M X = B for a symmetric positive definite M.
 
@@ -36,8 +36,8 @@ def conjugate_gradients(
     tol : float
         Residual over right-hand side, for each column, at which to stop.
     max_iter : int
-    inverse_diagonal : Array of shape (n, 1), optional
-        1 / diag(M), the preconditioner; the identity if left out.
+    precondition : callable, optional
+        R -> an approximation of M^-1 R, symmetric and positive definite, in an array of its own; R if left out.
 
     Returns
     -------
@@ -48,19 +48,19 @@ def conjugate_gradients(
     xp, keep = engine.xp, engine.keep
     X = xp.zeros_like(B) if start is None else xp.asarray(start, copy=True)
     R = xp.asarray(B, copy=True) if start is None else B - apply(X)
-    Z = R if inverse_diagonal is None else inverse_diagonal * R
+    Z = R if precondition is None else keep(precondition(R))
     D = xp.asarray(Z, copy=True)
     rho = dots(R, Z, -2, xp)
     goal = tol**2 * dots(B, B, -2, xp)
     for iteration in range(max_iter + 1):
         pause_point()
-        squares = rho if inverse_diagonal is None else dots(R, R, -2, xp)
+        squares = rho if precondition is None else dots(R, R, -2, xp)
         if iteration == max_iter or bool(xp.all(squares <= goal)):
             break
         MD = keep(apply(D))
         step = _ratio(rho, dots(D, MD, -2, xp), xp)
         X, R = engine.advance(X, R, D, MD, step)
-        Z = R if inverse_diagonal is None else inverse_diagonal * R
+        Z = R if precondition is None else keep(precondition(R))
         rho, before = dots(R, Z, -2, xp), rho
         D = engine.turn(D, Z, _ratio(rho, before, xp))
     worst = np.max(engine.numpy(squares) / np.maximum(engine.numpy(goal) / tol**2, 1e-300), initial=0.0)

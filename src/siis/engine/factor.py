@@ -164,6 +164,7 @@ class _ConjugateGradients:
 
     def __call__(self, B: Floats, guess: Floats | None = None) -> Floats:
         engine = self.M.engine
+        inverse = engine.asarray(self.inverse_diagonal, np.float64)[:, None]
         X, residual = conjugate_gradients(
             engine,
             self.M.__matmul__,
@@ -171,7 +172,7 @@ class _ConjugateGradients:
             None if guess is None else engine.asarray(guess, np.float64),
             self.tol,
             CG_MAX_ITER,
-            engine.asarray(self.inverse_diagonal, np.float64)[:, None],
+            lambda R: inverse * R,
         )
         if residual > self.tol * (1 + 1e-6):
             raise NumericalError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.choice import ENGINES, choose_engine
+from siis.engine.types import Array
+from siis.errors import FAILURES
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, gather_evidence
 from siis.estimators.insights import Insights
@@ -475,8 +478,10 @@ class SIISClassifier(Insights, OnCluster):
             progress.expect(expected_seconds(vertices.X.shape[0], X.shape[1], n_labels, labels.classes.size))
         selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress, engine)
         located = build_graph(vertices, selection, points, constraints, seed, progress, engine)
-        evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X), engine)
-        solved = self._solve_final(evidence, constraints, _precision(X), progress, engine)
+        basis_of = self._basis_of(located.placed.graph, _precision(X), progress, engine)
+        subspace = _vectors(basis_of, selection.chosen)
+        evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X), subspace, engine)
+        solved = self._solve_final(evidence, constraints, basis_of, progress)
         if solved.failures:
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
         spoken = graph_scores(evidence, solved, labels.classes.size)
@@ -539,9 +544,8 @@ class SIISClassifier(Insights, OnCluster):
         self,
         evidence: Evidence,
         constraints: Constraints,
-        dtype: type[np.floating[Any]],
+        basis_of: Callable[[Candidate], SmoothBasis],
         progress: Progress,
-        engine: Engine,
     ) -> Solved:
         """Basis, program, solution; of the next candidate where the chosen one cannot be solved."""
         graph, chosen = evidence.placed.graph, evidence.selection.chosen
@@ -552,12 +556,12 @@ class SIISClassifier(Insights, OnCluster):
 
         others = program_candidates(chosen, constraints, evidence.given.n_classes)
         candidates = list(dict.fromkeys([chosen, *others]))
-        basis_of = self._basis_of(graph, dtype, progress, engine)
         return solve_final(graph, evidence.distributions, candidates, constraints, solve, basis_of)
 
     def _basis_of(
         self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress, engine: Engine
     ) -> Callable[[Candidate], SmoothBasis]:
+        @cache  # evidence is smoothed by the basis of the program
         def basis_of(candidate: Candidate) -> SmoothBasis:
             with progress.stage("basis") as report:
                 return final_basis(graph, candidate, seed_of(self.random_state), dtype, report, engine=engine)
@@ -673,6 +677,14 @@ class SIISClassifier(Insights, OnCluster):
 def _precision(X: Any) -> type[np.floating[Any]]:
     """Single precision where the features are."""
     return np.float32 if X is not None and X.dtype == np.float32 else np.float64
+
+
+def _vectors(basis_of: Callable[[Candidate], SmoothBasis], chosen: Candidate) -> Array | None:
+    """Vectors of the chosen basis; None where it cannot be computed, and another program will be tried."""
+    try:
+        return basis_of(chosen).vectors
+    except FAILURES:
+        return None
 
 
 def _or_default(value: Any, default: Any) -> Any:

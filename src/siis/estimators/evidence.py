@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
+from siis.engine.types import Array
 from siis.estimators.vertices import Vertices
 from siis.evidence import KernelScores, kernel_scores, read, softmax
 from siis.graph import (
@@ -205,7 +206,13 @@ def build_graph(
 
 
 def gather_evidence(
-    located: Located, selection: Selection, seed: int, progress: Progress, is_sparse: bool, engine: Engine = NUMPY
+    located: Located,
+    selection: Selection,
+    seed: int,
+    progress: Progress,
+    is_sparse: bool,
+    subspace: Array | None,
+    engine: Engine = NUMPY,
 ) -> Evidence:
     """Smooth the labels over the graph (C3), and read them (C4).
 
@@ -217,6 +224,8 @@ def gather_evidence(
     progress : Progress
     is_sparse : bool
         Whether the examples came as a sparse matrix.
+    subspace : Array of shape (n_vertices, m), or None
+        Smooth functions, of the final basis, which spare iterations.
     engine : Engine
 
     Returns
@@ -227,11 +236,11 @@ def gather_evidence(
     n = located.placed.graph.n_vertices
     rows, readings = selection.rows, selection.readings
     with progress.stage("evidence"):
-        said = spoken_evidence(located, selection, engine)
+        said = spoken_evidence(located, selection, subspace, engine)
         if (
             is_searched_in_part(n, located.given.n_classes) and rows.size
         ):  # the search has seen some of the labels only
-            rows, readings = cross_readings(graphs, located.labels, heard, located.scores, seed, engine)
+            rows, readings = cross_readings(graphs, located.labels, heard, located.scores, seed, engine, subspace)
     return Evidence(
         located.placed,
         located.pairs,
@@ -247,13 +256,14 @@ def gather_evidence(
     )
 
 
-def spoken_evidence(located: Located, selection: Selection, engine: Engine = NUMPY) -> Floats:
+def spoken_evidence(located: Located, selection: Selection, subspace: Array | None, engine: Engine = NUMPY) -> Floats:
     """Smooth the labels over the graphs that are heard (C3), and take the mean of what is read there (C4).
 
     Parameters
     ----------
     located : Located
     selection : Selection
+    subspace : Array of shape (n_vertices, m), or None
     engine : Engine
 
     Returns
@@ -263,7 +273,7 @@ def spoken_evidence(located: Located, selection: Selection, engine: Engine = NUM
     heard = (selection.chosen, *selection.beside)
     graphs = (located.placed.graph.weights, *located.beside)
     said = [
-        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4, engine), c.reading)
+        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4, engine, subspace), c.reading)
         for c, W in zip(heard, graphs, strict=True)
     ]
     return said[0] if len(said) == 1 else np.asarray(np.mean(said, axis=0))

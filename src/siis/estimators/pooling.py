@@ -29,6 +29,7 @@ Model: TypeAlias = Forest | LeafGraph | LinearScores
 FORESTS = {f"forest, leaves of {leaf}": leaf for leaf in LEAVES}
 CLEARLY = 1.5  # standard errors behind the best at which an expert is not heard
 FAR = 3.0  # standard errors behind the graph at which a model is not worth to be asked to its end
+HOPELESS = 6.0  # standard errors behind the graph at which others of its kind are not asked
 LEAST_LABELS = 30  # below, a model of the features alone says nothing
 
 
@@ -274,9 +275,13 @@ def _ask(
         return bool(compare(met, weights).level(margin)[1])
 
     if X.shape[1] <= MOST_COLUMNS and labels.Y.size <= MOST_VOTES:
-        found = {name: forest_scores(X, labels, leaf, seed, is_near) for name, leaf in FORESTS.items()}
-        yield from found.items()
-        told = [held_out for _, held_out, _ in found.values()]
+        told: list[Floats] = []
+        for name, leaf in FORESTS.items():
+            found = forest_scores(X, labels, leaf, seed, is_near)
+            yield name, found
+            told.append(found[1])
+            if not is_near(told[0], HOPELESS):
+                break
         if X.shape[0] <= MOST_VERTICES and is_near(told[0], CLEARLY):
 
             def is_level(held: Ints, scores: Floats) -> bool:

@@ -160,10 +160,10 @@ def refit(
     """
     evidence, c = former.evidence, labels.classes.size
     chosen = evidence.selection.chosen
+    basis = basis_of(chosen) if former.basis is None else former.basis.on(engine)
     with progress.stage("evidence"):
         located = relocate(evidence, vertices, constraints, engine)
-        distributions = softmax(spoken_evidence(located, evidence.selection, engine))
-    basis = basis_of(chosen) if former.basis is None else former.basis.on(engine)
+        distributions = softmax(spoken_evidence(located, evidence.selection, basis.vectors, engine))
     program = final_program(evidence.placed.graph, basis, distributions, chosen, constraints)
     solved = Solved(chosen, program, solve(program, former.solution), {})
     evidence = replace(evidence, pairs=located.pairs, given=located.given, distributions=distributions)

@@ -7,12 +7,14 @@ import numpy as np
 from siis._types import Floats, Sparse, answer_type
 from siis.engine import NUMPY, Engine
 from siis.engine.cg import conjugate_gradients
+from siis.engine.correction import subspace_correction
 from siis.engine.types import Array
 from siis.labels import Supervision
 
 MAX_ITER = 400
 MOST_AT_ONCE = 2**22  # numbers in a block of columns: each block ends when its own columns are solved
 MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
+MOST_SMOOTH = 64  # functions of the subspace that are used, the smoothest ones
 LEAST_COLUMNS, FEW_COLUMNS = 64, 16  # in a block, however many vertices there are; and where memory is short
 
 
@@ -69,6 +71,7 @@ def smooth_folds(
     tol: float = 1e-3,
     start: Sequence[Floats] | None = None,
     engine: Engine = NUMPY,
+    subspace: Array | None = None,
 ) -> list[Floats]:
     """Smooth several sets of labels over one graph at once, (C3): folds cost little more than one.
 
@@ -87,6 +90,9 @@ def smooth_folds(
     tol : float
     start : sequence of k ndarrays of shape (n, c), optional
     engine : Engine
+    subspace : Array of shape (n, m), optional
+        Smooth functions on the vertices, the smoothest first, as of a basis: the system is preconditioned by its
+        solution in their span, for a fraction of the iterations.
 
     Returns
     -------
@@ -108,6 +114,14 @@ def smooth_folds(
     least = FEW_COLUMNS if engine.is_tight else LEAST_COLUMNS
     step = max(1, most // (engine.count(n) * len(given)), least // len(given))
 
+    precondition = None
+    if subspace is not None:  # F = scale X
+        first = subspace[:, : min(MOST_SMOOTH, subspace.shape[1])]
+        Z = engine.asarray(first, np.float32) / engine.asarray(scale, np.float32)[:, None]
+        spread = engine.inner(Z, engine.keep(S @ Z))
+        energies = [engine.inner(Z, scaled[:, k : k + 1] * Z) - spread for k in range(len(given))]
+        precondition = subspace_correction(engine, Z, energies)
+
     def solved(columns: slice) -> Floats:
         width = columns.stop - columns.start
         B = np.zeros((n, len(given), width), dtype=np.float32)
@@ -125,7 +139,7 @@ def smooth_folds(
         first = None if start is None else np.stack([F[:, columns] for F in start], axis=1) / scale[:, None, None]
         X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
         right = engine.asarray(B.reshape(n, -1), np.float32)
-        X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER)
+        X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER, precondition)
         X *= engine.asarray(scale, np.float32)[:, None]
         return engine.host(X).reshape(n, -1, width)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from siis._types import Features, Floats, Sparse
 from siis.engine import NUMPY, Engine
+from siis.engine.types import Array
 from siis.evidence import FoldScores, Space, choose_kernel, smooth_folds
 from siis.evidence.kernel import Kernel
 from siis.graph import Neighbors
@@ -152,6 +153,7 @@ def smoothed(
     scores: Floats | None,
     tol: float = 1e-3,
     engine: Engine = NUMPY,
+    subspace: Array | None = None,
 ) -> Floats:
     """Evidence: the labels less their frequencies, smoothed, with a pull towards the scores' own excess.
 
@@ -163,12 +165,14 @@ def smoothed(
     scores : ndarray of shape (n, c), or None
     tol : float
     engine : Engine
+    subspace : Array of shape (n, m), optional
+        Smooth functions, which spare iterations.
 
     Returns
     -------
     ndarray of shape (n, c)
     """
-    return smooth_all(W, [given], fidelity, (pull,), [scores], tol, engine)[0]
+    return smooth_all(W, [given], fidelity, (pull,), [scores], tol, engine, subspace)[0]
 
 
 def smooth_all(
@@ -179,6 +183,7 @@ def smooth_all(
     scores: Sequence[Floats | None],
     tol: float = 1e-3,
     engine: Engine = NUMPY,
+    subspace: Array | None = None,
 ) -> list[Floats]:
     """Evidence of several sets of labels on one graph, each as ``smoothed`` would give it.
 
@@ -191,6 +196,7 @@ def smooth_all(
     scores : sequence of k ndarrays of shape (n, c), or of None
     tol : float
     engine : Engine
+    subspace : Array of shape (n, m), optional
 
     Returns
     -------
@@ -199,4 +205,4 @@ def smooth_all(
     excess = [
         np.subtract(s, labels.prior, dtype=s.dtype) for s, labels in zip(scores, given, strict=True) if s is not None
     ]
-    return smooth_folds(W, given, fidelity, pulls, excess or None, tol, engine=engine)
+    return smooth_folds(W, given, fidelity, pulls, excess or None, tol, engine=engine, subspace=subspace)

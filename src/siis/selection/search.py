@@ -12,6 +12,7 @@ import numpy as np
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.threads import FEW, in_threads, one_blas_thread
+from siis.engine.types import Array
 from siis.errors import FAILURES, NumericalError
 from siis.evidence import READINGS, Space, read, smooth_labels, spaces
 from siis.evidence.smoother import MOST_ELSEWHERE
@@ -212,6 +213,7 @@ def cross_readings(
     scores: Floats | None,
     seed: int,
     engine: Engine = NUMPY,
+    subspace: Array | None = None,
 ) -> tuple[Ints, Floats]:
     """Read every label that can be held out on finished graphs, where the search has seen only some of them.
 
@@ -225,6 +227,8 @@ def cross_readings(
     scores : ndarray of shape (n, c), or None
     seed : int
     engine : Engine
+    subspace : Array of shape (n, m), optional
+        Smooth functions, which spare iterations.
 
     Returns
     -------
@@ -242,7 +246,9 @@ def cross_readings(
         for a in range(0, len(parts), together):
             some = parts[a : a + together]
             trains, k = [train for train, _ in some], len(some)
-            smooth = smooth_all(W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY, engine)
+            smooth = smooth_all(
+                W, trains, chosen.fidelity, [chosen.pull] * k, [scores] * k, ROUGHLY, engine, subspace
+            )
             for F, (_, held) in zip(smooth, some, strict=True):
                 readings[held] += read(F, chosen.reading, given.rows[held]) / len(heard)
     out = held_out(folds)

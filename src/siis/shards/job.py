@@ -140,8 +140,8 @@ class Job:
         counts = self.stage("neighbours", lambda: self._tasks(stages.find_neighbors, every))
         graph = self.stage("graph", lambda: self._graph(n_shards, folder, counts))
         self.stage("folds", self._folds)
-        smoothed = self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
         basis = self.stage("basis", lambda: self._shards(n_shards, stages.find_basis, folder)[0][0])
+        smoothed = self.stage("evidence", lambda: self._shards(n_shards, stages.gather_evidence, folder)[0])
         solved = self.stage("solve", lambda: self._solved(n_shards, folder))
         judged = self.stage("calibration", lambda: self._judge(n_shards, solved["unit"]))
         answers = self.work / ANSWERS

@@ -371,11 +371,15 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     del examples
     known = load_one(settings.path("vertices", group.rank), "scores")
     known = None if not known.shape[1] else known if settings.is_tight else known.astype(np.float64)
+    subspace = mapped(settings.path("basis", group.rank), "vectors")
 
     def smooth(sets: list[Supervision], tol: float) -> list[Floats]:
         given = [(labels.merged() if labels.rows.size else labels).within(engine) for labels in sets]
         k = len(sets)
-        return smooth_all(graph.weights, given, chosen.fidelity, [chosen.pull] * k, [known] * k, tol, engine)
+        pulls, scores = [chosen.pull] * k, [known] * k
+        smooth = smooth_all(graph.weights, given, chosen.fidelity, pulls, scores, tol, engine, subspace)
+        let_go(subspace)
+        return smooth
 
     held = np.zeros((used.size, c))
     every = list(range(int(folds["fold"].max(initial=-1)) + 1))
@@ -399,7 +403,9 @@ def find_basis(group: Group, folder: str) -> dict[str, int]:
     graph, engine, let_graph_go = _opened(group, settings)
     chosen = _within(settings)
     basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: let_graph_go(), engine=engine)
-    keep(settings.path("basis", group.rank), replace(basis, engine=NUMPY))
+    path = settings.path("basis", group.rank)
+    save_each(path, vectors=basis.vectors)
+    keep(path, replace(basis, vectors=basis.vectors[:, :0], engine=NUMPY))
     return {"vectors": int(basis.values.size), "columns": engine.columns}
 
 
@@ -418,7 +424,8 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
     assert graph.degrees.size == graph.edges.first.size - 1  # what the program needs of the weights
     let_graph_go()
     path = settings.path("evidence", group.rank)
-    basis = replace(kept(settings.path("basis", group.rank)), engine=engine)
+    of_basis = settings.path("basis", group.rank)
+    basis = replace(kept(of_basis), vectors=load_one(of_basis, "vectors"), engine=engine)
     evidence = load_one(path, "distributions").astype(engine.row_type(np.float32), copy=False)
     program = final_program(graph, basis, evidence, _within(settings), settings.constraints)
     sent, messages = group.sent, group.messages
