@@ -160,7 +160,7 @@ def kernel_scores(
     if given.rows.size > MOST_EXACT:
         centers = points[_some(given.rows, FEW_CENTERS)]
         L, B = _features(points[given.rows], centers, kernel.width)
-        a, held_out = _fit_features(B, given, kernel.ridge)
+        a, held_out = _fit_features(B, given, kernel.ridge, B.T @ (given.strengths[:, None] * B))
         coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
     else:
         centers = points[given.rows]
@@ -192,6 +192,9 @@ class FoldScores:
             self.of_points = np.exp(-kernel.width * squared_distances(points, points[self.rows]))
         else:
             self.of_points = _features(points, points[_some(self.rows, FEW_CENTERS)], kernel.width)[1]
+            self.weights = given.merged().weights
+            B = self.of_points[self.rows]
+            self.gram = B.T @ (self.weights[:, None] * B)
 
     def __call__(self, given: Supervision) -> Floats:
         """Score all points; the labelled ones by the others' labels alone.
@@ -210,10 +213,19 @@ class FoldScores:
             columns = columns[:, np.searchsorted(self.rows, given.rows)]
             coefficients, held_out = _fit_kernel(columns[given.rows], given, self.ridge)
         else:
-            coefficients, held_out = _fit_features(columns[given.rows], given, self.ridge)
+            coefficients, held_out = _fit_features(columns[given.rows], given, self.ridge, self._gram(given))
         scores = np.asarray(given.prior + columns @ coefficients)
         scores[given.rows] = held_out
         return scores
+
+    def _gram(self, given: Supervision) -> Floats:
+        """B' W B of some labels: that of all, less what is held out."""
+        less = self.weights.copy()
+        less[np.searchsorted(self.rows, given.rows)] -= given.weights
+        out = np.flatnonzero(less)
+        B = self.of_points[self.rows[out]]
+        unit = float(given.weights.sum() / given.strengths.sum())
+        return np.asarray((self.gram - B.T @ (less[out][:, None] * B)) / unit)
 
 
 def _fit_kernel(K: Floats, given: Supervision, ridge: float) -> tuple[Floats, Floats]:
@@ -225,10 +237,9 @@ def _fit_kernel(K: Floats, given: Supervision, ridge: float) -> tuple[Floats, Fl
     return coefficients, given.Y - coefficients / np.diagonal(inverse)[:, None]  # (C2)
 
 
-def _fit_features(B: Floats, given: Supervision, ridge: float) -> tuple[Floats, Floats]:
-    """The same for ridge regression on B, shape (l, p): (C1b), (C2b)."""
+def _fit_features(B: Floats, given: Supervision, ridge: float, M: Floats) -> tuple[Floats, Floats]:
+    """The same for ridge regression on B, shape (l, p), with M = B' W B, which is overwritten: (C1b), (C2b)."""
     weights, Y = given.strengths, given.Y - given.prior
-    M = B.T @ (weights[:, None] * B)
     M[np.diag_indices_from(M)] += ridge
     R = sl.cholesky(M, lower=True, check_finite=False)
     a = sl.cho_solve((R, True), B.T @ (weights[:, None] * Y), check_finite=False)  # (C1b)

@@ -31,7 +31,7 @@ from siis.selection.selection import BOTH, COLUMNS, EVIDENCE, PROGRAM, Selection
 from siis.selection.shares import answered_shares, population_weights, usual_reading
 
 USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
-MOST_AT_ONCE = 2**23  # soft labels of folds that are smoothed as columns of one block, on all vertices
+MOST_AT_ONCE = 2**26  # soft labels of folds that are smoothed as columns of one block, on all vertices
 ROUGHLY = 1e-3  # tolerance of that
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
