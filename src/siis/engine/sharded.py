@@ -32,7 +32,7 @@ from siis.engine.types import Precision
 
 MOST_HELD = 2**28  # bytes of rows at edges that are held in memory; more lie in a file
 PIECE = 2**26  # bytes of them that are in memory at once
-FEW = 8  # columns of a block where memory is short
+FEW = 16  # columns of a block where memory is short: with half as many, clustered eigenvalues take for ever
 BLOCK = 2**20  # numbers that are looked at together
 
 

@@ -92,7 +92,8 @@ def smooth_folds(
     engine : Engine
     subspace : Array of shape (n, m), optional
         Smooth functions on the vertices, the smoothest first, as of a basis: the system is preconditioned by its
-        solution in their span, for a fraction of the iterations.
+        solution in their span, for a fraction of the iterations. Where classes are more than functions it is not
+        used: about as many functions change slowly as there are classes, and those that are left out would stay.
 
     Returns
     -------
@@ -115,8 +116,8 @@ def smooth_folds(
     step = max(1, most // (engine.count(n) * len(given)), least // len(given))
 
     precondition = None
-    if subspace is not None:  # F = scale X
-        first = subspace[:, : min(MOST_SMOOTH, subspace.shape[1])]
+    if subspace is not None and c <= min(MOST_SMOOTH, subspace.shape[1]):  # else as many classes change slowly, too
+        first = subspace[:, : min(MOST_SMOOTH, subspace.shape[1])]  # F = scale X
         Z = engine.asarray(first, np.float32) / engine.asarray(scale, np.float32)[:, None]
         spread = engine.inner(Z, engine.keep(S @ Z))
         energies = [engine.inner(Z, scaled[:, k : k + 1] * Z) - spread for k in range(len(given))]

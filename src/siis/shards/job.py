@@ -33,7 +33,7 @@ MEMORY_USED, MEMORY_OF_PROGRAM = 0.9, 420e6  # share of a worker's memory; bytes
 FEWEST_VECTORS = 16  # of a basis, whatever the memory
 UNEVEN = 1.05  # rows of the largest shard over the mean
 BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and beside it
-COPIES_HELD, BLOCKS_HELD = 3, 8  # of the vectors, and of blocks of them, in the eigensolver
+COPIES_HELD, BLOCKS_HELD = 2, 6  # of the vectors, and of blocks of them, in the eigensolver
 Tell: TypeAlias = Callable[[str], None]
 
 
@@ -228,7 +228,7 @@ class Job:
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
         """Vectors of the basis for which each worker has memory, in single precision.
 
-        Those that are found, the subspace and its images, each with some blocks more, beside the graph.
+        Those that are found and the subspace, with some blocks more, beside the graph.
         """
         held = memories(self.client)
         rows = UNEVEN * n / len(held)

@@ -174,8 +174,8 @@ def lowest_eigenpairs(
     n, k = engine.count(null.shape[0]), null.shape[1]
     rng, width = np.random.default_rng(seed), block_width(n_wanted, engine)
     idle = 0
-    nothing = engine.zeros((null.shape[0], 0), S.dtype)
-    found, subspace = RitzPairs(np.zeros(0), nothing, np.zeros(0)), Subspace(S)
+    room = n_wanted + engine.spare_blocks * width
+    found, subspace = RitzPairs(np.zeros(0), no_columns(S, n_wanted), np.zeros(0)), Subspace(S, room)
 
     def outside(X: Array) -> Array:
         X = X - null @ (null.T @ X)
@@ -287,18 +287,31 @@ def missing_below(
     return None
 
 
+def no_columns(S: Operator, room: int) -> Array:
+    """A block without columns; where memory is short, at the begin of one that has room for so many."""
+    engine = S.engine
+    return (
+        engine.zeros((S.shape[0], room), S.dtype)[:, :0]
+        if engine.is_tight
+        else engine.zeros((S.shape[0], 0), S.dtype)
+    )
+
+
 class Subspace:
-    """Orthonormal V with S V on the engine, and the Ritz values of S in its span, on the host.
+    """Orthonormal V on the engine, and the Ritz values of S in its span, on the host.
+
+    S V is not kept: as large as V, it would serve residuals alone, which one product more gives.
 
     Parameters
     ----------
     S : Operator of shape (n, n)
+    room : int
+        Columns that V will have at most, where memory is short.
     """
 
-    def __init__(self, S: Operator) -> None:
+    def __init__(self, S: Operator, room: int = 0) -> None:
         self.S, self.engine = S, S.engine
-        self.V: Array = self.engine.zeros((S.shape[0], 0), S.dtype)
-        self.SV: Array = self.V
+        self.V: Array = no_columns(S, room)
         self.H: Floats = np.zeros((0, 0))
         self.theta: Floats = np.zeros(0)
         self.Y: Floats = self.H
@@ -324,23 +337,23 @@ class Subspace:
         SX = engine.keep(self.S @ X)
         beside, corner = engine.inner(self.V, SX), engine.inner(X, SX)
         self.H = np.block([[self.H, beside], [beside.T, corner]])
+        del SX
         self.V = engine.keep(engine.beside(self.V, X))
-        self.SV = engine.keep(engine.beside(self.SV, SX))
         self.theta, self.Y = _small_eigh(self.H)
 
     def lowest(self, k: int) -> RitzPairs:
         """The k lowest Ritz pairs (or all)."""
         Y, theta = self.Y[:, :k], self.theta[:k]
-        vectors, images = self.engine.times(self.V, Y), self.engine.times(self.SV, Y)
+        vectors = self.engine.keep(self.engine.times(self.V, Y))
+        images = self.S @ vectors
         images -= vectors * self.engine.asarray(theta, self.S.dtype)
         residuals = self.engine.numpy(column_norms(images, self.engine.xp))
-        return RitzPairs(theta, self.engine.keep(vectors), residuals)
+        return RitzPairs(theta, vectors, residuals)
 
     def keep(self, first: int, most: int) -> None:
         """Keep the Ritz vectors from the first on, so many at most."""
         Y = self.Y[:, first : first + most]
         self.V = self.engine.keep(self.engine.turned(self.V, Y))
-        self.SV = self.engine.keep(self.engine.turned(self.SV, Y))
         self.theta = self.theta[first : first + most]
         self.H, self.Y = np.diag(self.theta), np.eye(self.theta.size)
 
