@@ -188,9 +188,9 @@ def _write_array(chunk: Any, path: str, name: str) -> tuple[int, str, float]:
     try:
         kinds = [np.float64, np.float32]
         checked = check_array(chunk, dtype=kinds, ensure_min_samples=0, estimator=name, input_name="X")
-    except (ValueError, TypeError):
+    except (ValueError, TypeError) as problem:
         refuse_columns(columns_of_texts(chunk), "text")
-        raise
+        raise type(problem)(str(problem)[:MOST_SAID]) from None  # some messages hold the chunk, and Dask hides these
     write_whole(Path(path), lambda file: np.save(file, np.ascontiguousarray(checked)))
     return len(checked), str(checked.dtype), float(np.abs(checked).max(initial=0.0))
 
