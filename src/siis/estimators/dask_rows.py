@@ -26,6 +26,7 @@ from siis.tables.blocks import MOST_ROWS, Block, block_rows
 from siis.tables.frames import sheet_of_frame
 from siis.tables.transformer import TableEncoder
 
+MOST_SAID = 2_000  # characters of a message
 SETTING = "siis.work-folder"  # of Dask's configuration
 REMEDY = f"Name one that they share before the fit: dask.config.set({{'{SETTING}': FOLDER}})."
 KINDS = (
