@@ -84,7 +84,8 @@ def measure(case, repeat, rows):
             rows.add(siis.__version__, case, what, repeat, f"{seconds:.4g}", f"{right:.4f}")
         print(case, what, f"{seconds:.2f} s, accuracy {right:.4f}", flush=True)
 
-    SIISClassifier().fit(*generated(400, 8, 60)[:2])  # compiles and warms up
+    small, labels, _ = generated(400, 8, 60)  # compiles and warms up, in the precision of the case
+    SIISClassifier().fit(small.astype(X.dtype), labels)
     if case.startswith("isolet"):
         _, neighbours, basis, solve, _ = directly(X, y, REAL["isolet"])
         add(PRINTED, neighbours + basis + solve)

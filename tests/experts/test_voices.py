@@ -9,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 import siis
 from siis import SIISClassifier
+from siis.estimators import pooling
 from siis.estimators.pooling import _better_alone, _weights
 from siis.experts import Forest, LinearScores, Pool, forest
 from siis.labels import Supervision
@@ -70,7 +71,10 @@ def test_a_graph_that_knows_all_is_left_alone():
     assert model.experts_["weight"][0] > 0
 
 
-def test_a_forest_far_behind_the_graph_is_not_grown_whole(monkeypatch):
+@pytest.mark.parametrize(("hopeless", "names"), [(6.0, tuple(pooling.FORESTS)), (3.0, tuple(pooling.FORESTS)[:1])])
+def test_a_forest_far_behind_the_graph_is_not_grown_whole(monkeypatch, hopeless, names):
+    """And where it is hopelessly behind, no other is grown at all."""
+    monkeypatch.setattr(pooling, "HOPELESS", hopeless)
     grown = []
     fit = forest.RandomForestClassifier.fit
 
@@ -85,8 +89,9 @@ def test_a_forest_far_behind_the_graph_is_not_grown_whole(monkeypatch):
     model = SIISClassifier(**SETTLED | {"n_neighbors": 5, "n_components": 60}).fit(X, y)
     table = {row["expert"]: row for row in model.experts_.rows()}
     assert table["graph"]["accuracy"] > table["forest, leaves of 1"]["accuracy"] + 0.2, "else these data show nothing"
-    assert grown == [forest.LEAST_TREES] * 2
-    assert table["forest, leaves of 1"]["weight"] == table["forest, leaves of 5"]["weight"] == 0
+    assert grown == [forest.LEAST_TREES] * len(names)
+    assert tuple(name for name in table if name in pooling.FORESTS) == names
+    assert all(table[name]["weight"] == 0 for name in names)
 
 
 def test_who_meets_more_labels_than_all_together_speaks_alone():
