@@ -374,7 +374,7 @@ class ShardedEngine(Engine):
 
     def __init__(self, group: Group, halo: Halo, is_tight: bool = False) -> None:
         self.group, self.halo, self.is_tight = group, halo, is_tight
-        self.spare_blocks, self.widest = (1, FEW) if is_tight else (Engine.spare_blocks, 64)
+        self.spare_blocks, self.widest = (1, FEW // 2) if is_tight else (Engine.spare_blocks, 64)
         self.narrowest = FEW if is_tight else Engine.narrowest
         self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)

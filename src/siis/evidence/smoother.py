@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from siis._types import Floats, Sparse, answer_type
-from siis.engine import NUMPY, Engine
+from siis.engine import NUMPY, Engine, Operator
 from siis.engine.cg import conjugate_gradients
 from siis.engine.correction import subspace_correction
 from siis.engine.types import Array
@@ -119,9 +119,7 @@ def smooth_folds(
     if subspace is not None and c <= min(MOST_SMOOTH, subspace.shape[1]):  # else as many classes change slowly, too
         first = subspace[:, : min(MOST_SMOOTH, subspace.shape[1])]  # F = scale X
         Z = engine.asarray(first, np.float32) / engine.asarray(scale, np.float32)[:, None]
-        spread = engine.inner(Z, engine.keep(S @ Z))
-        energies = [engine.inner(Z, scaled[:, k : k + 1] * Z) - spread for k in range(len(given))]
-        precondition = subspace_correction(engine, Z, energies)
+        precondition = subspace_correction(engine, Z, _energies(engine, Z, S, scaled))
 
     def solved(columns: slice) -> Floats:
         width = columns.stop - columns.start
@@ -150,3 +148,15 @@ def smooth_folds(
         for k, of_set in enumerate(smooth):
             of_set[:, columns] = F[:, k]
     return smooth
+
+
+def _energies(engine: Engine, Z: Array, S: Operator, diagonal: Array) -> list[Floats]:
+    """Z'(diag(d_g) - S)Z for each column d_g of the diagonals, by blocks of columns where memory is short."""
+    m, k = Z.shape[1], diagonal.shape[1]
+    parts: list[list[Floats]] = [[] for _ in range(k)]
+    for a in range(0, m, engine.widest):
+        some = Z[:, a : min(a + engine.widest, m)]
+        images = engine.keep(S @ some)
+        for g, part in enumerate(parts):
+            part.append(engine.inner(Z, diagonal[:, g : g + 1] * some - images))
+    return [np.hstack(part) for part in parts]
