@@ -213,11 +213,12 @@ class Program:
         ndarray or csr_array of shape (m, m)
         """
         pattern, engine = self._pattern, self._pattern.engine
-        p, q = (self.engine.asarray(a, np.float64) for a in (p, q))
+        p, q = (self.engine.asarray(a, self._rows) for a in (p, q))
         if engine is not self.engine:
             p, q = self.engine.numpy(p), self.engine.numpy(q)
-        squares = p * pattern.squares if self.gamma > 0 else engine.zeros((self.graph.n_edges,), np.float64)
+        squares = p * pattern.squares if self.gamma > 0 else engine.zeros((self.graph.n_edges,), self._rows)
         weights, sums = pattern(squares)
+        del p, squares  # each as large as the edges are many
         if not self.labels_every_vertex:
             q = engine.asarray(np.bincount(self.vertices, engine.numpy(q), self.graph.n_vertices), np.float64)
         return self.basis.project_laplacian(weights, q + sums)

@@ -21,7 +21,7 @@ def test_the_model_bounds_the_peak(kind, n, m, c):
     graph, s = place.graph, np.dtype(kind).itemsize
     E = graph.n_edges
     basis, used = peak(lambda: smooth_basis(graph, m, dtype=kind, method="chebyshev"))
-    model = 7 * s * n * (m + ROOM * block_width(m)) + 100 * E
+    model = 5 * s * n * (m + ROOM * block_width(m)) + 100 * E
     assert model / 4 < used < model
     rows = np.arange(0, n, 20)
     program = Program(graph, basis, rows, np.eye(c)[rows % c], 100.0, 10.0)

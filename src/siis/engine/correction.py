@@ -46,7 +46,8 @@ def subspace_correction(engine: Engine, Z: Array, energies: Sequence[Floats]) ->
 
 def _small(gram: Floats, energy: Floats) -> Floats:
     """E^-1 - G^-1, by the eigenvectors that they share: E T = G T diag(h), T' G T = I, columns of norm 1."""
-    unit = 1 / np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
+    squares = np.diagonal(gram)
+    unit = np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
     gram, energy = (unit[:, None] * (M + M.T) / 2 * unit for M in (gram, energy))
     values, T = sl.eigh(energy, gram + LEAST * np.eye(len(gram)), check_finite=False)
     T *= unit[:, None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -561,10 +560,19 @@ class SIISClassifier(Insights, OnCluster):
     def _basis_of(
         self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress, engine: Engine
     ) -> Callable[[Candidate], SmoothBasis]:
-        @cache  # evidence is smoothed by the basis of the program
+        seed = seed_of(self.random_state)
+        known: dict[Candidate, SmoothBasis | Exception] = {}  # evidence is smoothed by the basis of the program
+
         def basis_of(candidate: Candidate) -> SmoothBasis:
-            with progress.stage("basis") as report:
-                return final_basis(graph, candidate, seed_of(self.random_state), dtype, report, engine=engine)
+            if candidate not in known:
+                try:
+                    with progress.stage("basis") as report:
+                        known[candidate] = final_basis(graph, candidate, seed, dtype, report, engine=engine)
+                except FAILURES as failure:
+                    known[candidate] = failure
+            if isinstance(found := known[candidate], Exception):
+                raise found
+            return found
 
         return basis_of
 

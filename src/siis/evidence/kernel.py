@@ -20,6 +20,7 @@ MOST_EXACT = 1500  # labels that are all centres; more would cost their cube
 MOST_EXACT_TO_CHOOSE = 700  # the same, where width and ridge are chosen
 FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
 LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
+MOST_UNEVEN = 1e8  # weights of labels, over the least
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 BLOCK = 2**18  # numbers in one block of the kernel, which stays in a core's cache
 BLOCK_ELSEWHERE = 2**26  # the same off the host, where it is not caches that count
@@ -220,6 +221,9 @@ class FoldScores:
 
     def _gram(self, given: Supervision) -> Floats:
         """B' W B of some labels: that of all, less what is held out."""
+        if self.weights.max() > MOST_UNEVEN * self.weights.min():  # a difference would lose digits
+            B = self.of_points[given.rows]
+            return np.asarray(B.T @ (given.strengths[:, None] * B))
         less = self.weights.copy()
         less[np.searchsorted(self.rows, given.rows)] -= given.weights
         out = np.flatnonzero(less)

@@ -8,12 +8,14 @@ from siis._types import Floats, Sparse, answer_type
 from siis.engine import NUMPY, Engine, Operator
 from siis.engine.cg import conjugate_gradients
 from siis.engine.correction import subspace_correction
+from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array
 from siis.labels import Supervision
 
 MAX_ITER = 400
 MOST_AT_ONCE = 2**22  # numbers in a block of columns: each block ends when its own columns are solved
 MOST_ELSEWHERE = 2**27  # the same off the host, where it is not caches that count
+STRONG_PRIOR = 0.01  # weight of the scores from which on there is little for a subspace to spare
 MOST_SMOOTH = 64  # functions of the subspace that are used, the smoothest ones
 LEAST_COLUMNS, FEW_COLUMNS = 64, 16  # in a block, however many vertices there are; and where memory is short
 
@@ -93,7 +95,9 @@ def smooth_folds(
     subspace : Array of shape (n, m), optional
         Smooth functions on the vertices, the smoothest first, as of a basis: the system is preconditioned by its
         solution in their span, for a fraction of the iterations. Where classes are more than functions it is not
-        used: about as many functions change slowly as there are classes, and those that are left out would stay.
+        used: about as many functions change slowly as there are classes, and those that are left out would stay. Nor
+        where the scores weigh so much that the system is easy.
+        Where memory is short it is overwritten.
 
     Returns
     -------
@@ -116,10 +120,15 @@ def smooth_folds(
     step = max(1, most // (engine.count(n) * len(given)), least // len(given))
 
     precondition = None
-    if subspace is not None and c <= min(MOST_SMOOTH, subspace.shape[1]):  # else as many classes change slowly, too
+    if subspace is not None and c <= min(MOST_SMOOTH, subspace.shape[1]) and min(prior_weights) < STRONG_PRIOR:
         first = subspace[:, : min(MOST_SMOOTH, subspace.shape[1])]  # F = scale X
-        Z = engine.asarray(first, np.float32) / engine.asarray(scale, np.float32)[:, None]
-        precondition = subspace_correction(engine, Z, _energies(engine, Z, S, scaled))
+        Z, upwards = engine.asarray(first, np.float32), engine.asarray(1 / scale, np.float32)[:, None]
+        if engine.is_tight:
+            Z *= upwards
+        else:
+            Z = Z * upwards
+        with one_blas_thread():
+            precondition = subspace_correction(engine, Z, _energies(engine, Z, S, scaled))
 
     def solved(columns: slice) -> Floats:
         width = columns.stop - columns.start
@@ -136,11 +145,12 @@ def smooth_folds(
             return engine.less_product(scaled, S, X)  # (C3), with unit diagonal but where a label is held out
 
         first = None if start is None else np.stack([F[:, columns] for F in start], axis=1) / scale[:, None, None]
-        X = None if first is None else engine.asarray(first.reshape(n, -1), np.float32)
-        right = engine.asarray(B.reshape(n, -1), np.float32)
-        X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER, precondition)
+        X = None if first is None else engine.asarray(first.reshape(n, len(given) * width), np.float32)
+        right = engine.asarray(B.reshape(n, len(given) * width), np.float32)
+        with one_blas_thread():  # pieces of tall products have threads of their own
+            X, _ = conjugate_gradients(engine, apply, right, X, tol, MAX_ITER, precondition)
         X *= engine.asarray(scale, np.float32)[:, None]
-        return engine.host(X).reshape(n, -1, width)
+        return engine.host(X).reshape(n, len(given), width)
 
     for a in range(0, c, step):
         columns = slice(a, min(a + step, c))

@@ -34,6 +34,7 @@ FEWEST_VECTORS = 16  # of a basis, whatever the memory
 UNEVEN = 1.05  # rows of the largest shard over the mean
 BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and beside it
 COPIES_HELD, BLOCKS_HELD = 2, 6  # of the vectors, and of blocks of them, in the eigensolver
+AT_THE_END = 3  # copies of the vectors when all are found
 Tell: TypeAlias = Callable[[str], None]
 
 
@@ -228,12 +229,13 @@ class Job:
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
         """Vectors of the basis for which each worker has memory, in single precision.
 
-        Those that are found and the subspace, with some blocks more, beside the graph.
+        Those that are found and the subspace, with some blocks more, beside the graph; at the end, copies of them.
         """
         held = memories(self.client)
         rows = UNEVEN * n / len(held)
         room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)
-        most = (room / (4 * rows) - BLOCKS_HELD * FEW) / COPIES_HELD
+        columns = room / (4 * rows)
+        most = min((columns - BLOCKS_HELD * FEW) / COPIES_HELD, columns / AT_THE_END)
         return int(min(max(most, FEWEST_VECTORS), 10_000))
 
     def _cells(self, plan: dict[str, Any]) -> dict[str, int]:

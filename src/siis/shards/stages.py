@@ -19,6 +19,7 @@ from siis.engine.group import Group
 from siis.engine.sharded import Halo, ShardedEngine
 from siis.engine.threads import alone, one_blas_thread
 from siis.evidence import KernelScores, as_distributions, as_scores, read, softmax
+from siis.evidence.smoother import MOST_SMOOTH
 from siis.graph import fingerprints
 from siis.graph.lists import merge_lists
 from siis.graph.neighbors import Neighbors
@@ -371,15 +372,13 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     del examples
     known = load_one(settings.path("vertices", group.rank), "scores")
     known = None if not known.shape[1] else known if settings.is_tight else known.astype(np.float64)
-    subspace = mapped(settings.path("basis", group.rank), "vectors")
 
     def smooth(sets: list[Supervision], tol: float) -> list[Floats]:
         given = [(labels.merged() if labels.rows.size else labels).within(engine) for labels in sets]
         k = len(sets)
         pulls, scores = [chosen.pull] * k, [known] * k
-        smooth = smooth_all(graph.weights, given, chosen.fidelity, pulls, scores, tol, engine, subspace)
-        let_go(subspace)
-        return smooth
+        subspace = np.array(mapped(settings.path("basis", group.rank), "vectors")[:, :MOST_SMOOTH])
+        return smooth_all(graph.weights, given, chosen.fidelity, pulls, scores, tol, engine, subspace)
 
     held = np.zeros((used.size, c))
     every = list(range(int(folds["fold"].max(initial=-1)) + 1))

@@ -306,7 +306,7 @@ class Subspace:
     ----------
     S : Operator of shape (n, n)
     room : int
-        Columns that V will have at most, where memory is short.
+        Columns that V will have, where memory is short; more are possible, and cost a copy.
     """
 
     def __init__(self, S: Operator, room: int = 0) -> None:
