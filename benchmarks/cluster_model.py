@@ -1,10 +1,10 @@
-"""A cost model of fits on a cluster: one constant for each stage and quantity, from results/cluster.csv.
+"""A cost model of fits on a cluster, from results/cluster.csv, and what it says of larger data.
 
-Processor seconds of a stage are a constant times its leading operations (docs/scale.md) over the number of workers;
-the memory of the larger worker is that of an idle one plus a constant times the leading bytes; what an iteration of
-the program sends, a constant times the rows that are fetched. Each size is forecast by constants of the others; with
-the constants of all sizes, machines, memory and hours of larger fits are projected. Writes results/cluster_model.csv
-and cluster_model.md.
+Processor seconds of a stage are its leading operations (docs/scale.md) over the number of workers, times a cost of
+one that is a power of the rows of a shard: what does not fit into caches costs more. The memory of the larger worker is
+that of an idle one, plus the leading bytes, plus a constant; what an iteration of the program sends, a constant times
+the rows that are fetched. Each size is forecast by the other sizes alone. Writes results/cluster_model.csv and
+cluster_model.md.
 """
 
 import csv
@@ -12,17 +12,21 @@ import csv
 import numpy as np
 
 from protocol import RESULTS
+from siis.engine.sharded import FEW
+from siis.shards import job
+from siis.shards.stages import MOST_AT_ONCE, ROOMY
 
 COLUMNS = ("rows", "stage", "quantity", "measured", "modelled", "ratio")
 COUNTS = ("edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")
-CLASSES, DIMENSIONS, NEIGHBORS, SAMPLED = 10, 64, 10, 20_000  # of benchmarks/cluster.py
-WORKERS = 2
+CLASSES, DIMENSIONS, SAMPLED, FOLDS = 10, 64, 20_000, 5  # of benchmarks/cluster.py
+WORKERS, WORKER_BYTES = 2, 2e9
+CHOSEN_VECTORS = 60
 PROBES, CENTERS = (
     8,
     1000,
 )  # cells in which a row is sought; centres of the kernel model, with which it is compared, too
 MOST_CELLS = 1000  # a twentieth of the sample
-BLOCK_COLUMNS = 16  # of the eigensolver where memory is short
+DENSE = 0.1  # an operation of a dense product over one of a sparse product
 SLIGHT = {"seconds": 1.0, "gigabytes": 0.0, "megabytes": 0.0}  # what is below is not worth a model
 WANTED = 1.5
 MACHINE = {"cores": 16, "gigabytes": 64.0}
@@ -37,24 +41,58 @@ SECONDS = {
     "cells": lambda case: SAMPLED * case["cells"] * DIMENSIONS,
     "partition": lambda case: case["rows"] * (case["cells"] + CENTERS) * DIMENSIONS,
     "neighbours": lambda case: PROBES * case["rows"] ** 2 / case["cells"] * DIMENSIONS,
-    "graph": lambda case: case["rows"] * NEIGHBORS,
-    "basis": lambda case: (
-        case["edges"] * case["columns_basis"] + case["rows"] * case["vectors"] * case["columns_basis"]
+    "graph": lambda case: case["edges"],
+    "basis": lambda case: case["columns_basis"] * (case["edges"] + DENSE * case["rows"] * case["vectors"]),
+    "evidence": lambda case: (
+        case["columns_evidence"] * (case["edges"] + DENSE * case["rows"] * min(case["vectors"], 64))
     ),
-    "evidence": lambda case: (case["edges"] + case["rows"] * min(case["vectors"], 64)) * case["columns_evidence"],
-    "solve": lambda case: case["iterations"] * CLASSES * (3 * case["edges"] + 2 * case["rows"] * case["vectors"]),
+    "solve": lambda case: (
+        case["iterations"] * CLASSES * (3 * case["edges"] + 2 * DENSE * case["rows"] * case["vectors"])
+    ),
     "calibration": lambda case: 1.0,
 }
 ON_CLIENT = ("plan", "sample", "cells", "calibration")
+
+
+def is_tight(case):
+    """Whether memory is short for so many rows, as the job decides it."""
+    rows = job.UNEVEN * case["rows"] / WORKERS
+    graph = rows * (job.BYTES_PER_NEIGHBOR * neighbors(case) + job.BYTES_PER_ROW)
+    columns = (WORKER_BYTES * job.MEMORY_USED - job.MEMORY_OF_PROGRAM - graph) / (4 * rows)
+    most = min((columns - job.BLOCKS_HELD * FEW) / job.COPIES_HELD, columns / job.AT_THE_END)
+    return most < ROOMY * CHOSEN_VECTORS
+
+
+def neighbors(case):
+    """Of each row, nearly: an edge is named by one or two of its ends."""
+    return case["edges"] / case["rows"] / 0.8
+
+
+def basis_bytes(case):
+    spare, width = (1, FEW) if is_tight(case) else (4, max(case["vectors"] // 4, FEW))
+    return case["rows"] * (8 * case["vectors"] + 4 * spare * width + 24 * width) + 16 * case["edges"]
+
+
+def evidence_bytes(case):
+    at_once = min(FOLDS, MOST_AT_ONCE // (case["rows"] / WORKERS * CLASSES))
+    folds = 0 if is_tight(case) else 36 * at_once * CLASSES
+    return case["rows"] * (50 * CLASSES + folds + 4 * min(case["vectors"], 64)) + 24 * case["edges"]
+
+
+def solve_bytes(case):
+    rows, multipliers = (50, 0) if is_tight(case) else (100, 4 * CLASSES + 20)
+    return case["rows"] * (4 * case["vectors"] + rows * CLASSES) + (20 + multipliers) * case["edges"]
+
+
 # leading bytes of a stage, in all workers
 GIGABYTES = {
-    "neighbours": lambda case: case["rows"] * (4 * DIMENSIONS + 8 * NEIGHBORS + 60),
-    "graph": lambda case: 32 * case["rows"] * NEIGHBORS,
-    "basis": lambda case: case["rows"] * (8 * case["vectors"] + 24 * BLOCK_COLUMNS) + 16 * case["edges"],
-    "evidence": lambda case: case["rows"] * (50 * CLASSES + 4 * min(case["vectors"], 64)) + 24 * case["edges"],
-    "solve": lambda case: case["rows"] * (4 * case["vectors"] + 50 * CLASSES) + 20 * case["edges"],
+    "neighbours": lambda case: case["rows"] * (4 * DIMENSIONS + 8 * neighbors(case) + 60),
+    "graph": lambda case: 32 * case["rows"] * neighbors(case),
+    "basis": basis_bytes,
+    "evidence": evidence_bytes,
+    "solve": solve_bytes,
 }
-MEGABYTES = {"solve": lambda case: 8 * case["halo"] * CLASSES}  # that an iteration sends
+MEGABYTES = {"solve": lambda case: 8e-6 * case["halo"] * CLASSES}  # that an iteration sends
 LEADING = {"seconds": SECONDS, "gigabytes": GIGABYTES, "megabytes": MEGABYTES}
 
 
@@ -79,32 +117,36 @@ def cases_of(rows):
     return dict(sorted(whole.items()))  # of a run that went on, the first stages are not known
 
 
-def beyond(case, quantity):
-    """What the constant does not stand for: the memory of an idle worker."""
-    return case["idle"] if quantity == "gigabytes" else 0.0
+def modelled(quantity, stage, case, others):
+    """What other cases say of one."""
+    of = LEADING[quantity][stage]
+    if quantity == "gigabytes":
+        rest = [c[quantity][stage] - c["idle"] - of(c) / WORKERS / 1e9 for c in others]
+        return case["idle"] + of(case) / WORKERS / 1e9 + float(np.mean(rest))
+    costs = np.log([c[quantity][stage] / of(c) for c in others])
+    if quantity == "megabytes" or stage in ON_CLIENT:
+        return float(np.exp(costs.mean()) * of(case))
+    slope, at = np.polyfit(np.log([c["rows"] for c in others]), costs, 1)
+    rows = min(case["rows"], most_rows(others)) if case.get("is_projected") else case["rows"]
+    return float(np.exp(at + slope * np.log(rows)) * of(case))
 
 
-def constant(quantity, stage, cases):
-    """Of each leading operation or byte: the geometric mean over the cases."""
-    used = [max(case[quantity][stage] - beyond(case, quantity), 1e-3) for case in cases]
-    return float(np.exp(np.mean(np.log([u / LEADING[quantity][stage](c) for u, c in zip(used, cases, strict=True)]))))
+def most_rows(cases):
+    """Of the largest measured case: more shards, not larger ones, hold more rows."""
+    return max(case["rows"] for case in cases)
 
 
 def forecasts(cases):
-    """Each size by the constants of the others: rows of the file."""
+    """Each size by the others: rows of the file."""
     found = []
     for n, case in cases.items():
         others = [other for m, other in cases.items() if m != n]
-        if not others:
+        if len(others) < 2:
             continue
-        for quantity, stages in LEADING.items():
-            modelled = {
-                stage: beyond(case, quantity) + constant(quantity, stage, others) * stages[stage](case)
-                for stage in case[quantity]
-            }
-            pairs = [(stage, case[quantity][stage], value) for stage, value in modelled.items()]
+        for quantity in LEADING:
+            pairs = [(stage, took, modelled(quantity, stage, case, others)) for stage, took in case[quantity].items()]
             if quantity == "seconds":
-                pairs.append(("all", sum(case[quantity].values()), sum(modelled.values())))
+                pairs.append(("all", *(sum(values) for values in list(zip(*pairs, strict=True))[1:])))
             found += [
                 (n, stage, quantity, f"{took:.3g}", f"{value:.3g}", f"{value / took:.2f}")
                 for stage, took, value in pairs
@@ -119,12 +161,11 @@ def projected(n, cases):
     each = USED * MACHINE["gigabytes"] / MACHINE["cores"] - largest["idle"]
     machines = max(1, int(np.ceil(n * per_row / (each * MACHINE["cores"]))))
     cells, edges = min(MOST_CELLS, n // 2_000), largest["edges"] / largest["rows"] * n
-    case = {**largest, "rows": n, "cells": cells, "edges": edges}
+    case = {**largest, "rows": n, "cells": cells, "edges": edges, "is_projected": True}
     seconds = 0.0
     for stage in largest["seconds"]:
-        parts = WORKERS if stage not in ON_CLIENT else 1
-        over = machines * MACHINE["cores"] if stage not in ON_CLIENT else 1
-        seconds += constant("seconds", stage, list(cases.values())) * SECONDS[stage](case) * parts / over
+        share = 1.0 if stage in ON_CLIENT else WORKERS / (machines * MACHINE["cores"])
+        seconds += modelled("seconds", stage, case, list(cases.values())) * share
     halo = largest["halo"] / largest["rows"] * n * np.log2(machines * MACHINE["cores"])
     columns = largest["columns_evidence"] + largest["columns_basis"] + 2 * CLASSES * largest["iterations"]
     seconds += 4 * halo * columns / (machines * NETWORK)
@@ -134,7 +175,7 @@ def projected(n, cases):
 def table(found, cases):
     """Markdown: measured and modelled, then the projection."""
     if not found:
-        return "Not measured yet: cluster.csv must hold fits of two sizes or more, with their counts.\n"
+        return "Not measured yet: cluster.csv must hold fits of three sizes or more, with their counts.\n"
     named = {"seconds": "processor seconds", "gigabytes": "GB, larger worker", "megabytes": "MB per iteration"}
     lines = ["| rows | stage | quantity | measured | modelled by the other sizes | ratio |", "|---" * 6 + "|"]
     worth = [row for row in found if float(row[3]) >= SLIGHT[row[2]]]
@@ -153,7 +194,8 @@ def table(found, cases):
     lines += [
         "",
         f"This second table is a projection, not a measurement: machines of {cores} cores and {memory:.0f} GB, one "
-        "worker for each core, as many machines as hold the rows, the constants of all measured sizes; as many "
+        "worker for each core, as many machines as hold the rows, shards as large as the largest measured ones and "
+        "their costs; as many "
         "vectors, columns and iterations as the largest of them had; rows that are fetched from other shards grow "
         "with the logarithm of the number of shards, over a network of 10 Gbit/s. Nothing of this size was run.",
     ]
