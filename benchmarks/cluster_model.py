@@ -2,8 +2,8 @@
 
 Processor seconds of a stage are its leading operations (docs/scale.md) over the number of workers, times a cost of
 one that is a power of the rows of a shard: what does not fit into caches costs more. The memory of the larger worker
-is that of an idle one, plus the leading bytes, plus a constant; what an iteration of the program sends, a constant times
-the rows that are fetched. Each size is forecast by the other sizes alone. Writes results/cluster_model.csv and
+is that of an idle one, plus the leading bytes, plus a constant; what an iteration of the program sends, a constant
+times the rows that are fetched. Each size is forecast by the other sizes alone. Writes results/cluster_model.csv and
 cluster_model.md.
 """
 
