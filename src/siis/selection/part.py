@@ -13,6 +13,7 @@ from siis.labels import Supervision
 
 MOST_VERTICES = 10_000  # that the search sees all of; the answer is computed on all in any case
 SEARCHED, MOST_LABELS = 6_000, 3_000  # vertices and labels that it sees of more
+LEAST_LABELS = 1_000  # fewer cannot tell candidates apart, however thinly labels are spread
 MOST_CLASSES = 64  # that it sees all of
 GROUPS = 4  # of classes next to each other, that it sees of more: those that are confused are among them
 LEAST, LARGEST, ENOUGH = 16, 40, 600  # classes in a group: as many as it takes for so many labels
@@ -76,7 +77,9 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
         labels = np.flatnonzero(np.isin(given.codes, classes))
         vertices = np.union1d(vertices, given.rows[labels])
     if vertices.size > MOST_VERTICES:
-        labels = np.sort(rng.permutation(labels)[:MOST_LABELS])
+        # as thinly spread as they are: where half of the examples have one, hardly any smoothing seems to be enough
+        n_labels = int(np.clip(SEARCHED * labels.size / vertices.size, LEAST_LABELS, MOST_LABELS))
+        labels = np.sort(rng.permutation(labels)[:n_labels])
         at = np.unique(given.rows[labels])
         others = vertices[~_within(given.rows, n)[vertices]]
         others = rng.permutation(others)[: SEARCHED - at.size]

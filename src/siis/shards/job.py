@@ -28,6 +28,7 @@ from siis.texts import plural
 
 ANSWERS = "predictions"
 MOST_SAMPLED, MOST_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
+THIN_LABELS = 4_000  # of these, where few of all rows have one: choices depend on how thinly labels are spread
 LEAST_LABELS = 20  # of each class that the sample takes at least
 MEMORY_USED, MEMORY_OF_PROGRAM = 0.9, 420e6  # share of a worker's memory; bytes of the program itself
 FEWEST_VECTORS = 16  # of a basis, whatever the memory
@@ -193,7 +194,8 @@ class Job:
         """Choose everything on a sample, as without a cluster."""
         labels = load(self.work / "labels.npz")
         rng = np.random.default_rng(self.seed)
-        taken = _sampled(labels["codes"], rng)
+        share = labels["rows"].size / self.n
+        taken = _sampled(labels["codes"], rng)[: int(np.clip(share * MOST_SAMPLED, THIN_LABELS, MOST_LABELS))]
         others = np.setdiff1d(rng.choice(self.n, min(self.n, MOST_SAMPLED), replace=False), labels["rows"])
         rows = np.union1d(labels["rows"][taken], rng.permutation(others)[: max(MOST_SAMPLED - taken.size, 0)])
         found = choose(rows)
