@@ -1,3 +1,4 @@
+import dataclasses
 from itertools import pairwise, product
 
 import numpy as np
@@ -41,6 +42,21 @@ def test_scores_of_labelled_points_leave_their_own_label_out(labelled):
         others = np.arange(24) != i
         without = ridge_by_hand(points, given.picked(others), kernel, mean, weights[others])
         np.testing.assert_allclose(scores[i], without[i], atol=1e-10)
+
+
+def test_many_points_are_scored_in_single_precision_where_its_rounding_is_bounded(labelled, monkeypatch):
+    points, given = labelled
+    _, model = kernel_scores(points, given, Kernel(0.4, 0.3))
+    points = np.vstack([points, 100 * points, 1e6 + points])
+    exact = model(points)
+    monkeypatch.setattr(kernel_module, "SINGLE_FROM", 0)
+    error = np.abs(model(points) - exact).max()
+    bound = model._rounding(model.centers - model.centers.mean(axis=0))
+    assert 0 < error <= bound <= kernel_module.SINGLE_ERROR
+    large = dataclasses.replace(model, coefficients=1e4 * model.coefficients)  # of alternating signs
+    many = large(points)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(many, large(points))
 
 
 def test_where_labels_are_many_some_of_their_points_are_centres(labelled, monkeypatch):

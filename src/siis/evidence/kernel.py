@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +11,9 @@ import scipy.linalg as sl
 
 from siis._types import Floats, Ints, answer_type
 from siis.engine import NUMPY, Engine
+from siis.engine.blocks import row_pieces
 from siis.engine.rows import dots
-from siis.engine.threads import in_threads, one_blas_thread
+from siis.engine.threads import Result, in_threads, one_blas_thread
 from siis.engine.types import Array, Namespace
 from siis.labels import Supervision
 
@@ -22,6 +25,9 @@ FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
 LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
 MOST_UNEVEN = 1e8  # weights of labels, over the least
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
+FEW_LABELS = 500  # up to which threads of the linear algebra library cost more than they save
+SINGLE_FROM = 2**24  # points times centres, from which on single precision is worth it,
+SINGLE_ERROR = 1e-3  # and the bound on the rounding of a score up to which it will do
 BLOCK = 2**18  # numbers in one block of the kernel, which stays in a core's cache
 BLOCK_ELSEWHERE = 2**26  # the same off the host, where it is not caches that count
 
@@ -66,10 +72,13 @@ class KernelScores:
         scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
         most = BLOCK if engine.is_host else BLOCK_ELSEWHERE
         step = max(1, most // max(len(self.centers), self.mean.size))
-        centers, coefficients = (engine.asarray(a, np.float64) for a in (self.centers, self.coefficients))
+        centre = self.centers.mean(axis=0)  # about which distances keep their digits
+        is_large = len(points) * len(self.centers) >= SINGLE_FROM
+        kind = np.float32 if is_large and self._rounding(self.centers - centre) <= SINGLE_ERROR else np.float64
+        centers, coefficients = (engine.asarray(a, kind) for a in (self.centers - centre, self.coefficients))
 
         def score(a: int) -> None:
-            K = squared_distances(engine.asarray(points[a : a + step], np.float64), centers, engine.xp)
+            K = squared_distances(engine.asarray(points[a : a + step] - centre, kind), centers, engine.xp)
             K *= -self.width
             K = np.exp(K, out=K) if engine.is_host else engine.xp.exp(K)
             scores[a : a + step] = self.mean + engine.numpy(K @ coefficients)
@@ -83,6 +92,15 @@ class KernelScores:
                 score(a)
         return scores
 
+    def _rounding(self, centers: Floats) -> float:
+        """Bound the rounding of a score in single precision: that of exp(-width D), times the sum of |a_j|.
+
+        With r the largest norm of a centre about their mean: of points x within 2 r, D is off by some 10 r^2
+        roundings; farther out, width ||x||^2 exp(-width D) <= 4 / e, since there D >= ||x||^2 / 4.
+        """
+        exponent = 10 * self.width * float(dots(centers, centers, -1).max())
+        return float(np.finfo(np.float32).eps) / 2 * (8 + exponent) * float(np.abs(self.coefficients).sum(0).max())
+
 
 def squared_distances(A: Array, B: Array, xp: Namespace = np) -> Array:
     """Compute ||a - b||^2 for all pairs, shape (n_a, n_b); about the mean of B, where it keeps its digits."""
@@ -93,6 +111,17 @@ def squared_distances(A: Array, B: Array, xp: Namespace = np) -> Array:
     squares += dots(A, A, -1, xp)[:, None]
     squares += dots(B, B, -1, xp)
     return np.maximum(squares, 0.0, out=squares) if xp is np else xp.clip(squares, 0.0, None)
+
+
+def gaussian_kernel(A: Floats, B: Floats, width: float) -> Floats:
+    """Compute exp(-width ||a - b||^2) for all pairs, shape (n_a, n_b), by blocks that stay in a core's cache."""
+    K = np.empty((len(A), len(B)))
+    step = max(1, BLOCK // max(len(B), 1))
+    for a in range(0, len(A), step):
+        some = squared_distances(A[a : a + step], B)
+        some *= -width
+        np.exp(some, out=K[a : a + step])
+    return K
 
 
 def choose_kernel(points: Floats, given: Supervision) -> Kernel:
@@ -161,11 +190,11 @@ def kernel_scores(
     if given.rows.size > MOST_EXACT:
         centers = points[_some(given.rows, FEW_CENTERS)]
         L, B = _features(points[given.rows], centers, kernel.width)
-        a, held_out = _fit_features(B, given, kernel.ridge, B.T @ (given.strengths[:, None] * B))
+        a, held_out = _fit_features(B, given, kernel.ridge, _weighted_gram(B, given.strengths))
         coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
     else:
         centers = points[given.rows]
-        K = np.exp(-kernel.width * squared_distances(centers, centers))
+        K = gaussian_kernel(centers, centers, kernel.width)
         coefficients, held_out = _fit_kernel(K, given, kernel.ridge)
     model = KernelScores(centers, coefficients, given.prior, kernel.width)
     scores = model(points, engine)
@@ -190,12 +219,11 @@ class FoldScores:
         self.ridge, self.rows = kernel.ridge, np.unique(given.rows)
         self.is_exact = self.rows.size <= MOST_EXACT
         if self.is_exact:
-            self.of_points = np.exp(-kernel.width * squared_distances(points, points[self.rows]))
+            self.of_points = gaussian_kernel(points, points[self.rows], kernel.width)
         else:
             self.of_points = _features(points, points[_some(self.rows, FEW_CENTERS)], kernel.width)[1]
             self.weights = given.merged().weights
-            B = self.of_points[self.rows]
-            self.gram = B.T @ (self.weights[:, None] * B)
+            self.gram = _weighted_gram(self.of_points[self.rows], self.weights)
 
     def __call__(self, given: Supervision) -> Floats:
         """Score all points; the labelled ones by the others' labels alone.
@@ -209,21 +237,21 @@ class FoldScores:
         -------
         ndarray of shape (n, c)
         """
-        columns = self.of_points
         if self.is_exact:
-            columns = columns[:, np.searchsorted(self.rows, given.rows)]
-            coefficients, held_out = _fit_kernel(columns[given.rows], given, self.ridge)
+            known = np.searchsorted(self.rows, given.rows)
+            found, held_out = _fit_kernel(self.of_points[np.ix_(given.rows, known)], given, self.ridge)
+            coefficients: Floats = np.zeros((self.rows.size, given.n_classes))
+            coefficients[known] = found
         else:
-            coefficients, held_out = _fit_features(columns[given.rows], given, self.ridge, self._gram(given))
-        scores = np.asarray(given.prior + columns @ coefficients)
+            coefficients, held_out = _fit_features(self.of_points[given.rows], given, self.ridge, self._gram(given))
+        scores = np.asarray(given.prior + self.of_points @ coefficients)
         scores[given.rows] = held_out
         return scores
 
     def _gram(self, given: Supervision) -> Floats:
         """B' W B of some labels: that of all, less what is held out."""
         if self.weights.max() > MOST_UNEVEN * self.weights.min():  # a difference would lose digits
-            B = self.of_points[given.rows]
-            return np.asarray(B.T @ (given.strengths[:, None] * B))
+            return _weighted_gram(self.of_points[given.rows], given.strengths)
         less = self.weights.copy()
         less[np.searchsorted(self.rows, given.rows)] -= given.weights
         out = np.flatnonzero(less)
@@ -236,7 +264,8 @@ def _fit_kernel(K: Floats, given: Supervision, ridge: float) -> tuple[Floats, Fl
     """Coefficients (C1) for the kernel of the labelled points, shape (l, l), and the leave-one-out answers (C2)."""
     M = K.copy()
     M[np.diag_indices_from(M)] += ridge / given.strengths
-    inverse = sl.cho_solve(sl.cho_factor(M, check_finite=False), np.eye(len(M)), check_finite=False)
+    with one_blas_thread() if len(M) <= FEW_LABELS else nullcontext():
+        inverse = sl.cho_solve(sl.cho_factor(M, check_finite=False), np.eye(len(M)), check_finite=False)
     coefficients = inverse @ (given.Y - given.prior)  # (C1)
     return coefficients, given.Y - coefficients / np.diagonal(inverse)[:, None]  # (C2)
 
@@ -247,18 +276,46 @@ def _fit_features(B: Floats, given: Supervision, ridge: float, M: Floats) -> tup
     M[np.diag_indices_from(M)] += ridge
     R = sl.cholesky(M, lower=True, check_finite=False)
     a = sl.cho_solve((R, True), B.T @ (weights[:, None] * Y), check_finite=False)  # (C1b)
-    half = sl.solve_triangular(R, B.T, lower=True, check_finite=False)
-    leverage = weights * np.einsum("ij,ij->j", half, half)
+    leverage = np.empty(len(B))
+
+    def measure(rows: slice) -> None:
+        half = sl.solve_triangular(R, B[rows].T, lower=True, check_finite=False)
+        leverage[rows] = weights[rows] * dots(half, half, -2)
+
+    _by_rows(measure, len(B))
     return a, given.Y - (Y - B @ a) / (1 - leverage)[:, None]  # (C2b)
+
+
+def _weighted_gram(B: Floats, weights: Floats) -> Floats:
+    """B' diag(weights) B: of products of matrices with their own transposes, which take half of the work."""
+
+    def gram(rows: slice) -> Floats:
+        half = np.sqrt(weights[rows])[:, None] * B[rows]
+        return np.asarray(half.T @ half)
+
+    total: Floats = sum(_by_rows(gram, len(B)))  # type: ignore[assignment]
+    return total
 
 
 def _features(points: Floats, centers: Floats, width: float) -> tuple[Floats, Floats]:
     """L with L L' = k(centres, centres), and the rows B = k(points, centres) L'^-1, so that B B' is nearly k."""
-    K = np.exp(-width * squared_distances(centers, centers))
+    K = gaussian_kernel(centers, centers, width)
     K[np.diag_indices_from(K)] += JITTER
     L = sl.cholesky(K, lower=True, check_finite=False)
-    B = sl.solve_triangular(L, np.exp(-width * squared_distances(centers, points)), lower=True, check_finite=False).T
-    return L, np.ascontiguousarray(B)
+    B = np.empty((len(points), len(centers)))
+
+    def fill(rows: slice) -> None:
+        of_points = gaussian_kernel(points[rows], centers, width)
+        B[rows] = sl.solve_triangular(L, of_points.T, lower=True, check_finite=False).T
+
+    _by_rows(fill, len(points))
+    return L, B
+
+
+def _by_rows(work: Callable[[slice], Result], n: int) -> list[Result]:
+    """Pieces of rows in threads, whose number does not depend on the machine."""
+    with one_blas_thread():
+        return in_threads(work, row_pieces(n))
 
 
 def _some(rows: Ints, most: int) -> Ints:

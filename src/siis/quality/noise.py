@@ -8,10 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
+from siis.engine.threads import in_threads
 from siis.evidence import softmax
 from siis.quality.calibration import Calibration
 
 SHARPNESSES = np.geomspace(0.25, 20.0, 16)
+WORTH_THREADS = 2000  # labels, below which one thread is faster
 USUAL_SHARPNESS, SPREAD = 3.0, 1.0  # prior of log sharpness: few labels do not make it extreme
 UNCLEAR, LEAST_ERROR = 0.5, 0.003  # prior of the model's own errors: margins below half of the full one, and a few
 DOUBTS = {0.0: 0.3, 0.05: 0.25, 0.1: 0.2, 0.2: 0.15, 0.4: 0.1}  # shares that the model is blunt about; their prior
@@ -224,8 +226,9 @@ def _likelihoods(
     best = np.sort(scores, axis=1)[:, -2:]
     n_unclear = np.count_nonzero(best[:, 1] - best[:, 0] < UNCLEAR * c / np.sqrt(c - 1))
     usual_error = 1.0 if is_weak else LEAST_ERROR + n_unclear / max(n_labels, 1)
-    explanations, found = [], []
-    for sharpness in SHARPNESSES:
+
+    def of_sharpness(sharpness: float) -> tuple[list[tuple[float, float, float]], list[Floats]]:
+        explanations, found = [], []
         sharp = softmax(scores, sharpness)
         for doubt, of_doubt in DOUBTS.items():
             if doubt > 0 and sharpness <= 1.5 * BLUNT:
@@ -249,7 +252,12 @@ def _likelihoods(
                 found.append(
                     likelihood + before + np.log(of_confusion) + (all_right if error <= FEW_ERRORS else prior)
                 )
-    return rates, np.array(explanations), np.array(found)
+        return explanations, found
+
+    worth = n_labels >= WORTH_THREADS
+    told = in_threads(of_sharpness, list(SHARPNESSES)) if worth else [of_sharpness(s) for s in SHARPNESSES]
+    explanations, found = zip(*told, strict=True)
+    return rates, np.array([e for some in explanations for e in some]), np.array([f for some in found for f in some])
 
 
 def _fit_matrix(P: Floats, codes: Ints, weights: Floats, rate: float) -> tuple[Floats, Floats]:

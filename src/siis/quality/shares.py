@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from siis._types import Floats, Ints
 
 ROUNDS = 100
 DRAWS, MOST_WORK = 200, 20_000_000  # of labels anew, for the interval; fewer where there are many classes
 LEAST_DRAWS = 20
+MOST_AT_ONCE = 2**20  # chances of answers, of all draws that are computed together
 LEVEL = (2.5, 97.5)
 TRUST = 1.0  # labels of each class that are thought to have been answered rightly
 
@@ -43,36 +43,56 @@ def estimate_shares(
     shares : ndarray of shape (c,)
     intervals : ndarray of shape (c, 2)
     """
-    c = n_labelled.size
+    c, n_held = n_labelled.size, held_answers.size
     rng = np.random.default_rng(seed)
     counts = np.bincount(answered, minlength=c).astype(np.float64)
-    shares = _total(counts, _confusion(held_answers, truth, votes), n_labelled)
-    n_draws = int(np.clip(MOST_WORK // (ROUNDS * c * c), LEAST_DRAWS, DRAWS))
-    drawn, n_held = [], held_answers.size
-    for _ in range(n_draws):
-        times = np.bincount(rng.integers(n_held, size=n_held), minlength=n_held) if n_held else votes
-        found = _confusion(held_answers, truth, times * votes)
-        n = int(counts.sum())
-        seen = rng.multinomial(n, counts / n).astype(np.float64) if n else counts
-        drawn.append(_total(seen, found, n_labelled))
+    shares = _total(counts[None], _confusion(held_answers, truth, votes[None]), n_labelled)[0]
+    n_draws, n = int(np.clip(MOST_WORK // (ROUNDS * c * c), LEAST_DRAWS, DRAWS)), int(counts.sum())
+    times, seen = np.ones((n_draws, n_held)), np.tile(counts, (n_draws, 1))
+    for i in range(n_draws):
+        if n_held:
+            times[i] = np.bincount(rng.integers(n_held, size=n_held), minlength=n_held)
+        if n:
+            seen[i] = rng.multinomial(n, counts / n)
+    step = max(1, MOST_AT_ONCE // c**2)
+    drawn = np.vstack(
+        [
+            _total(seen[a : a + step], _confusion(held_answers, truth, times[a : a + step] * votes), n_labelled)
+            for a in range(0, n_draws, step)
+        ]
+    )
     low, high = np.percentile(drawn, LEVEL, axis=0)
     return shares, np.column_stack([np.minimum(low, shares), np.maximum(high, shares)])
 
 
 def _confusion(answers: Ints, truth: Floats, votes: Floats) -> Floats:
-    """P(answer j | class k), shape (c, c)."""
+    """P(answer j | class k) by the votes of each draw, shape (draws, h): shape (draws, c, c)."""
     c = truth.shape[1]
-    of_answer = sp.csr_array((votes, (answers, np.arange(answers.size))), shape=(c, answers.size))
-    counts = TRUST * np.eye(c) + of_answer @ truth
-    return np.asarray(counts / counts.sum(axis=0))
+    counts = np.tile(TRUST * np.eye(c), (len(votes), 1, 1))
+    for j in np.unique(answers):
+        of_answer = np.flatnonzero(answers == j)
+        counts[:, j] += votes[:, of_answer] @ truth[of_answer]
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def _total(counts: Floats, confusion: Floats, n_labelled: Floats) -> Floats:
-    """Shares among all examples: unlabelled ones by expectation-maximisation, and labelled ones as they are."""
-    n = counts.sum()
-    shares = (counts + 1) / (n + counts.size)
-    for _ in range(ROUNDS if n else 0):
-        shares = shares * (confusion.T @ (counts / n / np.maximum(confusion @ shares, 1e-300)))
-        shares = shares / shares.sum()
+    """Shares among all examples, shape (draws, c): unlabelled ones by expectation-maximisation, labelled as they are.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (draws, c)
+    confusion : ndarray of shape (draws, c, c)
+    n_labelled : ndarray of shape (c,)
+
+    Returns
+    -------
+    ndarray of shape (draws, c)
+    """
+    n = counts.sum(axis=1, keepdims=True)
+    shares = (counts + 1) / (n + counts.shape[1])
+    for _ in range(ROUNDS if n.all() else 0):
+        ratio = counts / n / np.maximum((confusion @ shares[:, :, None])[:, :, 0], 1e-300)
+        shares = shares * (ratio[:, None] @ confusion)[:, 0]
+        shares /= shares.sum(axis=1, keepdims=True)
     total = n * shares + n_labelled
-    return np.asarray(total / total.sum())
+    return np.asarray(total / total.sum(axis=1, keepdims=True))

@@ -26,7 +26,7 @@ MOST_COLUMNS, FEW_COLUMNS = (
     200,
     64,
 )  # classes that a program has a column for each of, and columns where they are more
-ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
+ROUGH_BASIS = 1e-3  # residual of the basis on which evidence is smoothed: any smooth basis will do
 
 
 def final_basis(

@@ -160,23 +160,29 @@ def choose_program(
         heaviest = float(graph.weights.data.max(initial=0.0))
         precision = np.float32 if 1 / SINGLE_RANGE < heaviest < SINGLE_RANGE else np.float64
         for _, of_laplacian in groupby(order, key=lambda k: candidates[k].laplacian):
-            basis: SmoothBasis | None = None
-            for k in of_laplacian:
+            same, basis = list(of_laplacian), None  # the first has the largest basis
+            while same and basis is None:
                 try:
-                    basis = basis or final_basis(
-                        graph, candidates[k], seed, precision, residual=ROUGHER, engine=engine
-                    )
-                    smaller = basis.first(candidates[k].n_components)
+                    basis = final_basis(graph, candidates[same[0]], seed, precision, residual=ROUGHER, engine=engine)
+                except FAILURES as failure:
+                    failures[candidates[same.pop(0)]] = str(failure)
+
+            def answer_with(k: int, basis: SmoothBasis | None = basis) -> None:
+                assert basis is not None
+                smaller = basis.first(candidates[k].n_components)
+                try:
                     programs = [
                         final_program(graph, smaller, soft, candidates[k], constraints) for _, _, soft in group
                     ]
                     solutions = solve_batch(programs, ROUGH, FEW_ITERATIONS)
                 except FAILURES as failure:
                     failures[candidates[k]] = str(failure)
-                    continue
+                    return
                 for (part, _, _), program, solution in zip(group, programs, solutions, strict=True):
                     answer = final_readings(program, solution.coefficients, given.n_classes, candidates[k])
                     answers[k, part] = answer[given.rows[part]]
+
+            in_threads(answer_with, same, FEW)
 
     with one_blas_thread():
         in_threads(on_one_graph, groups, FEW)

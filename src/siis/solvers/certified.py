@@ -27,6 +27,7 @@ FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown b
 CHECK_EVERY = 5
 BLOCK = 2**20  # rows that are looked at together on the host
 PATIENCE = 30  # iterations in single precision without a gap a tenth smaller, after which double precision takes over
+FINE = 1e-3  # of the gap: in a search for less than this, it takes over as soon as labels are met too closely
 
 
 def solve_certified(
@@ -108,7 +109,8 @@ def solve_batch(
     list of k Solution
     """
     with one_blas_thread():
-        return _solve(_State(programs, start), tol, max_iter, check_every, callback, report)
+        state = _State(programs, start, tol < FINE)
+        return _solve(state, tol, max_iter, check_every, callback, report)
 
 
 def _solve(
@@ -153,8 +155,8 @@ def _solve(
         has_stalled = state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter
         if has_stalled and state.engine.is_tight:
             break  # there is no memory for more digits: the gap says how far it has come
-        if has_stalled:
-            state.to_double()  # rounding holds the gap up
+        if has_stalled or (adapts and state.is_too_close(label_norms)):
+            state.to_double()  # rounding holds the gap up, or will
             best = [(A, np.inf) for A, _ in best]  # their values carry rounding, too
             next_adaptation = iteration + FIRST_ADAPTATION
         elif adapts:
@@ -188,20 +190,18 @@ class _State:
     right-hand side P' p1 (2 f1 - 1) N1 + J' p2 ((2 f2 - 1) N2 + Y), shape (n, k c).
     """
 
-    def __init__(self, programs: Sequence[Program], start: Sequence[Solution] | None = None) -> None:
+    def __init__(
+        self, programs: Sequence[Program], start: Sequence[Solution] | None = None, is_fine: bool = True
+    ) -> None:
         one = programs[0]
-        self.programs, self.basis, self.gamma, self.engine = programs, one.basis, one.gamma, one.engine
+        self.gamma, self.engine, self.is_fine = one.gamma, one.engine, is_fine
         self.shape = one.Y.shape[0], len(programs), one.Y.shape[1]
         _, k, c = self.shape
         self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
-        self.dtype = self.basis.dtype
-        self.JT = None if one.labels_every_vertex else one.J.T
-        self.Y = self.engine.asarray(_side_by_side([program.Y for program in programs]), self.dtype)
         alpha = np.column_stack([program.alpha for program in programs])
         self.alpha = self.engine.asarray(alpha, np.float64)
         self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
-        has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
-        self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
+        self._take(programs)
         self.heaviest = self.engine.largest(one.graph.edges.weights)
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
@@ -215,6 +215,20 @@ class _State:
             self._warm(start)
         self._set_penalties()
 
+    def _take(self, programs: Sequence[Program]) -> None:
+        """Work on these programs, in the precision of their basis."""
+        one, (_, k, c) = programs[0], self.shape
+        self.programs, self.basis, self.dtype = programs, one.basis, one.basis.dtype
+        self.JT = None if one.labels_every_vertex else one.J.T
+        self.Y = self.engine.asarray(_side_by_side([program.Y for program in programs]), self.dtype)
+        has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
+        self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
+
+    def _take_in_double(self) -> None:
+        basis = self.basis.in_double()
+        self._take([replace(program, basis=basis) for program in self.programs])
+        self.F = self.basis.synthesize(self.A)
+
     def _warm(self, start: Sequence[Solution]) -> None:
         engine, program, c = self.engine, self.programs[0], self.shape[2]
         wanted = (self.basis.shape[1], c), (program.P.shape[0], c), program.Y.shape
@@ -227,26 +241,34 @@ class _State:
                 )
         self.A = np.hstack([solution.coefficients for solution in start])
         self.F = self.basis.synthesize(self.A)
-        self.p1, self.p2 = self._penalties(*self.norms())
+        edge_norms, label_norms = self.norms()
+        if self.is_too_close(label_norms):
+            self._take_in_double()
+        self.p1, self.p2 = self._penalties(edge_norms, label_norms)
         V2 = engine.xp.stack([engine.asarray(solution.dual.labels, np.float64) for solution in start], axis=1)
         self.N2 = engine.asarray(self._misfits() + V2 / self.p2[:, None, None], self.dtype)
         if self.edges is not None:
             V1 = engine.xp.concat([engine.asarray(solution.dual.edges, np.float64) for solution in start], axis=1)
             self.edges.set_rows(program.P @ self.F + V1 / self.p1[:, None])
 
+    def is_too_close(self, label_norms: Array) -> bool:
+        """Whether most labels are met too closely for single precision to tell their rows from rounding."""
+        if self.dtype != np.float32 or self.engine.is_tight or not self.is_fine:
+            return False
+        return bool(np.all(self.engine.medians(label_norms) < self._shortest * self.longest))
+
+    @property
+    def _shortest(self) -> float:
+        """Of a label's length: rows are counted as no shorter."""
+        return max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
+
     def to_double(self) -> None:
         """Go on in double precision from where single precision has come to."""
-        one, (_, k, c) = self.programs[0], self.shape
-        self.basis = one.basis.in_double()
-        self.programs = [replace(program, basis=self.basis) for program in self.programs]
-        one, self.dtype = self.programs[0], self.basis.dtype
-        self.JT = None if one.labels_every_vertex else one.J.T
-        self.Y, self.N2 = (self.engine.asarray(rows, self.dtype) for rows in (self.Y, self.N2))
-        self.F = self.basis.synthesize(self.A)
-        if self.edges is not None:
-            rows = self.edges.N
-            self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype)
-            self.edges.set_rows(rows)
+        labels, edges = self.N2, self.edges
+        self._take_in_double()
+        self.N2 = self.engine.asarray(labels, self.dtype)
+        if self.edges is not None and edges is not None:
+            self.edges.set_rows(edges.N)
         self._set_penalties()
 
     def _misfits(self) -> Array:
@@ -348,7 +370,7 @@ class _State:
         def curvature(weight: Array | float, norms: Array, unit: float) -> Array:
             n = norms.shape[0]
             typical = engine.medians(norms) if engine.count(n) > 0 else np.full(norms.shape[1], unit)
-            shortest = max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
+            shortest = self._shortest
             short = engine.asarray(
                 np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), engine.row_type(self.dtype)
             )

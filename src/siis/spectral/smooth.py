@@ -278,13 +278,13 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
     engine, dtype, n_wanted, block = problem.engine, problem.dtype, problem.n_wanted, problem.block
     S, null = engine.laplacian(problem.graph, problem.scale, dtype), engine.members(problem.null, dtype)
     n, coarse = S.shape[0], None
-    if warm is not None:
-        block = min(block, warm.shape[1])
-    elif n >= COARSE_FROM and engine.is_host:  # elsewhere filters cost less than to coarsen the graph on the host
-        coarse = coarse_eigenvectors(
-            problem.S, problem.null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed, engine, dtype
-        )
     with one_blas_thread():
+        if warm is not None:
+            block = min(block, warm.shape[1])
+        elif n >= COARSE_FROM and engine.is_host:  # elsewhere filters cost less than to coarsen the graph on the host
+            coarse = coarse_eigenvectors(
+                problem.S, problem.null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed, engine, dtype
+            )
         spectrum = estimate_spectrum(S, null, problem.high, block)
         if warm is not None:
             start = engine.asarray(warm[:, :block], dtype)
