@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 
 from programs import random_program
 from siis.engine import NUMPY, blocks
@@ -16,7 +16,7 @@ from siis.engine.threads import in_threads, pause_point
 from siis.graph import Graph, candidates, embed
 from siis.labels import one_hot
 from siis.program import Program
-from siis.solvers import solve_batch, solve_certified
+from siis.solvers import certified, solve_batch, solve_certified
 from siis.spectral import smooth_basis
 
 
@@ -173,6 +173,31 @@ def test_single_precision_ends_in_double_where_rounding_holds_the_gap_up(laplaci
     assert double.dual_point(single.dual.edges, single.dual.labels).value == pytest.approx(
         single.dual.value, rel=1e-5
     )
+
+
+def test_labels_that_are_met_closely_are_met_in_double_precision(monkeypatch):
+    """Soft labels that are all but smooth: rows are shorter than single precision resolves, and a start knows it."""
+    X, classes = make_blobs(1500, 5, centers=6, cluster_std=1.0, center_box=(-8, 8), random_state=0)
+    place = embed(X.astype(np.float32), 8)
+    basis = smooth_basis(place.graph, 40, "normalized", dtype=np.float32)
+    soft = 0.999 * one_hot(classes, 6) + 0.001 * np.random.default_rng(0).dirichlet(np.ones(6), 1500)
+    vertices = np.arange(place.graph.n_vertices)
+    degree = float(place.graph.degrees.mean())
+    program = Program(place.graph, basis, vertices, soft[np.argsort(place.vertex)], degree, 3 * degree, floor=0.1)
+    exact = solve_certified(replace(program, basis=basis.in_double()), 1e-5)
+    single = solve_certified(program, 1e-5)
+    assert (single.status, exact.status) == ("certified", "certified")
+    assert single.n_iter <= exact.n_iter + 10
+    taken = []
+    is_too_close = certified._State.is_too_close
+    monkeypatch.setattr(certified._State, "is_too_close", lambda *a: (taken.append(is_too_close(*a)), taken[-1])[1])
+    again = solve_certified(program, 1e-5, start=single)
+    assert taken == [True]  # before the first iteration
+    assert again.n_iter <= 10
+    taken.clear()
+    solve_certified(program, 1e-2)
+    assert taken
+    assert not any(taken)  # a rough answer does not need it
 
 
 def test_candidates_are_the_nearest(rng):
