@@ -67,8 +67,8 @@ class Answer:
         How many neighbours speak for a new example.
     attributes : dict
         What the fitted estimator shows besides.
-    own : ndarray of shape (n, c), optional
-        Distributions of labelled examples that differ from those of their vertices; NaN elsewhere.
+    own : ndarray of shape (l, c), optional
+        Distributions of labelled examples that differ from those of their vertices; NaN where they do not.
     """
 
     placed: Embedded
@@ -192,7 +192,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         pin(self._answers, placed.vertex, labels)
         for name, value in answer.attributes.items():
             setattr(self, name, value)
-        self._answer_training_examples(X, _unpinned(answer.own, placed.vertex, labels))
+        own = None if answer.own is None else _unpinned(answer.own, placed.vertex, labels)
+        self._answer_training_examples(X, np.flatnonzero(labels.used), own)
         winners = np.argmax(self._answers[placed.vertex[self.is_reached_ & (placed.vertex >= 0)]], axis=1)
         self.largest_class_share_ = float(np.bincount(winners).max() / winners.size)
         self.largest_given_share_ = float(answer.prior.max())
@@ -300,7 +301,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             raise
         return in_range(sp.csr_array(checked) if sp.issparse(checked) else checked)
 
-    def _answer_training_examples(self, X: Features, own: Floats | None) -> None:
+    def _answer_training_examples(self, X: Features, labelled: Ints, own: Floats | None) -> None:
         """Set the transductive answers: an example's own, its vertex's, or its neighbours' where it has none."""
         on_graph = self.vertex_ >= 0
         self.label_distributions_ = self._answers[self.vertex_]
@@ -309,7 +310,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             self.label_distributions_[~on_graph], self.is_reached_[~on_graph] = self._inductive(X[~on_graph])
         if own is not None:
             judged = np.flatnonzero(~np.isnan(own[:, 0]))
-            self.label_distributions_[judged] = own[judged]
+            self.label_distributions_[labelled[judged]] = own[judged]
         self.transduction_ = self.classes_[np.argmax(self.label_distributions_, axis=1)]
 
     def _inductive(self, X: Features) -> tuple[Floats, Bools]:
@@ -509,10 +510,11 @@ def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
         answers[at.rows] = at.Y
 
 
-def _unpinned(own: Floats | None, vertex: Ints, labels: GivenLabels) -> Floats | None:
+def _unpinned(own: Floats, vertex: Ints, labels: GivenLabels) -> Floats:
     """Answers of labelled examples, but where a certain label of an equal one decides."""
-    if own is None or not labels.certain.any():
+    if not labels.certain.any():
         return own
-    is_pinned = (vertex >= 0) & np.isin(vertex, vertex[labels.certain])
+    at = vertex[labels.used]
+    is_pinned = (at >= 0) & np.isin(at, vertex[labels.certain])
     own[is_pinned] = np.nan
     return own

@@ -485,6 +485,7 @@ class SIISClassifier(Insights, OnCluster):
             evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
         spoken = graph_scores(evidence, solved, labels.classes.size)
         pooled = pool_experts(evidence, located.labels, spoken, located.X, seed, progress)
+        del located  # scores of all vertices and classes, for which there is better use
         return self._judge(evidence, solved, pooled, vertices, labels, seed, n_labels, before)
 
     def _refit(

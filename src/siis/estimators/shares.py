@@ -33,7 +33,7 @@ def class_shares(
     Table
         Class, share, and the ends of a 95 % interval.
     """
-    truth = assessment.own[np.flatnonzero(labels.used)[which]]
+    truth = assessment.own[which]
     if np.isnan(truth).any():  # all are certain: nothing was to be judged
         truth = labels.Y[which]
     known = labels.Y.copy()

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Ints
 from siis.engine import Engine
+from siis.engine.lazy import cached_property
 from siis.labels.coding import coded
 
 
@@ -69,7 +70,7 @@ class Supervision:
         """The labels in the paper's coding, shape (l, 1) for two classes, else (l, c)."""
         return coded(self.Y)
 
-    @property
+    @cached_property
     def prior(self) -> Floats:
         """Frequencies of the given classes, shape (c,)."""
         if self.among is not None:

@@ -36,8 +36,9 @@ class Assessment:
         Given and likeliest class of labelled examples; -1 elsewhere.
     held_out : ndarray of shape (n, c)
         Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
-    own : ndarray of shape (n, c)
-        The same with their own labels, as far as these can be trusted.
+    own : ndarray of shape (l, c)
+        The same with their own labels, as far as these can be trusted, of labelled examples alone; NaN where nothing
+        was to be judged.
     levels : ndarray of shape (m, 2)
         Probabilities, and how often the true class has at least these.
     may_be_empty : bool
@@ -94,7 +95,7 @@ def assess_labels(
         high = 1.0 if agreement.is_weak else noise.interval[1]
         noise = replace(noise, interval=(0.0, high), least=VAGUE_RATE)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
-    held_out, own = (np.full((n, c), np.nan, final.dtype) for _ in range(2))
+    held_out, own = (np.full((rows, c), np.nan, final.dtype) for rows in (n, used.size))
     answers = noise.probabilities(final)
     quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
@@ -106,7 +107,7 @@ def assess_labels(
         alone = (1 - noise.rate) * labels.Y[apart] + noise.rate * answers[vertex[used[apart]]]
         every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
         has_company = _answer_labelled(answers, vertex[used[every]], told, labels.counts[every])
-        own[used[every]] = np.where(has_company[:, None], told, answers[vertex[used[every]]])
+        own[every] = np.where(has_company[:, None], told, answers[vertex[used[every]]])
         quality[judged] = posterior[np.arange(judged.size), codes]
         doubted = np.flatnonzero(quality[judged] < 0.5)
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
