@@ -14,7 +14,7 @@ from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
 from siis.quality.noise import LEAST_RATE, VAGUE_RATE, NoiseModel, fit_noise
-from siis.quality.sets import coverage_levels
+from siis.quality.sets import coverage_levels, enough_rows
 
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
 ENOUGH = 10  # labels of a class, to say so
@@ -113,9 +113,10 @@ def assess_labels(
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
     held_out[judged] = noise.probabilities(scores)
-    unlabelled = answers[vertex[~labels.used & (vertex >= 0)]]
-    may_be_empty = len(unlabelled) > which.size > 0
-    levels = _levels(unlabelled if may_be_empty else None, held_out[judged], labels, which, noise, scores)
+    unlabelled = vertex[~labels.used & (vertex >= 0)]
+    may_be_empty = unlabelled.size > which.size > 0
+    some = answers[unlabelled[enough_rows(unlabelled.size, c)]] if may_be_empty else None
+    levels = _levels(some, held_out[judged], labels, which, noise, scores)
     quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
     quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]

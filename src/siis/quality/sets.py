@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from siis._types import Bools, Floats
+from siis._types import Bools, Floats, Ints
 
 MOST_LEVELS = 2000
 MOST_NUMBERS, LEAST_ROWS = 2_000_000, 1000  # probabilities that are sorted, and rows that are taken in any case
+
+
+def enough_rows(n: int, c: int) -> Ints:
+    """Those of n rows, evenly spread, that are looked at where there are many numbers."""
+    return np.unique(np.linspace(0, n - 1, max(LEAST_ROWS, MOST_NUMBERS // c)).astype(np.int64))
 
 
 def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
@@ -30,7 +35,7 @@ def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
     """
     if not len(P):
         return np.zeros((1, 2))
-    rows = np.unique(np.linspace(0, len(P) - 1, max(LEAST_ROWS, MOST_NUMBERS // P.shape[1])).astype(np.int64))
+    rows = enough_rows(*P.shape)
     P, truth, weights = P[rows], truth[rows], weights[rows]
     order = np.argsort(-P, axis=None, kind="stable")
     total = float(weights.sum())
