@@ -97,7 +97,8 @@ class Forecast:
         """Seconds that are left, in a stage of which a share is done.
 
         sum_ahead e_s v, with e_s what stages were expected to take and v = (taken + D) / (expected + D) the machine's
-        slowness, of the stages behind, with D a tenth of the whole.
+        slowness, of the stages behind, with D a tenth of the whole. Of the present stage, what was expected and what
+        the share tells, which weighs as much as the share: the first few per cent tell next to nothing.
 
         Parameters
         ----------
@@ -118,5 +119,5 @@ class Forecast:
         seconds = slowness * sum(self.expected[name] for name in ahead)
         if now in self.expected:
             taken, whole = self.taken.get(now, 0.0), slowness * self.expected[now]
-            seconds += max(whole - taken, 0.0) if share <= 0 else taken * (1 / share - 1)
+            seconds += (1 - share) * max(whole - taken, 0.0) + (taken * (1 - share) if share > 0 else 0.0)
         return seconds

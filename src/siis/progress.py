@@ -61,7 +61,7 @@ class Progress:
     Parameters
     ----------
     verbose : int
-        0: silent; 1: one line for each stage, and how much of a long one is done and about how long it will yet take;
+        0: silent; 1: one line for each stage, and how much of a long one is done and about how long all will yet take;
         2: also the solver's measurements.
     """
 
@@ -91,14 +91,19 @@ class Progress:
                     forecast.spend(name, time.perf_counter() - started)
                 tell(name, share, None if forecast is None else forecast.left(name, share))
 
+        def left(taken: float, share: float) -> float:
+            if forecast is None:
+                return taken * (1 / share - 1)
+            forecast.spend(name, taken)
+            return forecast.left(name, share)
+
         def report(share: float) -> None:
             nonlocal said
             now = time.perf_counter()
             pass_on(share)
             if now - said >= EVERY and 0 < share < 1:
                 said = now
-                left = (now - started) * (1 / share - 1)
-                self.say(1, f"{name}: {share:.0%}, about {left:.0f} s left")
+                self.say(1, f"{name}: {share:.0%}, about {round_seconds(left(now - started, share))} left")
 
         pass_on(0.0)
         yield report

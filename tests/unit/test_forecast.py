@@ -24,6 +24,7 @@ def test_a_slow_machine_is_noticed_and_a_stage_knows_its_share():
     forecast.spend("b", 6.0)
     assert forecast.left("b", 0.5) == pytest.approx(6.0 + 3 * 4)
     assert forecast.left("b", 0.0) == pytest.approx(3 * 4 - 6 + 3 * 4)
+    assert forecast.left("b", 0.01) < 2 * forecast.left("b", 0.0), "the first per cent says next to nothing"
     forecast.spend("c", 1.0)
     assert forecast.left("c", 1.0) == 0.0
 
