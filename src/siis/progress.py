@@ -61,7 +61,7 @@ class Progress:
     Parameters
     ----------
     verbose : int
-        0: silent; 1: one line for each stage, and how much of a long one is done and about how long all will yet take;
+        0: silent; 1: one line for each stage, how much of a long one is done, and about how long all will yet take;
         2: also the solver's measurements.
     """
 
