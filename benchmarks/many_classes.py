@@ -37,12 +37,7 @@ def table(rows):
     for row in rows:
         counts = (f"{int(row[name]):,}" for name in COLUMNS[:3])
         lines.append(f"| {' | '.join((*counts, *(row[name] for name in COLUMNS[3:])))} |")
-    return (
-        "\n".join(
-            [*lines, "", "One run each, on two processor cores; the largest while other programs used them, too."]
-        )
-        + "\n"
-    )
+    return "\n".join([*lines, "", "One run each, on two processor cores that other programs used, too."]) + "\n"
 
 
 def main():
