@@ -67,17 +67,18 @@ def table(rows):
             f"| {name} | {len(pairs)} | {before.mean():.4f} | {now.mean():.4f} | {(now - before).mean():+.4f} | "
             f"{(now - before).min():+.4f} |"
         )
-    changes, fallen = [], []
+    changes, fallen, n_risen = [], [], 0
     for cell, pairs in cells.items():
         before, now = np.array(pairs).T
         error = now.std(ddof=1) / np.sqrt(now.size) if now.size > 1 else ONE_RUN
         changes.append((now - before).mean())
+        n_risen += changes[-1] > error
         if changes[-1] < -error:
             fallen.append(f"{' '.join(cell)}: {changes[-1]:+.4f} (standard error {error:.4f})")
     lines += [
         "",
         f"{len(rows)} fits in {len(cells)} cells: the mean of the cells changes by {np.mean(changes):+.5f}. "
-        f"{len(fallen)} cells fall by more than a standard error (of one run: {ONE_RUN}).",
+        f"By more than a standard error (of one run: {ONE_RUN}) {n_risen} cells rise and {len(fallen)} fall:",
         *(f"- {line}" for line in sorted(fallen)),
     ]
     return "\n".join(lines) + "\n"
