@@ -70,14 +70,15 @@ def table(rows):
     changes, fallen, n_risen = [], [], 0
     for cell, pairs in cells.items():
         before, now = np.array(pairs).T
-        error = now.std(ddof=1) / np.sqrt(now.size) if now.size > 1 else ONE_RUN
+        error = max(now.std(ddof=1) / np.sqrt(now.size), 1e-9) if now.size > 1 else ONE_RUN
         changes.append((now - before).mean())
         n_risen += changes[-1] > error
         if changes[-1] < -error:
             fallen.append(f"{' '.join(cell)}: {changes[-1]:+.4f} (standard error {error:.4f})")
     lines += [
         "",
-        f"{len(rows)} fits in {len(cells)} cells: the mean of the cells changes by {np.mean(changes):+.5f}. "
+        f"{len(rows)} fits in {len(cells)} cells: the mean of the cells changes by {np.mean(changes):+.5f}, "
+        f"{'within' if np.mean(changes) >= -MOST else 'below'} the {MOST} by which it may fall. "
         f"By more than a standard error (of one run: {ONE_RUN}) {n_risen} cells rise and {len(fallen)} fall:",
         *(f"- {line}" for line in sorted(fallen)),
     ]

@@ -85,25 +85,26 @@ class Progress:
         started = said = time.perf_counter()
         tell, forecast = _listener.get(), self.forecast
 
-        def pass_on(share: float) -> None:
-            if tell is not None:
-                if forecast is not None:
-                    forecast.spend(name, time.perf_counter() - started)
-                tell(name, share, None if forecast is None else forecast.left(name, share))
-
-        def left(taken: float, share: float) -> float:
+        def left(share: float) -> float | None:
             if forecast is None:
-                return taken * (1 / share - 1)
-            forecast.spend(name, taken)
+                return None
+            forecast.spend(name, time.perf_counter() - started)
             return forecast.left(name, share)
+
+        def pass_on(share: float) -> float | None:
+            seconds = left(share)
+            if tell is not None:
+                tell(name, share, seconds)
+            return seconds
 
         def report(share: float) -> None:
             nonlocal said
             now = time.perf_counter()
-            pass_on(share)
+            seconds = pass_on(share)
             if now - said >= EVERY and 0 < share < 1:
                 said = now
-                self.say(1, f"{name}: {share:.0%}, about {round_seconds(left(now - started, share))} left")
+                seconds = (now - started) * (1 / share - 1) if seconds is None else seconds
+                self.say(1, f"{name}: {share:.0%}, about {round_seconds(seconds)} left")
 
         pass_on(0.0)
         yield report

@@ -51,8 +51,11 @@ def test_many_points_are_scored_in_single_precision_where_its_rounding_is_bounde
     exact = model(points)
     monkeypatch.setattr(kernel_module, "SINGLE_FROM", 0)
     error = np.abs(model(points) - exact).max()
-    bound = model._rounding(model.centers - model.centers.mean(axis=0))
+    bound = model._rounding(np.sqrt(model.width) * (model.centers - model.centers.mean(axis=0)))
     assert 0 < error <= bound <= kernel_module.SINGLE_ERROR
+    for unit in (1e-25, 1e-20, 1e19):  # beyond the range of single precision, squared
+        scaled = dataclasses.replace(model, centers=unit * model.centers, width=model.width / unit**2)
+        np.testing.assert_allclose(scaled(unit * points), exact, atol=bound)
     large = dataclasses.replace(model, coefficients=1e4 * model.coefficients)  # of alternating signs
     many = large(points)
     monkeypatch.undo()

@@ -80,3 +80,11 @@ def test_nothing_is_forecast_where_nobody_knows():
     with listening(lambda *what: told.append(what)), Progress(0).stage("report"):
         pass
     assert told == [("report", 0.0, None), ("report", 1.0, None)]
+
+
+def test_stages_that_have_ended_are_not_ahead_though_nobody_listens():
+    progress = Progress(0)
+    progress.expect({"a": 10.0, "b": 2.0})
+    with progress.stage("a"):
+        pass
+    assert progress.forecast.left("b", 0.0) < 2.0

@@ -5,9 +5,10 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from siis.engine import loops
-from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, pause_point
+from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, one_blas_thread, pause_point
 
 several = pytest.mark.skipif(n_threads() < 2, reason="one core: pieces run one after the other")
 
@@ -96,3 +97,18 @@ def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
     monkeypatch.setattr(loops, "njit", njit)
     assert loops.compiled(len) is len
     assert [bool(options.get("cache")) for options in calls] == [True, False]
+
+
+def test_the_last_who_wants_one_thread_of_linear_algebra_gives_the_others_back():
+    """The limit is the process's: who came first, with the true number in hand, may go first."""
+
+    def found():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    before, first, second = found(), one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(found()) == {1}
+    second.__exit__(None, None, None)
+    assert found() == before

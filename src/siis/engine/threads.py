@@ -28,6 +28,8 @@ _local = _Local()
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
 _running = 0  # pieces of work in threads
+_alone = 0  # how many want the linear algebra library in one thread,
+_limit: Any = None  # and what it was before
 FEW = 3  # threads of work that holds the interpreter lock for much of its time: more are slower
 
 
@@ -131,8 +133,18 @@ def one_blas_thread() -> Iterator[None]:
 
     Threads of the linear algebra library spin for a while after each call, and take the cores from other work.
     """
-    with _libraries().limit(limits=1, user_api="blas"):
+    global _alone, _limit  # noqa: PLW0603  (the limit is the process's: the first sets it, the last lifts it)
+    with _lock:
+        _alone += 1
+        if _alone == 1:
+            _limit = _libraries().limit(limits=1, user_api="blas")
+    try:
         yield
+    finally:
+        with _lock:
+            _alone -= 1
+            if _alone == 0:
+                _limit.restore_original_limits()
 
 
 @cache
@@ -156,8 +168,8 @@ def _workers() -> ThreadPoolExecutor:
 
 def _forget() -> None:
     """In a forked child the threads of the parent do not exist."""
-    global _pool, _lock, _running
-    _pool, _lock, _running = None, threading.Lock(), 0
+    global _pool, _lock, _running, _alone
+    _pool, _lock, _running, _alone = None, threading.Lock(), 0, 0
 
 
 if hasattr(os, "register_at_fork"):

@@ -27,7 +27,8 @@ MOST_UNEVEN = 1e8  # weights of labels, over the least
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 FEW_LABELS = 500  # up to which threads of the linear algebra library cost more than they save
 SINGLE_FROM = 2**24  # points times centres, from which on single precision is worth it,
-SINGLE_ERROR = 1e-3  # and the bound on the rounding of a score up to which it will do
+SINGLE_ERROR = 1e-3  # and the rounding of a score up to which it will do
+FARTHEST = 1e6  # widths of the kernel, beyond which no centre is heard
 BLOCK = 2**18  # numbers in one block of the kernel, which stays in a core's cache
 BLOCK_ELSEWHERE = 2**26  # the same off the host, where it is not caches that count
 
@@ -72,14 +73,16 @@ class KernelScores:
         scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
         most = BLOCK if engine.is_host else BLOCK_ELSEWHERE
         step = max(1, most // max(len(self.centers), self.mean.size))
-        centre = self.centers.mean(axis=0)  # about which distances keep their digits
+        centre, unit = self.centers.mean(axis=0), np.sqrt(self.width)  # whatever the units of the points are
+        centers = unit * (self.centers - centre)
         is_large = len(points) * len(self.centers) >= SINGLE_FROM
-        kind = np.float32 if is_large and self._rounding(self.centers - centre) <= SINGLE_ERROR else np.float64
-        centers, coefficients = (engine.asarray(a, kind) for a in (self.centers - centre, self.coefficients))
+        kind = np.float32 if is_large and self._rounding(centers) <= SINGLE_ERROR else np.float64
+        B, coefficients = (engine.asarray(a, kind) for a in (centers, self.coefficients))
 
         def score(a: int) -> None:
-            K = squared_distances(engine.asarray(points[a : a + step] - centre, kind), centers, engine.xp)
-            K *= -self.width
+            A = np.clip(unit * (points[a : a + step] - centre), -FARTHEST, FARTHEST)
+            K = squared_distances(engine.asarray(A, kind), B, engine.xp)
+            K *= -1
             K = np.exp(K, out=K) if engine.is_host else engine.xp.exp(K)
             scores[a : a + step] = self.mean + engine.numpy(K @ coefficients)
 
@@ -93,13 +96,14 @@ class KernelScores:
         return scores
 
     def _rounding(self, centers: Floats) -> float:
-        """Bound the rounding of a score in single precision: that of exp(-width D), times the sum of |a_j|.
+        """Estimate how far rounding may move a score in single precision: that of exp(-D), times the sum of |a_j|.
 
-        With r the largest norm of a centre about their mean: of points x within 2 r, D is off by some 10 r^2
-        roundings; farther out, width ||x||^2 exp(-width D) <= 4 / e, since there D >= ||x||^2 / 4.
+        In units in which the width is 1, with r the largest norm of a centre about their mean: of points x within
+        2 r, D is off by some 10 r^2 roundings; farther out, ||x||^2 exp(-D) <= 4 / e, since there D >= ||x||^2 / 4.
         """
-        exponent = 10 * self.width * float(dots(centers, centers, -1).max())
-        return float(np.finfo(np.float32).eps) / 2 * (8 + exponent) * float(np.abs(self.coefficients).sum(0).max())
+        p, d = centers.shape
+        roundings = 8 + np.log2(p) + np.log2(d) + 10 * float(dots(centers, centers, -1).max())
+        return float(np.finfo(np.float32).eps) / 2 * float(roundings * np.abs(self.coefficients).sum(axis=0).max())
 
 
 def squared_distances(A: Array, B: Array, xp: Namespace = np) -> Array:

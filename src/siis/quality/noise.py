@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
-from siis.engine.threads import in_threads
+from siis.engine.threads import FEW, in_threads, one_blas_thread
 from siis.evidence import softmax
 from siis.quality.calibration import Calibration
 
@@ -255,7 +255,8 @@ def _likelihoods(
         return explanations, found
 
     worth = n_labels >= WORTH_THREADS
-    told = in_threads(of_sharpness, list(SHARPNESSES)) if worth else [of_sharpness(s) for s in SHARPNESSES]
+    with one_blas_thread():
+        told = in_threads(of_sharpness, list(SHARPNESSES), FEW) if worth else [of_sharpness(s) for s in SHARPNESSES]
     explanations, found = zip(*told, strict=True)
     return rates, np.array([e for some in explanations for e in some]), np.array([f for some in found for f in some])
 

@@ -9,7 +9,7 @@ from siis._types import Floats, Ints
 ROUNDS = 100
 DRAWS, MOST_WORK = 200, 20_000_000  # of labels anew, for the interval; fewer where there are many classes
 LEAST_DRAWS = 20
-MOST_AT_ONCE = 2**20  # chances of answers, of all draws that are computed together
+MOST_AT_ONCE = 2**20  # chances of answers, or labels, of all draws that are computed together
 LEVEL = (2.5, 97.5)
 TRUST = 1.0  # labels of each class that are thought to have been answered rightly
 
@@ -48,19 +48,18 @@ def estimate_shares(
     counts = np.bincount(answered, minlength=c).astype(np.float64)
     shares = _total(counts[None], _confusion(held_answers, truth, votes[None]), n_labelled)[0]
     n_draws, n = int(np.clip(MOST_WORK // (ROUNDS * c * c), LEAST_DRAWS, DRAWS)), int(counts.sum())
-    times, seen = np.ones((n_draws, n_held)), np.tile(counts, (n_draws, 1))
-    for i in range(n_draws):
-        if n_held:
-            times[i] = np.bincount(rng.integers(n_held, size=n_held), minlength=n_held)
-        if n:
-            seen[i] = rng.multinomial(n, counts / n)
-    step = max(1, MOST_AT_ONCE // c**2)
-    drawn = np.vstack(
-        [
-            _total(seen[a : a + step], _confusion(held_answers, truth, times[a : a + step] * votes), n_labelled)
-            for a in range(0, n_draws, step)
-        ]
-    )
+    step = max(1, min(MOST_AT_ONCE // c**2, MOST_AT_ONCE // max(n_held, 1)))
+    drawn = np.empty((n_draws, c))
+    for a in range(0, n_draws, step):
+        some = drawn[a : a + step]
+        times, seen = np.ones((len(some), n_held)), np.tile(counts, (len(some), 1))
+        for i in range(len(some)):
+            if n_held:
+                times[i] = np.bincount(rng.integers(n_held, size=n_held), minlength=n_held)
+            if n:
+                seen[i] = rng.multinomial(n, counts / n)
+        times *= votes
+        some[:] = _total(seen, _confusion(held_answers, truth, times), n_labelled)
     low, high = np.percentile(drawn, LEVEL, axis=0)
     return shares, np.column_stack([np.minimum(low, shares), np.maximum(high, shares)])
 

@@ -26,7 +26,8 @@ MOST_COLUMNS, FEW_COLUMNS = (
     200,
     64,
 )  # classes that a program has a column for each of, and columns where they are more
-ROUGH_BASIS = 1e-3  # residual of the basis on which evidence is smoothed: any smooth basis will do
+ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
+MANY, ROUGHER_BASIS = 10_000, 1e-3  # vertices from which on a rougher one is taken
 
 
 def final_basis(
@@ -35,7 +36,7 @@ def final_basis(
     seed: int,
     dtype: Any = np.float64,
     report: Report = no_progress,
-    residual: float = ROUGH_BASIS,
+    residual: float | None = None,
     engine: Engine = NUMPY,
 ) -> SmoothBasis:
     """The basis of a final program; at least one vector for each connected component.
@@ -47,14 +48,16 @@ def final_basis(
     seed : int
     dtype : type
     report : callable
-    residual : float
-        Largest residual of a vector.
+    residual : float, optional
+        Largest residual of a vector; if left out 1e-4, and 1e-3 of more than ten thousand vertices.
     engine : Engine
 
     Returns
     -------
     SmoothBasis
     """
+    if residual is None:
+        residual = ROUGHER_BASIS if engine.count(graph.n_vertices) > MANY else ROUGH_BASIS
     m = min(max(chosen.n_components, graph.n_components), graph.n_vertices)
     return smooth_basis(
         graph, m, chosen.laplacian, seed, residual=residual, dtype=dtype, report=report, engine=engine

@@ -316,7 +316,7 @@ def _evidence_of_folds(
         for m in range(len(heard))
         for _, folds in groupby(range(len(trains)), key=lambda i: id(built[i][0][m]))
     ]
-    if len(shared) == 1 and len(trains) > 1:
+    if len(shared) == 1 and len(trains) > 1 and engine.is_host:
         shared = [(0, folds) for folds in (list(range(0, len(trains), 2)), list(range(1, len(trains), 2)))]
 
     def on_one_graph(one: tuple[int, list[int]]) -> list[Floats]:

@@ -53,8 +53,8 @@ def solve_certified(
     Q = f N, one array N with a factor f for each row holds Q and its multiplier p (1 - f) N: one pass over the edges
     updates them, and gathers the right-hand side of the next linear system.
 
-    Where the basis is in single precision, so is the work on edges and vertices, until rounding holds the gap up; the
-    iteration then goes on in double precision from where it is.
+    Where the basis is in single precision, so is the work on edges and vertices, until rounding holds the gap up, or
+    most labels are met more closely than it resolves; it then goes on in double precision from where it is.
 
     Parameters
     ----------
@@ -264,11 +264,11 @@ class _State:
 
     def to_double(self) -> None:
         """Go on in double precision from where single precision has come to."""
-        labels, edges = self.N2, self.edges
+        labels, rows = self.N2, None if self.edges is None else self.edges.N
         self._take_in_double()
         self.N2 = self.engine.asarray(labels, self.dtype)
-        if self.edges is not None and edges is not None:
-            self.edges.set_rows(edges.N)
+        if self.edges is not None:
+            self.edges.set_rows(rows)
         self._set_penalties()
 
     def _misfits(self) -> Array:
