@@ -14,7 +14,18 @@ import numpy as np
 
 import siis
 from accuracy import OURS
-from protocol import ANNOTATED, HELD_OUT, HUMAN, RESULTS, Rows, annotated_task, human_task, load, make_task
+from protocol import (
+    ANNOTATED,
+    HELD_OUT,
+    HUMAN,
+    RESULTS,
+    Rows,
+    annotated_task,
+    human_task,
+    load,
+    make_task,
+    mean_and_error,
+)
 from siis import SIISClassifier
 
 KEYS = ("data", "kind", "noise", "seed", "run")
@@ -70,7 +81,7 @@ def table(rows):
     changes, fallen, n_risen = [], [], 0
     for cell, pairs in cells.items():
         before, now = np.array(pairs).T
-        error = max(now.std(ddof=1) / np.sqrt(now.size), 1e-9) if now.size > 1 else ONE_RUN
+        error = mean_and_error(now)[1] if now.size > 1 else ONE_RUN
         changes.append((now - before).mean())
         n_risen += changes[-1] > error
         if changes[-1] < -error:

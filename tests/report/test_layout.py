@@ -53,8 +53,7 @@ def test_points_that_the_basis_cannot_tell_apart_lie_side_by_side():
     at = lay_out(np.repeat(np.eye(2), 500, axis=0), np.zeros(2), np.zeros(1000, dtype=int)).astype(float)
     far = np.linalg.norm(at[:, None] - at, axis=2)
     np.fill_diagonal(far, np.inf)
-    # the relaxation is chaotic: rounding, which differs between processors, moves this by some percent
-    assert np.quantile(far.min(axis=1), 0.05) > 0.25 * SIDE * np.sqrt(FILLED / 1000)
+    assert np.quantile(far.min(axis=1), 0.05) > 0.3 * SIDE * np.sqrt(FILLED / 1000)
     assert far[:500, 500:].min() > 5 * np.median(far.min(axis=1))
 
 

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from siis.engine import loops, threads
 from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, one_blas_thread, pause_point
@@ -98,17 +99,44 @@ def test_loops_are_compiled_where_nothing_can_be_kept(monkeypatch):
     assert [bool(options.get("cache")) for options in calls] == [True, False]
 
 
+def blas_threads():
+    libraries = threads._libraries().info()  # those that were there when it was first asked
+    return [library["num_threads"] for library in libraries if library["user_api"] == "blas"]
+
+
 def test_the_last_who_wants_one_thread_of_linear_algebra_gives_the_others_back():
     """The limit is the process's: who came first, with the true number in hand, may go first."""
-
-    def found():
-        libraries = threads._libraries().info()  # those that were there when it was first asked
-        return [library["num_threads"] for library in libraries if library["user_api"] == "blas"]
-
-    before, first, second = found(), one_blas_thread(), one_blas_thread()
+    before, first, second = blas_threads(), one_blas_thread(), one_blas_thread()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert set(found()) == {1}
+    assert set(blas_threads()) == {1}
     second.__exit__(None, None, None)
-    assert found() == before
+    assert blas_threads() == before
+
+
+@several
+def test_linear_algebra_is_limited_from_any_thread():
+    """Whichever thread came before, and whichever leaves last."""
+    before, heard = blas_threads(), []
+
+    def elsewhere(work):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+    def limited():
+        with one_blas_thread():
+            heard.append(set(blas_threads()))
+        heard.append(blas_threads())
+
+    limited()
+    elsewhere(limited)
+    with ThreadpoolController().limit(limits=1, user_api="blas"):  # another library's, which is this thread's
+        elsewhere(limited)
+    assert heard == [{1}, before, {1}, before, {1}, [1] * len(before)]
+    assert blas_threads() == before
+    first = one_blas_thread()
+    first.__enter__()
+    elsewhere(lambda: first.__exit__(None, None, None))
+    assert blas_threads() == before

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -137,6 +137,7 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         _alone += 1
         if _alone == 1:
+            _take_control()
             _limit = _libraries().limit(limits=1, user_api="blas")
     try:
         yield
@@ -144,12 +145,20 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _alone -= 1
             if _alone == 0:
+                _take_control()
                 _limit.restore_original_limits()
+                _take_control()
 
 
 @cache
 def _libraries() -> Any:
     return ThreadpoolController()
+
+
+def _take_control() -> None:
+    """Let the next thread set limits, whichever did so last: since threadpoolctl 3.8 all others do so in vain."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 def pause_point() -> None:

@@ -23,7 +23,7 @@ N_SPEAKERS = 4  # landmarks that place another point
 EARLY, ROUNDS = 80, 280
 EXAGGERATION = 8.0
 FILLED = 0.25  # of the square, by points side by side
-CROWD, PUSHES = 6, 25
+CROWD, PUSHES = 6, 40
 HEAT = 6.0  # times the mean eigenvalue; less leaves single examples far from their groups
 
 

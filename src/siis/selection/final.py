@@ -18,6 +18,7 @@ from siis.program import Program
 from siis.progress import Report, no_progress
 from siis.selection.candidate import Candidate
 from siis.selection.constraints import Constraints
+from siis.selection.part import MOST_VERTICES
 from siis.solvers import Solution
 from siis.spectral import SmoothBasis, smooth_basis
 
@@ -27,7 +28,7 @@ MOST_COLUMNS, FEW_COLUMNS = (
     64,
 )  # classes that a program has a column for each of, and columns where they are more
 ROUGH_BASIS = 1e-4  # residual of the basis on which evidence is smoothed: any smooth basis will do
-MANY, ROUGHER_BASIS = 10_000, 1e-3  # vertices from which on a rougher one is taken
+ROUGHER_BASIS = 1e-3  # the same of more vertices than the search sees all of
 
 
 def final_basis(
@@ -57,7 +58,7 @@ def final_basis(
     SmoothBasis
     """
     if residual is None:
-        residual = ROUGHER_BASIS if engine.count(graph.n_vertices) > MANY else ROUGH_BASIS
+        residual = ROUGHER_BASIS if engine.count(graph.n_vertices) > MOST_VERTICES else ROUGH_BASIS
     m = min(max(chosen.n_components, graph.n_components), graph.n_vertices)
     return smooth_basis(
         graph, m, chosen.laplacian, seed, residual=residual, dtype=dtype, report=report, engine=engine

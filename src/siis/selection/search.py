@@ -32,7 +32,7 @@ from siis.selection.shares import answered_shares, population_weights, usual_rea
 
 USUAL = (*USUAL_GRAPH, 0.1)  # graph and smoothing where nothing can be chosen
 MOST_AT_ONCE = 2**26  # soft labels of folds that are smoothed as columns of one block, on all vertices
-ROUGHLY = 1e-2  # tolerance of that: readings are then off by some .2 % of their spread, far below what labels tell
+ROUGHLY = 1e-2  # tolerance of that: readings are then off by far less than labels tell
 STEADY = 1.5  # standard errors that it takes to leave even features as they are, and the usual reading
 LEAST_HELD_OUT = 4  # labels, below which nothing can be told apart
 TOO_FEW = (
