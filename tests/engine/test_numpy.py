@@ -12,6 +12,7 @@ from programs import random_program
 from siis.engine import NUMPY, blocks
 from siis.engine import numpy as numpy_module
 from siis.engine.blocks import PIECES, chebyshev_filter, product, tall_product, tall_transposed
+from siis.engine.loops import FEW_COLUMNS
 from siis.engine.threads import in_threads, pause_point
 from siis.graph import Graph, candidates, embed
 from siis.labels import one_hot
@@ -34,7 +35,8 @@ KINDS = pytest.mark.parametrize(("kind", "rtol"), [(np.float64, 1e-12), (np.floa
 @pytest.mark.parametrize("threads", [False, True])
 @pytest.mark.parametrize("n_columns", [7, 40])
 def test_products(rng, graph, kind, rtol, threads, n_columns, monkeypatch):
-    monkeypatch.setattr(blocks, "WORTH_THREADS", 0 if threads else 10**12)
+    for name in ("WORTH_THREADS", "WORTH_SPARSE"):
+        monkeypatch.setattr(blocks, name, 0 if threads else 10**12)
     S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, n_columns)).astype(kind)
     np.testing.assert_allclose(product(S, X), S.toarray() @ X, rtol=rtol, atol=rtol)
     A = rng.standard_normal((n_columns, 3)).astype(kind)
@@ -46,7 +48,8 @@ def test_products(rng, graph, kind, rtol, threads, n_columns, monkeypatch):
 @pytest.mark.parametrize("n_columns", [3, 70, 300])
 @pytest.mark.parametrize("threads", [False, True])
 def test_chebyshev_filter_is_the_polynomial(rng, graph, kind, rtol, n_columns, threads, monkeypatch):
-    monkeypatch.setattr(blocks, "WORTH_THREADS", 0 if threads else 10**12)
+    for name in ("WORTH_THREADS", "WORTH_SPARSE"):
+        monkeypatch.setattr(blocks, name, 0 if threads else 10**12)
     S, X = sp.csr_array(graph.laplacian.astype(kind)), rng.standard_normal((80, n_columns)).astype(kind)
     values, V = np.linalg.eigh(graph.laplacian.toarray())
     cut, high = values[10], values[-1] * 1.01
@@ -72,10 +75,11 @@ def test_edges_agree_with_the_incidence_matrix(graph):
 
 @KINDS
 @pytest.mark.parametrize("pieces", [1, PIECES])
-def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, monkeypatch):
+@pytest.mark.parametrize("c", [FEW_COLUMNS - 3, FEW_COLUMNS + 3])
+def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, c, monkeypatch):
     """N, f and the divergence of two groups of columns, against the formulas with P formed."""
     monkeypatch.setattr(numpy_module, "WORTH_PIECES", 0 if pieces > 1 else 10**12)
-    c, P = 3, graph.incidence.toarray()
+    P = graph.incidence.toarray()
     rows = NUMPY.edge_rows(graph, 2, c, kind)
     assert len(rows.pieces) == pieces
     p, gamma, relaxation = rng.uniform(0.5, 2, graph.n_edges), 0.7, 1.7

@@ -1,5 +1,6 @@
 """Pieces of work in threads: a failure is heard at once, and the others end at their next pause."""
 
+import signal
 import threading
 import time
 
@@ -39,6 +40,39 @@ def test_a_failure_is_raised_although_an_earlier_piece_is_not_done():
         in_threads(piece, [0, 1])
     assert ended.wait(20)
     assert until(lambda: not is_busy())
+
+
+@several
+def test_the_caller_does_short_pieces_itself_and_waits_for_long_ones():
+    everybody = threading.Barrier(n_threads(), timeout=20)
+
+    def piece(_):
+        everybody.wait()  # all at once
+        return threading.current_thread() is threading.main_thread()
+
+    assert sum(in_threads(piece, range(n_threads()))) == 1
+    assert not any(in_threads(piece, range(n_threads()), n_threads()))
+
+
+@several
+@pytest.mark.parametrize("at_once", [None, 2])
+def test_an_interrupt_drops_what_has_not_begun(at_once):
+    """It reaches the calling thread, in a piece of its own or while it waits."""
+    begun = []
+
+    def piece(k):
+        begun.append(k)
+        if threading.current_thread() is threading.main_thread() or (at_once and k == 0):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        for _ in range(200):
+            time.sleep(0.01)
+            pause_point()
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(piece, range(100), at_once)
+    assert until(lambda: not is_busy())
+    assert len(begun) <= n_threads() + 1
+    assert in_threads(lambda k: k, range(3)) == [0, 1, 2], "threads of this thread again"
 
 
 @several

@@ -18,7 +18,8 @@ from siis.engine.threads import in_threads, pause_point
 
 WIDEST, NARROWEST = 64, 16  # columns of a block that are multiplied together
 PIECES = 4  # of a pass over rows or edges
-WORTH_THREADS = 5_000_000  # multiplications, below which one thread is faster
+WORTH_THREADS = 5_000_000  # multiplications of dense blocks, below which one thread is faster
+WORTH_SPARSE = 2_000_000  # the same of a sparse matrix, which wait for memory
 
 
 def compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
@@ -41,7 +42,7 @@ def product(S: Sparse, X: Floats) -> Floats:
     -------
     ndarray of shape (r, p)
     """
-    worth_threads = S.nnz * X.shape[1] > WORTH_THREADS
+    worth_threads = S.nnz * X.shape[1] > WORTH_SPARSE
     if X.shape[1] < NARROWEST and not worth_threads:
         return np.asarray(S @ X)  # SciPy's loop, faster on few columns
     X = np.ascontiguousarray(X)
@@ -69,8 +70,8 @@ def tall_transposed(U: Floats, F: Floats) -> Floats:
 
 
 def pieces_of(n: int, n_multiplications: int) -> list[slice]:
-    """Pieces of n rows for threads; one where the work is too little."""
-    return row_pieces(n) if n_multiplications > WORTH_THREADS else [slice(0, n)]
+    """Pieces of n rows of a sparse product for threads; one where the work is too little."""
+    return row_pieces(n) if n_multiplications > WORTH_SPARSE else [slice(0, n)]
 
 
 def row_pieces(n: int) -> list[slice]:
@@ -102,7 +103,7 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     n_columns, kind = X.shape[1], X.dtype.type
     width = int(np.clip(-(-n_columns // PIECES), NARROWEST, WIDEST))
     filtered = np.empty_like(X)
-    by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_THREADS
+    by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_SPARSE
     if by_rows:
         width = n_columns
     pieces = row_pieces(len(X)) if by_rows else [slice(0, len(X))]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+FEW_COLUMNS = 6  # of a group, up to which one pass is faster than two
+
 
 def compiled(loop: Any) -> Any:
     """Compile a loop when it is first called; kept on the disk where a folder for that can be written."""
@@ -18,6 +20,25 @@ def compiled(loop: Any) -> Any:
         return njit(**options)(loop)
 
 
+@njit(inline="always")
+def add_product(indptr, indices, data, X, factor, i, row):  # type: ignore[no-untyped-def]
+    """Add factor times row i of S X to ``row``: four neighbours at once, whose rows come from memory together."""
+    width = X.shape[1]
+    e, end = indptr[i], indptr[i + 1]
+    while e + 4 <= end:
+        x0, x1 = X[np.uintp(indices[e])], X[np.uintp(indices[e + 1])]  # unsigned: not counted from the end
+        x2, x3 = X[np.uintp(indices[e + 2])], X[np.uintp(indices[e + 3])]
+        s0, s1, s2, s3 = factor * data[e], factor * data[e + 1], factor * data[e + 2], factor * data[e + 3]
+        for k in range(width):
+            row[k] += (s0 * x0[k] + s1 * x1[k]) + (s2 * x2[k] + s3 * x3[k])
+        e += 4
+    while e < end:
+        x, s = X[np.uintp(indices[e])], factor * data[e]
+        for k in range(width):
+            row[k] += s * x[k]
+        e += 1
+
+
 @compiled
 def three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # type: ignore[no-untyped-def]
     """Overwrite rows first..last of ``before`` by those of a S now + b now + d before."""
@@ -26,10 +47,7 @@ def three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # ty
     for i in range(first, last):
         for k in range(width):
             row[k] = b * now[i, k] + d * before[i, k]
-        for e in range(indptr[i], indptr[i + 1]):
-            j, s = indices[e], a * data[e]
-            for k in range(width):
-                row[k] += s * now[j, k]
+        add_product(indptr, indices, data, now, a, i, row)
         for k in range(width):
             before[i, k] = row[k]
 
@@ -37,15 +55,11 @@ def three_terms(indptr, indices, data, now, before, a, b, d, first, last):  # ty
 @compiled
 def product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[no-untyped-def]
     """Rows first..last of S X."""
-    width = X.shape[1]
-    row = np.empty(width, X.dtype)
+    row = np.empty(X.shape[1], X.dtype)
     for i in range(first, last):
         row[:] = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            j, s = indices[e], data[e]
-            for k in range(width):
-                row[k] += s * X[j, k]
-        for k in range(width):
+        add_product(indptr, indices, data, X, X.dtype.type(1), i, row)
+        for k in range(X.shape[1]):
             out[i, k] = row[k]
 
 
@@ -60,10 +74,7 @@ def less_product_rows(indptr, indices, data, diagonal, X, out, first, last):  # 
             d = diagonal[i, g]
             for k in range(g * c, (g + 1) * c):
                 row[k] = d * X[i, k]
-        for e in range(indptr[i], indptr[i + 1]):
-            j, s = indices[e], data[e]
-            for k in range(width):
-                row[k] -= s * X[j, k]
+        add_product(indptr, indices, data, X, X.dtype.type(-1), i, row)
         for k in range(width):
             out[i, k] = row[k]
 
@@ -92,6 +103,15 @@ def edge_step(first, tails, weight, penalty, reach, relaxation, F, N, f, out, he
     N = relaxation w (F_i - F_j) + (1 - relaxation f) N,  f = max(1 - reach / (p ||N||), 0) for each group of columns,
     and w p (2 f - 1) N is added to row i of ``out`` and taken from row j.
     """
+    if F.shape[1] < FEW_COLUMNS * f.shape[1]:
+        _edge_step_of_few(first, tails, weight, penalty, reach, relaxation, F, N, f, out, heads_from, heads_to)
+    else:
+        _edge_step_of_many(first, tails, weight, penalty, reach, relaxation, F, N, f, out, heads_from, heads_to)
+
+
+@compiled
+def _edge_step_of_few(first, tails, weight, penalty, reach, relaxation, F, N, f, out, heads_from, heads_to):  # type: ignore[no-untyped-def]
+    """``edge_step`` column by column."""
     one, two, zero = F.dtype.type(1), F.dtype.type(2), F.dtype.type(0)
     n_groups = f.shape[1]
     c = F.shape[1] // n_groups
@@ -114,6 +134,35 @@ def edge_step(first, tails, weight, penalty, reach, relaxation, F, N, f, out, he
                     value = factor * N[e, k]
                     out[a, k] += value
                     out[b, k] -= value
+
+
+@compiled
+def _edge_step_of_many(first, tails, weight, penalty, reach, relaxation, F, N, f, out, heads_from, heads_to):  # type: ignore[no-untyped-def]
+    """``edge_step`` by a row of its own, known to be apart from all else: columns are done several at a time."""
+    one, two, zero = F.dtype.type(1), F.dtype.type(2), F.dtype.type(0)
+    n_groups = f.shape[1]
+    c = F.shape[1] // n_groups
+    row = np.empty(c, F.dtype)
+    for i in range(heads_from, heads_to):
+        for e in range(first[i], first[i + 1]):
+            j, w, p = np.uintp(tails[e]), weight[e], penalty[e]
+            step, a, b = relaxation * w, np.uintp(i - heads_from), j - np.uintp(heads_from)
+            for g in range(n_groups):
+                keep, at = one - relaxation * f[e, g], g * c
+                square = zero
+                for k in range(c):
+                    value = keep * N[e, at + k] + step * (F[i, at + k] - F[j, at + k])
+                    row[k] = value
+                    square += value * value
+                length = p * np.sqrt(square)
+                kept = max(one - reach / length, zero) if length > zero else zero
+                f[e, g] = kept
+                factor = w * p * (two * kept - one)
+                for k in range(c):
+                    N[e, at + k] = row[k]
+                    out[a, at + k] += factor * row[k]
+                for k in range(c):
+                    out[b, at + k] -= factor * row[k]
 
 
 @compiled

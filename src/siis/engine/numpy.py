@@ -34,6 +34,7 @@ from siis.engine.loops import (
 from siis.engine.threads import in_threads
 from siis.engine.types import Precision
 
+PASSES = 4  # arrays that a step of conjugate gradients goes through
 WORTH_PIECES = 500_000  # numbers in N, below which one piece is faster
 
 
@@ -109,12 +110,14 @@ class NumpyEngine(Engine):
 
     def advance(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
         """As ``Engine.advance``, in one compiled pass."""
-        in_threads(lambda rows: advance_rows(X, R, D, MD, step, rows.start, rows.stop), pieces_of(len(X), X.size))
+        in_threads(
+            lambda rows: advance_rows(X, R, D, MD, step, rows.start, rows.stop), pieces_of(len(X), PASSES * X.size)
+        )
         return X, R
 
     def turn(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
         """As ``Engine.turn``, in one compiled pass."""
-        in_threads(lambda rows: turn_rows(D, Z, ratio, rows.start, rows.stop), pieces_of(len(D), D.size))
+        in_threads(lambda rows: turn_rows(D, Z, ratio, rows.start, rows.stop), pieces_of(len(D), PASSES * D.size))
         return D
 
     def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
@@ -45,7 +46,7 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
     """Do ``work`` for every item, in as many threads as there are cores; results in the order of the items.
 
     Work that is itself done in a thread runs its own pieces one after the other. Where the caller is interrupted or a
-    piece fails, that is raised at once: pieces that have not begun are dropped, and running ones end at their next
+    piece fails, that is raised: pieces that have not begun are dropped, and running ones end at their next
     ``pause_point``; each piece begins with one.
 
     Parameters
@@ -54,7 +55,9 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
         Item -> result.
     items : sequence
     at_once : int, optional
-        Threads at most: ``FEW`` for work of many short calls, which wait for each other's interpreter lock.
+        For long pieces, of which so many are done at once at most: ``FEW`` for work of many short calls, which wait
+        for each other's interpreter lock. The caller waits, and hears of an interrupt or a failure at once. If left
+        out, pieces are short: the caller does some of them itself, which costs less than to wake threads for all.
 
     Returns
     -------
@@ -62,32 +65,52 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
     """
     if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
         return [_after_pause(work, item) for item in items]
-    cancelled, gate = threading.Event(), threading.Semaphore(at_once or n_threads())
-    problems: list[BaseException] = []
+    shared = _Shared(work, items)
+    helpers = min(len(items), n_threads() if at_once is None else at_once) - (at_once is None)
+    futures = [_workers().submit(shared.help) for _ in range(helpers)]
+    try:
+        if at_once is None:
+            shared.help()
+            futures = [future for future in futures if not future.cancel()]  # some have not begun: nothing is left
+        wait(futures, return_when=FIRST_EXCEPTION)
+    except BaseException as problem:
+        shared.cancelled.set()
+        if not isinstance(problem, Interrupted):  # which a piece ends with where another has failed
+            raise
+    if shared.problems:
+        raise shared.problems[0]
+    return shared.results
 
-    def piece(item: Item) -> Result:
-        _local.cancelled = cancelled
+
+class _Shared(Generic[Item, Result]):
+    """Pieces of work that several threads take, one after the other."""
+
+    def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
+        self.work, self.todo = work, deque(enumerate(items))
+        self.results: list[Any] = [None] * len(items)
+        self.problems: list[BaseException] = []
+        self.cancelled = threading.Event()
+
+    def help(self) -> None:
+        """Do pieces until none is left."""
+        _local.cancelled = self.cancelled
         try:
-            with gate, _counted():
-                return _after_pause(work, item)
+            with _counted():
+                while (piece := self._take()) is not None:
+                    k, item = piece
+                    self.results[k] = _after_pause(self.work, item)
         except BaseException as problem:
-            problems.append(problem)  # before others hear of it, and end with an Interrupted of their own
-            cancelled.set()
+            self.problems.append(problem)  # before others hear of it, and end with an Interrupted of their own
+            self.cancelled.set()
             raise
         finally:
             _local.cancelled = None
 
-    futures: list[Future[Result]] = [_workers().submit(piece, item) for item in items]
-    try:
-        wait(futures, return_when=FIRST_EXCEPTION)
-        if problems:
-            raise problems[0]
-        return [future.result() for future in futures]
-    except BaseException:
-        cancelled.set()
-        for future in futures:
-            future.cancel()
-        raise
+    def _take(self) -> tuple[int, Item] | None:
+        try:
+            return self.todo.popleft()
+        except IndexError:
+            return None
 
 
 def _after_pause(work: Callable[[Item], Result], item: Item) -> Result:

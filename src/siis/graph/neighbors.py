@@ -25,6 +25,7 @@ ON_ENGINE = "torch"  # the only engine with a search of its own
 SAMPLE = 500  # points on which recall is measured
 POOR_RECALL = 0.8  # below, a warning
 SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
+BLOCK, LEAST_ROWS = 2**20, 64  # distances of a dense block, which stays in a cache; and queries in it at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +335,7 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
     squares = np.einsum("ij,ij->i", points, points)
     indices = np.empty((len(queries), n_wanted), dtype=np.int64)
     scores = np.empty((len(queries), n_wanted), dtype=np.float32)
-    rows = max(16, SEARCH_MEMORY_MIB * 2**20 // (4 * 4 * len(points)))
+    rows = max(LEAST_ROWS, BLOCK // len(points))
 
     def block(first: int) -> None:
         pause_point()

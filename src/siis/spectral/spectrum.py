@@ -11,7 +11,7 @@ from siis._types import Floats
 from siis.engine import Operator
 from siis.engine.rows import column_norms, dots
 
-VECTORS, STEPS = 4, 40  # of the Lanczos quadrature
+VECTORS, STEPS = 4, 20  # of the Lanczos quadrature
 MARGIN = 1.01  # on the largest Ritz value plus its residual
 
 
