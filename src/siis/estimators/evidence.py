@@ -36,6 +36,7 @@ from siis.selection import (
 )
 
 SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
+FINE, ENOUGH = 1e-4, 1e-3  # residuals of the evidence; the second where the search sees some of the examples only
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +273,9 @@ def spoken_evidence(located: Located, selection: Selection, subspace: Array | No
     """
     heard = (selection.chosen, *selection.beside)
     graphs = (located.placed.graph.weights, *located.beside)
+    tol = ENOUGH if is_searched_in_part(located.placed.graph.n_vertices, located.given.n_classes) else FINE
     said = [
-        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, 1e-4, engine, subspace), c.reading)
+        read(smoothed(W, located.given, c.fidelity, c.pull, located.scores, tol, engine, subspace), c.reading)
         for c, W in zip(heard, graphs, strict=True)
     ]
     return said[0] if len(said) == 1 else np.asarray(np.mean(said, axis=0))
