@@ -15,6 +15,7 @@ from siis.spectral import smooth as smooth_module
 from siis.spectral import subspace as subspace_module
 from siis.spectral.coarse import aggregates
 from siis.spectral.shift_invert import count_below
+from siis.spectral.spectrum import estimate_spectrum
 from table_case import mixed_table
 
 pytestmark = pytest.mark.slow
@@ -369,3 +370,31 @@ def test_a_cluster_that_does_not_fit_the_subspace_gets_a_wider_one(monkeypatch):
     monkeypatch.setattr(subspace_module, "WIDEST_EVER", 0)
     smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
     assert widened < 0.7 * len(steps)
+
+
+def odd_graph(name, n=600):
+    """Graphs whose largest eigenvalue belongs to few vertices, or to hardly any gap."""
+    rng = np.random.default_rng(0)
+    heads = np.repeat(np.arange(n), 3)
+    tails = (heads + rng.integers(1, 9, heads.size)) % n
+    ring = sp.coo_array((rng.random(heads.size), (heads, tails)), shape=(n, n))
+    spread = sp.coo_array((np.exp(3 * rng.standard_normal(heads.size)), (heads, tails)), shape=(n, n))
+    spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), shape=(n, n))
+    heavy = sp.coo_array((np.array([1e3]), (np.array([5]), np.array([6]))), shape=(n, n))
+    path = sp.coo_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+    graphs = {"ring": ring, "spread": spread, "star": spokes, "hub": ring + spokes, "heavy": ring + heavy, "path": path}
+    W = sp.csr_array(graphs[name])
+    return Graph(sp.csr_array(W.maximum(W.T)))
+
+
+@pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+@pytest.mark.parametrize("name", ["ring", "spread", "star", "hub", "heavy", "path"])
+def test_the_estimated_bound_of_the_spectrum_holds(name, laplacian):
+    """Filters grow without limit above it; the bound by degrees is kept out, which would hide a wrong one."""
+    graph, engine = odd_graph(name), NumpyEngine()
+    scale = smooth_module._vertex_scale(graph, laplacian)
+    S = engine.laplacian(graph, scale, np.float64)
+    null = engine.members(smooth_module._null_vectors(graph, scale, engine), np.float64)
+    largest = np.linalg.eigvalsh(S.matrix.toarray())[-1]
+    for seed in range(10):
+        assert largest <= estimate_spectrum(S, null, np.inf, seed).high <= 1.1 * largest
