@@ -382,7 +382,14 @@ def odd_graph(name, n=600):
     spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), shape=(n, n))
     heavy = sp.coo_array((np.array([1e3]), (np.array([5]), np.array([6]))), shape=(n, n))
     path = sp.coo_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
-    graphs = {"ring": ring, "spread": spread, "star": spokes, "hub": ring + spokes, "heavy": ring + heavy, "path": path}
+    graphs = {
+        "ring": ring,
+        "spread": spread,
+        "star": spokes,
+        "hub": ring + spokes,
+        "heavy": ring + heavy,
+        "path": path,
+    }
     W = sp.csr_array(graphs[name])
     return Graph(sp.csr_array(W.maximum(W.T)))
 
