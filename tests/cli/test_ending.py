@@ -34,7 +34,7 @@ BUSY = """
             raise ValueError("a piece must be whole; this one is not. Mend it.")
         return spin(10**11)
 
-    siis.workflow.job.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1])
+    siis.workflow.job.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1], 2)
     main()
 """
 
@@ -61,22 +61,28 @@ def test_a_failure_ends_the_program_although_a_thread_computes_on(table, tmp_pat
 
 ENTRY = """
     import sys
-    import siis.__main__
-    sys.stdout.write("ready\\n")
-    sys.stdout.flush()
-    siis.__main__.main()
+    import siis.__main__ as program
+    listen = program.listen
+
+    def listen_and_tell():
+        listen()
+        sys.stdout.write("ready\\n")
+        sys.stdout.flush()
+
+    program.listen = listen_and_tell
+    program.main()
 """
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0])
 def test_interrupts_while_modules_are_imported(tmp_path, delay):
-    """From the first line of the program on; before it, Python itself is at work."""
+    """From the moment on at which the program listens; before it, Python itself is at work."""
     draw = random.Random(0)  # a fit of many seconds, whatever the machine
     rows = "".join(f"{'xy'[i % 2]},{draw.random()},{draw.random()}\n" for i in range(20_000))
     (tmp_path / "in.csv").write_text("label,a,b\n" + rows)
     process = started(ENTRY, "fit", tmp_path / "in.csv", "--label", "label", "--out", tmp_path / "out", "--quiet")
     assert process.stdout.readline() == "ready\n"
-    time.sleep(0.002 + delay)
+    time.sleep(delay)
     process.send_signal(signal.SIGINT)
     out, said = process.communicate(timeout=60)
     assert said.split() != []

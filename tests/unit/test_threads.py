@@ -3,10 +3,11 @@
 import signal
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from siis.engine import loops, threads
 from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, one_blas_thread, pause_point
@@ -54,14 +55,23 @@ def test_the_caller_does_short_pieces_itself_and_waits_for_long_ones():
     assert not any(in_threads(piece, range(n_threads()), n_threads()))
 
 
+@pytest.fixture
+def hears_interrupts():
+    """Jobs in the background are started to ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @several
 @pytest.mark.parametrize("at_once", [None, 2])
-def test_an_interrupt_drops_what_has_not_begun(at_once):
+def test_an_interrupt_drops_what_has_not_begun(at_once, hears_interrupts):
     """It reaches the calling thread, in a piece of its own or while it waits."""
     begun = []
 
     def piece(k):
         begun.append(k)
+        time.sleep(0.3)  # until the caller waits: an interrupt on the way there is heard when the wait is over
         if threading.current_thread() is threading.main_thread() or (at_once and k == 0):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         for _ in range(200):
@@ -170,7 +180,67 @@ def test_linear_algebra_is_limited_from_any_thread():
         elsewhere(limited)
     assert heard == [{1}, before, {1}, before, {1}, [1] * len(before)]
     assert blas_threads() == before
-    first = one_blas_thread()
-    first.__enter__()
-    elsewhere(lambda: first.__exit__(None, None, None))
+    begun, over = threading.Event(), threading.Event()
+
+    def until_over():
+        with one_blas_thread():
+            begun.set()
+            over.wait(20)
+
+    later = threading.Thread(target=until_over)
+    with one_blas_thread():
+        later.start()
+        assert begun.wait(20)
+    assert set(blas_threads()) == {1}
+    over.set()
+    later.join()
     assert blas_threads() == before
+
+
+@several
+def test_a_limit_that_others_have_set_is_theirs():
+    """Ours ends later: what it found, one thread, is not to stay."""
+    before, ours = blas_threads(), one_blas_thread()
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        ours.__enter__()
+    assert blas_threads() == before
+    ours.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+@several
+@pytest.mark.skipif(
+    not hasattr(OpenBLASController, "clear_controlling_thread"), reason="before threadpoolctl 3.8 nothing prevents it"
+)
+def test_others_who_come_during_our_limit_do_not_bring_it_back():
+    before, began, over = blas_threads(), threading.Event(), threading.Event()
+
+    def others():
+        with ThreadpoolController().limit(limits=1, user_api="blas"):
+            began.set()
+            over.wait(20)
+
+    thread = threading.Thread(target=others)
+    with one_blas_thread():
+        thread.start()
+        assert began.wait(20)
+    over.set()
+    thread.join()
+    assert blas_threads() == before
+
+
+@several
+def test_a_busy_pool_holds_nothing_of_work_that_is_done():
+    """Helpers that were called off wait in its queue."""
+    free, held = threading.Event(), []
+    others = [threading.Thread(target=in_threads, args=(lambda _: free.wait(20), range(n_threads()), n_threads()))]
+    others[0].start()
+    assert until(is_busy)
+    for _ in range(3):
+        block = np.zeros(10)
+        held.append(weakref.ref(block))
+        in_threads(lambda k, block=block: block[k], range(4))
+    del block
+    assert [one() for one in held] == [None] * 3
+    free.set()
+    others[0].join()

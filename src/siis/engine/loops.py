@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-FEW_COLUMNS = 6  # of a group, up to which one pass is faster than two
+FEW_COLUMNS = 6  # of a group, below which one pass is faster than two
 
 
 def compiled(loop: Any) -> Any:

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -67,26 +67,29 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
         return [_after_pause(work, item) for item in items]
     shared = _Shared(work, items)
     helpers = min(len(items), n_threads() if at_once is None else at_once) - (at_once is None)
-    futures = [_workers().submit(shared.help) for _ in range(helpers)]
     try:
+        futures = [_workers().submit(shared.help) for _ in range(helpers)]
         if at_once is None:
-            shared.help()
+            with suppress(Interrupted):  # with which a piece ends where another has failed
+                shared.help()
             futures = [future for future in futures if not future.cancel()]  # some have not begun: nothing is left
         wait(futures, return_when=FIRST_EXCEPTION)
-    except BaseException as problem:
-        shared.cancelled.set()
-        if not isinstance(problem, Interrupted):  # which a piece ends with where another has failed
-            raise
-    if shared.problems:
-        raise shared.problems[0]
-    return shared.results
+        if shared.problems:
+            raise shared.problems[0]
+        return shared.results
+    finally:
+        shared.close()
 
 
 class _Shared(Generic[Item, Result]):
-    """Pieces of work that several threads take, one after the other."""
+    """Pieces of work that several threads take, one after the other.
+
+    A helper that was called off stays in the queue of a busy pool: what it holds is let go when the work is closed.
+    """
 
     def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
-        self.work, self.todo = work, deque(enumerate(items))
+        self.work: Callable[[Item], Result] | None = work
+        self.todo = deque(enumerate(items))
         self.results: list[Any] = [None] * len(items)
         self.problems: list[BaseException] = []
         self.cancelled = threading.Event()
@@ -96,9 +99,10 @@ class _Shared(Generic[Item, Result]):
         _local.cancelled = self.cancelled
         try:
             with _counted():
-                while (piece := self._take()) is not None:
+                results, work = self.results, self.work
+                while work is not None and (piece := self._take()) is not None:
                     k, item = piece
-                    self.results[k] = _after_pause(self.work, item)
+                    results[k] = _after_pause(work, item)
         except BaseException as problem:
             self.problems.append(problem)  # before others hear of it, and end with an Interrupted of their own
             self.cancelled.set()
@@ -111,6 +115,12 @@ class _Shared(Generic[Item, Result]):
             return self.todo.popleft()
         except IndexError:
             return None
+
+    def close(self) -> None:
+        """Drop what has not begun, and end what runs at its next pause."""
+        self.cancelled.set()
+        self.todo.clear()
+        self.work, self.results = None, []
 
 
 def _after_pause(work: Callable[[Item], Result], item: Item) -> Result:
@@ -154,32 +164,40 @@ def alone() -> Iterator[None]:
 def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the calling thread: pieces of work in threads are parallel already.
 
-    Threads of the linear algebra library spin for a while after each call, and take the cores from other work.
+    Threads of the linear algebra library spin for a while after each call, and take the cores from other work. Where
+    somebody else has limited them it is left to them.
     """
     global _alone, _limit  # noqa: PLW0603  (the limit is the process's: the first sets it, the last lifts it)
     with _lock:
         _alone += 1
         if _alone == 1:
-            _take_control()
-            _limit = _libraries().limit(limits=1, user_api="blas")
+            is_one = all(library["num_threads"] == 1 for library in _libraries().info())
+            _limit = None if is_one else _limited()
     try:
         yield
     finally:
         with _lock:
             _alone -= 1
-            if _alone == 0:
+            if _alone == 0 and _limit is not None:
                 _take_control()
                 _limit.restore_original_limits()
-                _take_control()
 
 
 @cache
 def _libraries() -> Any:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _limited() -> Any:
+    _take_control()
+    return _libraries().limit(limits=1)
 
 
 def _take_control() -> None:
-    """Let the next thread set limits, whichever did so last: since threadpoolctl 3.8 all others do so in vain."""
+    """Let this thread set limits: since threadpoolctl 3.8 the last one that did keeps all others from it.
+
+    It stays with us: one who came during our limit, and leaves after it, would bring back what was found then.
+    """
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
 

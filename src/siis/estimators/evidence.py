@@ -36,7 +36,7 @@ from siis.selection import (
 )
 
 SAME = 1e-5  # of the distance between neighbours: examples closer than this are the same one, rounded
-FINE, ENOUGH = 1e-4, 1e-3  # residuals of the evidence; the second where the search sees some of the examples only
+FINE, ENOUGH = 1e-4, 1e-3  # residuals of the evidence; the second where the search sees some examples or classes only
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.engine.blocks import row_pieces
+from siis.engine.blocks import PIECES, row_pieces
 from siis.engine.loops import keep_nearest, pair_distances
 from siis.engine.threads import in_threads, one_blas_thread, pause_point
 from siis.graph.approximate import INSTALL, available, complete, recall, with_faiss, with_own, with_pynndescent
@@ -24,8 +24,8 @@ MOST_EXACT = 40_000  # points, up to which "auto" is exact
 ON_ENGINE = "torch"  # the only engine with a search of its own
 SAMPLE = 500  # points on which recall is measured
 POOR_RECALL = 0.8  # below, a warning
-SEARCH_MEMORY_MIB = 64  # of distances held at once, so that no n x n array is formed
-BLOCK, LEAST_ROWS = 2**20, 64  # distances of a dense block, which stays in a cache; and queries in it at least
+SEARCH_MEMORY_MIB = 64  # of distances between sparse examples held at once, so that no n x n array is formed
+BLOCK, LEAST_ROWS = 2**21, 16  # distances of a dense block, few enough for a cache; and queries in it at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +335,7 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
     squares = np.einsum("ij,ij->i", points, points)
     indices = np.empty((len(queries), n_wanted), dtype=np.int64)
     scores = np.empty((len(queries), n_wanted), dtype=np.float32)
-    rows = max(LEAST_ROWS, BLOCK // len(points))
+    rows = max(LEAST_ROWS, min(BLOCK // len(points), -(-len(queries) // PIECES)))
 
     def block(first: int) -> None:
         pause_point()
