@@ -159,6 +159,25 @@ def test_the_last_who_wants_one_thread_of_linear_algebra_gives_the_others_back()
     assert blas_threads() == before
 
 
+def entered_elsewhere(limit):
+    """Enter a limit in another thread; gives what leaves it."""
+    begun, over = threading.Event(), threading.Event()
+
+    def work():
+        with limit():
+            begun.set()
+            over.wait(20)
+
+    def leave():
+        over.set()
+        thread.join()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert begun.wait(20)
+    return leave
+
+
 @several
 def test_linear_algebra_is_limited_from_any_thread():
     """Whichever thread came before, and whichever leaves last."""
@@ -180,20 +199,10 @@ def test_linear_algebra_is_limited_from_any_thread():
         elsewhere(limited)
     assert heard == [{1}, before, {1}, before, {1}, [1] * len(before)]
     assert blas_threads() == before
-    begun, over = threading.Event(), threading.Event()
-
-    def until_over():
-        with one_blas_thread():
-            begun.set()
-            over.wait(20)
-
-    later = threading.Thread(target=until_over)
     with one_blas_thread():
-        later.start()
-        assert begun.wait(20)
+        leave = entered_elsewhere(one_blas_thread)
     assert set(blas_threads()) == {1}
-    over.set()
-    later.join()
+    leave()
     assert blas_threads() == before
 
 
@@ -213,19 +222,10 @@ def test_a_limit_that_others_have_set_is_theirs():
     not hasattr(OpenBLASController, "clear_controlling_thread"), reason="before threadpoolctl 3.8 nothing prevents it"
 )
 def test_others_who_come_during_our_limit_do_not_bring_it_back():
-    before, began, over = blas_threads(), threading.Event(), threading.Event()
-
-    def others():
-        with ThreadpoolController().limit(limits=1, user_api="blas"):
-            began.set()
-            over.wait(20)
-
-    thread = threading.Thread(target=others)
+    before = blas_threads()
     with one_blas_thread():
-        thread.start()
-        assert began.wait(20)
-    over.set()
-    thread.join()
+        leave = entered_elsewhere(lambda: ThreadpoolController().limit(limits=1, user_api="blas"))
+    leave()
     assert blas_threads() == before
 
 
