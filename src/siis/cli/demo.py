@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -9,13 +10,12 @@ import typer
 
 from siis.cli.fit import run_and_print
 from siis.cli.screen import one_sentence
-from siis.results import REPORT
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("siis-demo"),
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of the labels that are given, and of those that are wrong.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed that draws the labelled examples and the wrong labels.")
     ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -35,4 +35,4 @@ def demo(
         outcome = run_and_print(options, out, quiet, False, source=lambda _: digits)
         if not quiet:
             typer.echo("\n" + demo_summary(outcome, truth))
-            typer.echo(f"\nThe report to open: {out / REPORT}")
+            typer.echo(f"\nTo review the labels: siis review {shlex.quote(str(out))}")

@@ -1,4 +1,4 @@
-"""Digits with 20 labels a class, 40 % of them wrong: data for a first look, and what came of it."""
+"""The data of `siis demo`, digits with 20 labels per class of which 40 % are wrong, and its summary."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def demo_data(seed: int) -> tuple[Data, Any, Callable[[int], str]]:
 
 
 def demo_summary(outcome: Outcome, truth: Any) -> str:
-    """Compare with the truth, which the fit has not seen.
+    """Compare with the true classes, which the fit does not use.
 
     Parameters
     ----------
@@ -87,14 +87,13 @@ def demo_summary(outcome: Outcome, truth: Any) -> str:
     found = np.count_nonzero(suspects & wrong)
 
     def row(name: str, rows: Any, before: Any) -> str:
-        return f"{name:<34}{np.mean(before[rows] == truth[rows]):>10.1%}{np.mean(answer[rows] == truth[rows]):>12.1%}"
+        return f"{name:<52}{np.mean(before[rows] == truth[rows]):>6.1%}{np.mean(answer[rows] == truth[rows]):>8.1%}"
 
     lines = [
-        "Compared with the true classes, which the fit has not seen:",
-        f"{'correct labels':<34}{'before':>10}{'after siis':>12}",
-        row("  on examples with a given label", given, labels),
-        row("  on unlabelled examples", ~given, nearest),
-        "  (before: the label as given; the label of the nearest labelled example)",
-        f"wrong labels found: {found} of {wrong.sum()}, with {suspects.sum() - found} false alarms",
+        "Accuracy against the true classes, which the fit does not use:",
+        f"{'':<52}{'before':>6}{'siis':>8}",
+        row("  labelled examples (before: the given label)", given, labels),
+        row("  unlabelled examples (before: 1 nearest neighbour)", ~given, nearest),
+        f"Wrong labels found: {found} of {wrong.sum()}, with {suspects.sum() - found} false alarms.",
     ]
     return "\n".join(lines)
