@@ -208,8 +208,8 @@ def short_table(rows):
     fits = sorted({len(values[OURS, *cell]) for cell in cells})
     lines += [
         "",
-        f"siis {siis.__version__}; means over {', '.join(names)}. Each cell (data set, share of wrong labels) is a mean "
-        f"over {fits[0]} to {fits[-1]} random label contaminations. The last two columns take the cells and "
+        f"siis {siis.__version__}; means over {', '.join(names)}. Each cell (data set, share of wrong labels) is a "
+        f"mean over {fits[0]} to {fits[-1]} random label contaminations. The last two columns take the cells and "
         f"contaminations on which the method was measured: the mean accuracy of {OURS}, and the number of cells in "
         "which it is at least as accurate as the method, less one standard error (0.005 for a single fit).",
     ]
