@@ -479,3 +479,24 @@ def test_options_of_an_older_summary_are_read():
     for change in ({"text": 3}, {"text_only": "yes"}, {"unlabelled": "?"}, {"merge_classes": None}, {"more": 1}):
         with pytest.raises(ValueError, match="these are no"):
             FitOptions.from_plain({**found, "roles": {**old, **change}})
+
+
+@pytest.mark.parametrize(("names", "option"), [(("-1", "0", "1"), [""]), (("nan", "none", "NA"), ["?"])])
+def test_classes_may_be_called_as_missing_labels_are(siis, tmp_path, names, option):
+    rng = np.random.default_rng(0)
+    truth = np.arange(90) % 3
+    X = rng.standard_normal((90, 2)) + 9 * np.stack([truth == 0, truth == 1], axis=1)
+    cells = [names[k] if i % 2 else "" for i, k in enumerate(truth)]
+    write_csv(tmp_path / "in.csv", ["label", "a", "b"], zip(cells, *X.T, strict=True))
+    fit = ("fit", tmp_path / "in.csv", "--out", tmp_path / "out")
+    done = siis(*fit, "--unlabelled", *option, *QUICK)
+    assert done.exit_code == 0, done.stderr
+    rows = read_csv(tmp_path / "out" / "predictions.csv")
+    assert [row["label"] for row in rows] == [names[k] for k in truth]
+    assert [row["given"] for row in rows] == cells
+    done = siis("predict", tmp_path / "out", tmp_path / "in.csv", "--quiet", "--out", tmp_path / "new.csv")
+    assert [row["label"] for row in read_csv(tmp_path / "new.csv")] == [names[k] for k in truth]
+    write_csv(tmp_path / "fix.csv", ["id", "label"], [("1", names[1])])
+    done = siis("corrections", tmp_path / "fix.csv", "--results", tmp_path / "out", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert read_csv(tmp_path / "out" / "predictions.csv")[0]["label"] == names[1]

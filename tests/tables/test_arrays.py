@@ -24,7 +24,7 @@ def save(tmp_path):
     [
         (np.array([0, 1, -1, 2] * 3), ["0", "1", None, "2"] * 3),
         (np.array([0.0, 1.5, -1, np.nan] * 3), ["0", "1.5", None, None] * 3),
-        (np.array(["a", "", " b ", "NA"] * 3), ["a", None, "b", None] * 3),
+        (np.array(["a", "", " b ", "NaN"] * 3), ["a", None, "b", None] * 3),
         (np.array([b"a", b"", b"b", b"c"] * 3), ["a", None, "b", "c"] * 3),
         (np.array([-1, 1] * 6), ["-1", "1"] * 6),
         (np.array([True, False] * 6), ["true", "false"] * 6),

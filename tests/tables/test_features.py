@@ -36,11 +36,30 @@ def test_a_column_of_categories_weighs_as_one_of_unit_variance(write):
 
 
 def test_missing_categories_are_no_category(write):
-    colours = ["red", "green", "", "red", "NA", "green", "red", "red"]
+    colours = ["red", "green", "", "red", "\\N", "green", "red", "red"]
     data = read(table(write, colour=colours, kind=labels(8)), KIND)
     assert np.flatnonzero(~data.X.any(axis=1)).tolist() == [2, 4]
     assert np.var(data.X, axis=0).sum() == pytest.approx(1.0)
     assert "missing, no category there: colour (2 cells)" in data.notes
+
+
+@pytest.mark.parametrize("word", ["none", "None", "NA", "null", "missing"])
+def test_a_category_may_have_any_name(write, word):
+    data = read(table(write, garage=["attached", word, "", word] * 3, a=squares(12), kind=labels(12)), KIND)
+    assert data.recipe.encoder.feature_names[:2] == tuple(f"garage={name}" for name in sorted(["attached", word]))
+    assert np.flatnonzero(~data.X[:, :2].any(axis=1)).tolist() == [2, 6, 10]
+    assert "missing, no category there: garage (3 cells)" in data.notes
+
+
+def test_yes_no_and_none_are_three_categories(write):
+    data = read(table(write, pool=["yes", "no", "none"] * 4, a=squares(12), kind=labels(12)), KIND)
+    assert data.recipe.encoder.feature_names[:3] == ("pool=no", "pool=none", "pool=yes")
+
+
+def test_words_for_missing_are_no_numbers(write):
+    cells = ["1", "none", "NA", "null", "\\N", "NaN", "?", "4", "9", "16", "25", "36"]
+    data = read(table(write, size=cells, kind=labels(12)), KIND)
+    assert data.X[:, 0].tolist() == [1, *[12.5] * 6, 4, 9, 16, 25, 36]
 
 
 def test_beyond_fifty_categories_or_half_of_the_rows_the_frequent_ones_count(write):
@@ -180,7 +199,7 @@ def test_named_features_must_be_numbers_or_categories(write, refusal):
 
 
 def test_something_must_be_labelled_and_be_a_feature(write, refusal):
-    assert "column kind: at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NA\n"))
+    assert "column kind: at least one example must be labelled" in refusal(write("a,kind\n1,\n2,NaN\n"))
     assert "at least one column must be a feature; found none. " in refusal(write("kind\nx\ny\n"))
     assert "found none (left out, the same value everywhere: a). Add" in refusal(write("a,kind\n1,x\n1,y\n"))
 
@@ -192,7 +211,7 @@ def test_many_columns_are_listed_from_both_ends(write, refusal):
 
 
 def test_several_annotators(write):
-    path = write("a,anna,ben\n1,x,\n2,y,x\n3,,NA\n4,1.0,1\n")
+    path = write("a,anna,ben\n1,x,\n2,y,x\n3,,NaN\n4,1.0,1\n")
     data = read(path, Roles(annotators=("ben", "anna")))
     assert data.labels is None
     assert data.annotations.tolist() == [[None, "x"], ["x", "y"], [None, None], ["1", "1.0"]]

@@ -1,7 +1,11 @@
 """Labels that may not be meant as classes."""
 
+import shlex
+
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 from siis.tables import Roles, read
 
@@ -122,4 +126,42 @@ def test_annotators_may_write_minus_one_for_no_answer(write):
     path = write("a,anna,ben\n1,0,-1\n4,2,0\n9,-1,2\n7,0,\n")
     data = read(path, Roles(annotators=("anna", "ben")))
     assert data.annotations.tolist() == [["0", None], ["2", "0"], [None, "2"], ["0", None]]
-    assert "2 cells of columns anna, ben (-1) taken for unlabelled" in data.notes
+    assert "2 cells of columns anna, ben (-1) taken for unlabelled; --unlabelled '' makes them a class" in data.notes
+
+
+@pytest.mark.parametrize("word", ["none", "None", "NA", "null", "N/A", "?", "-", "missing"])
+def test_a_class_may_have_any_name(write, word):
+    labels, notes = given(write, ["x", word, "y", "", word])
+    assert labels == ["x", word, "y", None, word]
+    assert f"taken for classes; if they mean no label: --unlabelled {shlex.quote(word)}" in notes
+    assert given(write, ["x", word, "y", "", word], unlabelled=(word,))[0] == ["x", None, "y", None, None]
+
+
+@pytest.mark.parametrize("mark", ["\\N", "NaN", "nan"])
+def test_marks_that_programs_write_for_an_empty_cell(write, mark):
+    labels, notes = given(write, ["x", mark, "y", mark])
+    assert labels == ["x", None, "y", None]
+    assert f"2 cells of column kind ({mark}) taken for unlabelled; --unlabelled '' makes them a class" in notes
+
+
+@pytest.mark.parametrize("mark", ["\\N", "NaN", "-1"])
+def test_the_words_for_no_label_replace_the_usual_marks(write, mark):
+    labels, notes = given(write, ["x", mark, "y", "?", ""], unlabelled=("?",))
+    assert labels == ["x", mark, "y", None, None]
+    assert f"taken for classes; if they mean no label: --unlabelled '?' {shlex.quote(mark)}" in notes
+    labels, notes = given(write, ["x", mark, "y", "", "y"], unlabelled=("",))
+    assert labels == ["x", mark, "y", None, "y"]
+    assert "says ''" not in notes
+    assert f"if they mean no label: --unlabelled {shlex.quote(mark)}" in notes
+
+
+def test_missing_numbers_are_no_labels_whatever_the_words_are(tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 4, 9, 16], "kind": [1.0, float("nan"), 2.0, None]}), tmp_path / "t.parquet")
+    data = read(tmp_path / "t.parquet", Roles(label="kind", unlabelled=("?",)))
+    assert list(data.labels) == ["1", None, "2", None]
+
+
+def test_annotators_may_choose_a_class_called_none(write):
+    path = write("a,anna,ben\n1,none,cat\n4,cat,none\n9,cat,\n7,none,\n")
+    data = read(path, Roles(annotators=("anna", "ben")))
+    assert data.annotations.tolist() == [["none", "cat"], ["cat", "none"], ["cat", None], ["none", None]]

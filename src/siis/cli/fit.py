@@ -66,7 +66,11 @@ def fit(
     text_only: Annotated[bool, typer.Option("--text-only", help="Compare by texts alone.")] = False,
     unlabelled: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORD...", help="What else means 'no label', as in --unlabelled '?' unknown."),
+        typer.Option(
+            metavar="WORD...",
+            help="Words that mean 'no label', as in --unlabelled '?' NA; '' for empty cells alone. "
+            "(default: NaN, \\N, -1)",
+        ),
     ] = None,
     merge_classes: Annotated[
         bool, typer.Option("--merge-classes", help="Labels that differ only in how they are written are one class.")

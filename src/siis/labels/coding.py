@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints, answer_type
 from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
-from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing
+from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing, named
 
 FIRST_ROUNDED = 2.0**53  # from here on floats do not tell whole numbers apart
 LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
@@ -72,9 +72,11 @@ class LabelCoding:
 def encode_labels(y: Any) -> LabelCoding:
     """Read given labels.
 
-    Unlabelled is -1 among integers (NaN too among floats), and None, NaN, NA or an empty text among strings and
-    objects. Integers that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be
-    left. Words such as "unknown", and names that differ only in how they are written, are classes, with a warning.
+    Unlabelled is -1 among integers (NaN too among floats), and None, NaN, pandas.NA or an empty text among strings
+    and objects. Integers that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be
+    left. Any other string is a class, also "none", "NA" or "unknown", with a warning where it may mean no label or
+    differs from another only in how it is written. The strings "nan" and "-1" are refused, because NumPy makes them
+    of NaN and -1 when it writes an array as strings.
 
     Parameters
     ----------
@@ -122,6 +124,25 @@ def encode_labels(y: Any) -> LabelCoding:
             f"y must hold at least one label; all {values.size} examples are unlabelled (-1, None, NaN or NA)"
         )
     return LabelCoding(classes, codes).picked(kept)
+
+
+def code_names(names: Any) -> LabelCoding:
+    """Read labels all of which are classes, whatever they are called.
+
+    Parameters
+    ----------
+    names : ndarray of str or None, shape (n,)
+        None where there is no label.
+
+    Returns
+    -------
+    LabelCoding
+    """
+    labelled = named(names)
+    classes, index = np.unique(names[labelled], return_inverse=True)
+    codes = np.full(names.shape, UNLABELLED, dtype=np.int64)
+    codes[labelled] = index
+    return LabelCoding(classes, codes)
 
 
 def _numbers(classes: np.ndarray[Any, Any]) -> Bools:

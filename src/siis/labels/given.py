@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.coding import encode_labels, one_hot
+from siis.labels.coding import LabelCoding, encode_labels, one_hot
 from siis.labels.supervision import label_kinds
 from siis.labels.unlabelled import UNLABELLED, soft_rows
 
@@ -61,9 +61,9 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
     Parameters
     ----------
     y : array-like of shape (n,) or (n, c)
-        Classes (see ``encode_labels``), or one distribution over c > 1 classes a row: non-negative, with sum 1, or 0
-        where the example is unlabelled. Columns of a data frame name the classes; otherwise they are 0, 1, ...
-        Either way, classes without any weight are no classes.
+        Classes (see ``encode_labels``), a LabelCoding, or one distribution over c > 1 classes a row: non-negative,
+        with sum 1, or 0 where the example is unlabelled. Columns of a data frame name the classes; otherwise they are
+        0, 1, ... Either way, classes without any weight are no classes.
     sample_weight : array-like of shape (n,), optional
     certain : array-like of bool, shape (n,), optional
         Labels that are known to be right.
@@ -85,7 +85,7 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
         codes = np.full(used.size, UNLABELLED)
         codes[used], kinds = np.argmax(Y, axis=1), label_kinds(Y)
     else:
-        coding = encode_labels(y)
+        coding = y if isinstance(y, LabelCoding) else encode_labels(y)
         labelled = coding.labelled
         weights = _weights(sample_weight, labelled)
         used = labelled & (weights > 0)

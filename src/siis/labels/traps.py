@@ -15,6 +15,7 @@ NO_ANSWER = (  # in any case
         "nan",
         "null",
         "none",
+        r"\n",
         "?",
         "??",
         "???",

@@ -16,7 +16,7 @@ from siis.labels.traps import folded
 
 UNLABELLED = -1
 TWO_SIGNS = {"-1", "1"}  # the paper's two classes
-MISSING = ("", "na", "n/a", "nan", "null", "none")  # cells of a table that say nothing, in any case
+MISSING = ("", "nan", r"\n")  # cells without a value, in lower case: pandas writes NaN, MySQL and Hive \N
 
 
 def is_missing(label: Any) -> bool:

@@ -118,7 +118,7 @@ def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
     name, rows, labels = str(roles.label), [], []
     known: dict[str, str] = {}  # one object for all cells that say the same
     for block in blocks:
-        answers, _ = answers_of(_sheet(block, block.table([name])), name, "the label column (--label)")
+        answers = answers_of(_sheet(block, block.table([name])), name, "the label column (--label)")
         said = np.flatnonzero(named(answers))
         rows.append(block.first + said)
         labels += [known.setdefault(label, label) for label in answers[said]]

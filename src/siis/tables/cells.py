@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,13 @@ from siis.labels.traps import NO_ANSWER
 from siis.labels.unlabelled import MISSING
 
 LARGEST_WHOLE = 2.0**63
+NO_NUMBER = (
+    *MISSING,
+    "na",
+    "n/a",
+    "null",
+    "none",
+)  # words for a missing number; where there are categories, one each
 
 
 def is_text(column: Any) -> bool:
@@ -29,20 +37,21 @@ def is_text(column: Any) -> bool:
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
-def missing(texts: Any) -> Any:
-    """Tell which texts are missing: empty, NA, N/A, NaN, null or None in any case.
+def missing(texts: Any, words: Sequence[str] = MISSING) -> Any:
+    """Tell which texts are missing: null, or one of some words in any case.
 
     Parameters
     ----------
     texts : pyarrow.ChunkedArray of strings
+    words : sequence of str
+        In lower case; by default the empty text and the marks of programs.
 
     Returns
     -------
     pyarrow.ChunkedArray of bool
     """
-    words = pa.array(MISSING, type=texts.type)
     folded = pc.ascii_lower(pc.utf8_trim_whitespace(texts))
-    return pc.or_(pc.is_null(texts), pc.is_in(folded, value_set=words))
+    return pc.or_(pc.is_null(texts), pc.is_in(folded, value_set=pa.array(words, type=texts.type)))
 
 
 def as_texts(column: Any) -> Any:
@@ -55,12 +64,12 @@ def as_texts(column: Any) -> Any:
     Returns
     -------
     pyarrow.ChunkedArray of strings, or None
-        Null where a cell is. None where the column holds lists, bytes or the like.
+        Null where a cell is, or holds NaN. None where the column holds lists, bytes or the like.
     """
     if is_text(column):
         return pc.utf8_trim_whitespace(column)
     if pa.types.is_floating(column.type):
-        values = [None if value is None else _float_text(value) for value in column.to_pylist()]
+        values = [None if value is None or np.isnan(value) else _float_text(value) for value in column.to_pylist()]
         return pa.chunked_array([pa.array(values, pa.large_string())])
     try:
         return column.cast(pa.string())
@@ -99,7 +108,7 @@ def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
         return _array(column.cast(pa.float64()))  # nothing missing, nothing to strip: the quick way
     except pa.ArrowInvalid:
         pass
-    said = pc.if_else(missing(column), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
+    said = pc.if_else(missing(column, NO_NUMBER), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
     if decimal == ",":
         said = pc.replace_substring(said, ",", ".")  # 1.234,5 has two points then, and is no number
     try:

@@ -121,7 +121,7 @@ def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, st
         for usual, own in (("id", id), ("label", label))
     )
     ids = texts_of(sheet, id, "the column of ids").to_pylist()
-    labels, _ = answers_of(sheet, label, "the column of checked labels")
+    labels = answers_of(sheet, label, "the column of checked labels")
     checked: dict[str, str] = {}
     first: dict[str, int] = {}
     for row, (name, label) in enumerate(zip(ids, labels, strict=True), start=1):

@@ -53,7 +53,9 @@ class Roles:
     encoding : str
         Of text files.
     unlabelled : tuple of str
-        What else means "no label" in the columns of labels, in any case.
+        Words that mean "no label" in the columns of labels, in any case. If empty: NaN, the mark of
+        MySQL for NULL, and -1 unless 1 is the only other label. Empty cells always are unlabelled, and any other word
+        is a class.
     merge_classes : bool
         Labels that differ only in how they are written are one class, called as most of them are.
     sheet : str, optional

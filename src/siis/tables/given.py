@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
+from siis._types import Bools
 from siis.labels.traps import folded, grouped, no_answers, slips, spellings
-from siis.labels.unlabelled import are_signs, is_minus_one, named
-from siis.tables.cells import as_texts, missing
+from siis.labels.unlabelled import MISSING, are_signs, is_minus_one, named
+from siis.tables.cells import as_texts
 from siis.tables.data import Answers, Roles
 from siis.tables.messages import itemised, listed
 from siis.tables.sheet import Sheet
@@ -99,8 +99,8 @@ def check_ids(ids: Sequence[str], where: str) -> None:
         seen[name] = row
 
 
-def answers_of(sheet: Sheet, name: str, role: str) -> tuple[Answers, list[str]]:
-    """Read the labels of a column; empty and missing cells are unlabelled.
+def answers_of(sheet: Sheet, name: str, role: str) -> Answers:
+    """Read the labels of a column; empty cells are unlabelled.
 
     Parameters
     ----------
@@ -110,30 +110,11 @@ def answers_of(sheet: Sheet, name: str, role: str) -> tuple[Answers, list[str]]:
 
     Returns
     -------
-    answers : ndarray of str or None, shape (n,)
-    notes : list of str
-        Where words were taken for missing labels: a class may have such a name.
+    ndarray of str or None, shape (n,)
     """
-    texts = texts_of(sheet, name, role)
-    if sheet.told is not None and name in sheet.told.votes:
-        return np.array(texts.to_pylist(), dtype=object), []  # whatever was chosen in a tool is a label
-    nothing = np.asarray(missing(texts).to_numpy(), dtype=np.bool_)
-    answers = np.array(texts.to_pylist(), dtype=object)
-    words = sorted({str(word) for word in answers[nothing] if word})
-    answers[nothing] = None
-    notes = []
-    if words:
-        shown = ", ".join(quoted(word) for word in words)
-        n_words = int(np.count_nonzero(nothing) - np.count_nonzero(_empty(texts)))
-        cells = plural(n_words, "cell")
-        notes.append(
-            f"{cells} of column {quoted(name)} ({shown}) taken for unlabelled; rename the class if it is one"
-        )
-    return answers, notes
-
-
-def _empty(texts: Any) -> Any:
-    return np.asarray(pc.fill_null(pc.equal(texts, ""), True).to_numpy(), dtype=np.bool_)
+    answers = np.array(texts_of(sheet, name, role).to_pylist(), dtype=object)
+    answers[answers == ""] = None
+    return answers
 
 
 def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | None, list[str]]:
@@ -152,26 +133,26 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
     notes : list of str
     """
     label, annotators = roles.label, roles.annotators
+    votes = () if sheet.told is None else sheet.told.votes
+    marks = () if {label, *annotators} & {*votes} else MISSING  # whatever was chosen in a tool is a label
     if annotators:
         if label is not None:
             raise ValueError("labels must come from one column or from several annotators. Leave one of them out.")
         if len(set(annotators)) < len(annotators):
             raise ValueError("each annotator must be named once; a column was named twice. Leave one out.")
         read = [answers_of(sheet, name, "an annotator (--annotators)") for name in annotators]
-        annotations = np.column_stack([answers for answers, _ in read])
-        where = f"columns {listed(annotators)}"
-        return None, annotations, [note for _, more in read for note in more] + settle(annotations, where, roles)
+        annotations = np.column_stack(read)
+        return None, annotations, settle(annotations, f"columns {listed(annotators)}", roles, marks)
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named, or be called label. Use --label with one of its "
             f"columns: {listed(list(sheet.columns))}."
         )
-    answers, notes = answers_of(sheet, label, "the label column (--label)")
-    where = f"column {quoted(label)}"
-    return answers, None, notes + settle(answers, where, roles)
+    answers = answers_of(sheet, label, "the label column (--label)")
+    return answers, None, settle(answers, f"column {quoted(label)}", roles, marks)
 
 
-def settle(answers: Answers, where: str, roles: Roles) -> list[str]:
+def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
     """Unlabel and merge what the user asked for, in place; name what else may be meant so.
 
     Parameters
@@ -187,22 +168,17 @@ def settle(answers: Answers, where: str, roles: Roles) -> list[str]:
     list of str
         Notes.
     """
-    notes = []
-    words = {folded(word) for word in roles.unlabelled}
-    taken = named(answers)
-    taken[taken] = [folded(answer) in words for answer in answers[taken]]
-    unused = [word for word in roles.unlabelled if folded(word) not in {folded(answer) for answer in answers[taken]}]
-    if taken.any():
-        cells = plural(int(np.count_nonzero(taken)), "cell")
-        notes.append(f"{cells} of {where} ({listed(sorted(set(answers[taken])))}) taken for unlabelled, as asked")
-    if unused:
-        notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
-    answers[taken] = None
-    notes += _unlabel_minus_one(answers, where)
+    notes = _unlabel_words(answers, where, roles.unlabelled) if roles.unlabelled else _unlabel(answers, where, marks)
     counts = Counter(answers[named(answers)].tolist())
     doubtful = no_answers(counts)
+    if are_signs(counts):
+        hold = "holds" if answers.ndim == 1 else "hold"
+        option = " ".join(shlex.quote(word) for word in (*filter(None, roles.unlabelled), "-1"))
+        notes.append(f"{where} {hold} -1 and 1: taken for two classes; if -1 means no label: --unlabelled {option}")
+    elif roles.unlabelled:
+        doubtful = sorted({*doubtful, *filter(is_minus_one, counts)})
     if doubtful:
-        option = " ".join(shlex.quote(label) for label in doubtful)
+        option = " ".join(shlex.quote(label) for label in (*filter(None, roles.unlabelled), *doubtful))
         cells = plural(sum(counts[label] for label in doubtful), "cell")
         notes.append(
             f"{cells} of {where} ({listed(doubtful)}) taken for classes; if they mean no label: --unlabelled {option}"
@@ -248,19 +224,40 @@ def _rare(answers: Answers, where: str) -> list[str]:
     return notes
 
 
-def _unlabel_minus_one(answers: Answers, where: str) -> list[str]:
-    """-1 is unlabelled, unless the labels are -1 and 1: then both are classes, as in the classifier."""
-    said = named(answers)
-    minus_one = said.copy()
-    minus_one[said] = [is_minus_one(answer) for answer in answers[said]]
-    if not minus_one.any():
+def _unlabel_words(answers: Answers, where: str, words: Sequence[str]) -> list[str]:
+    """Unlabel exactly the words that the user has named."""
+    notes = []
+    wanted = {folded(word) for word in words}
+    taken = _at(answers, lambda answer: folded(answer) in wanted)
+    found = sorted(set(answers[taken]))
+    unused = [word for word in words if folded(word) not in {"", *map(folded, found)}]
+    if found:
+        cells = plural(int(np.count_nonzero(taken)), "cell")
+        notes.append(f"{cells} of {where} ({listed(found)}) taken for unlabelled, as asked")
+    if unused:
+        notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
+    answers[taken] = None
+    return notes
+
+
+def _unlabel(answers: Answers, where: str, marks: Sequence[str]) -> list[str]:
+    """Unlabel marks and -1, unless the labels are -1 and 1: then both are classes, as in the classifier."""
+    taken = _at(answers, lambda answer: answer.lower() in marks)
+    if not are_signs(set(answers[named(answers) & ~taken])):
+        taken |= _at(answers, is_minus_one)
+    found = sorted(set(answers[taken]))
+    if not found:
         return []
-    if are_signs(set(answers[said])):
-        hold = "holds" if answers.ndim == 1 else "hold"
-        return [f"{where} {hold} -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1"]
-    words = ", ".join(sorted(set(answers[minus_one])))
-    answers[minus_one] = None
-    return [f"{plural(int(np.count_nonzero(minus_one)), 'cell')} of {where} ({words}) taken for unlabelled"]
+    cells, are = plural(int(np.count_nonzero(taken)), "cell"), "a class" if len(found) == 1 else "classes"
+    answers[taken] = None
+    return [f"{cells} of {where} ({', '.join(found)}) taken for unlabelled; --unlabelled '' makes them {are}"]
+
+
+def _at(answers: Answers, is_wanted: Callable[[str], bool]) -> Bools:
+    """Where an answer is wanted."""
+    taken = named(answers)
+    taken[taken] = [is_wanted(answer) for answer in answers[taken]]
+    return taken
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:

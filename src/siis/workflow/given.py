@@ -10,6 +10,7 @@ import numpy as np
 
 from siis._types import Bools, Floats
 from siis.labels import from_annotators
+from siis.labels.coding import code_names
 from siis.labels.unlabelled import named, soft_rows
 from siis.tables import Data
 from siis.texts import did_you_mean, is_number
@@ -23,7 +24,7 @@ class Given:
 
     Attributes
     ----------
-    y : ndarray of object, shape (n,), or Distributions
+    y : LabelCoding or Distributions
         For ``fit``.
     labels : ndarray of object, shape (n,)
         The given label of each example, by name; None where there is none. Of annotators: the likeliest one.
@@ -75,7 +76,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
         labels = data.labels.copy()
         for i, label in at.items():
             labels[i] = label
-        return Given(labels, labels, None, certain)
+        return Given(code_names(labels), labels, None, certain)
     annotated = from_annotators(data.annotations)
     names = [str(name) for name in annotated.classes]
     Y, weights = annotated.Y.copy(), annotated.weights.copy()
