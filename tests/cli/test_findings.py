@@ -92,3 +92,13 @@ def test_where_nothing_applies_files_are_empty(siis, answered, results, tmp_path
         assert (out / name).read_text() == header + "\n"
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Not applicable: no labels were held out, or the graph was given." in page
+
+
+def test_files_without_rows_are_named(siis, table, tmp_path):
+    done = siis("fit", table[0], "--label", "label", "--id", "name", "--out", tmp_path / "out", *QUICK[:-1])
+    assert done.exit_code == 0, done.stderr
+    said = done.stdout.split("Of these, without rows: ")[1].removesuffix(".\n").split(", ")
+    empty = [path.name for path in (tmp_path / "out").glob("*.csv") if path.read_text().count("\n") == 1]
+    assert sorted(said) == sorted(empty)
+    assert "annotators.csv" in said
+    assert "predictions.csv" not in said

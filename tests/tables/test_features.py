@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from siis.tables import Roles, read
+from siis.texts import quoted
 
 KIND = Roles(label="kind")
 
@@ -133,6 +134,21 @@ def test_counters_and_numbers_of_rows_are_left_out(write, name, start, step):
     assert f"left out, {why}: {name}" in data.notes
     assert data.X.shape == (20, 1)
     assert read(path, Roles(label="kind", features=(name, "a"))).X.shape == (20, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["id_str", "caseid", "PATIENTID", "case_no", "Order Number", "customer_id", "respid"]
+)
+def test_names_of_ids(write, name):
+    ids = [123_456_789_012_345_678 + 7 * k for k in range(19)]  # some of them are equal as floats
+    data = read(table(write, **{name: [*ids, ""], "a": squares(20), "kind": labels(20)}), KIND)
+    assert f"left out, numbers that name the rows: {quoted(name)}" in data.notes
+
+
+@pytest.mark.parametrize("name", ["acid", "paid", "liquid", "humid", "residuals", "number", "model_number_of_cells"])
+def test_names_of_measurements(write, name):
+    numbers = [37 * k * k + 5 for k in range(20)]
+    assert read(table(write, **{name: numbers}, kind=labels(20)), KIND).X.shape == (20, 1)
 
 
 def test_years_and_short_tables_are_not_taken_for_counters(write):

@@ -108,6 +108,7 @@ def test_new_texts(sources, write):
     ("kind", "content", "part"),
     [
         ("columns", "colour\nc1\n", "a feature must be a column of the table; found none named height"),
+        ("columns", "col\nc1\n", "found none named height, colour. There are: col. Add them"),
         ("columns", "colour,height\nc1,tall\n", "feature height must hold numbers; row 1 says tall"),
         ("columns", "colour,height\n", "no rows"),
         ("text", "text\nred\n", "found none named prose"),

@@ -104,6 +104,19 @@ def test_objects_of_several_types():
     assert TableEncoder().fit_transform(X)[:, 0].tolist() == [1, 2, 3.75, 3.75, 5.5, 7]
 
 
+def test_lazy_frames_are_collected(frame):
+    lazy = pl.from_pandas(frame[["price", "size"]]).lazy()
+    encoder = TableEncoder()
+    X = encoder.fit_transform(lazy)
+    assert np.array_equal(X, TableEncoder().fit_transform(frame[["price", "size"]]))
+    assert np.array_equal(encoder.transform(lazy), X)
+    assert encoder.feature_names_in_.tolist() == ["price", "size"]
+    numbers, y = pl.LazyFrame({"a": X[:, 0], "b": X[:, 1]}), np.arange(120) % 3
+    model = SIISClassifier(selection=None, n_neighbors=5, n_components=5).fit(numbers, y)
+    again = SIISClassifier(selection=None, n_neighbors=5, n_components=5).fit(numbers.collect(), y)
+    assert np.array_equal(model.predict(numbers), again.predict(numbers.collect()))
+
+
 def test_refusals(frame):
     with pytest.raises(ValueError, match=r"found none named weight.*There are: price"):
         TableEncoder(features=["weight"]).fit(frame)
@@ -111,6 +124,8 @@ def test_refusals(frame):
         TableEncoder(text_only=True).fit(frame)
     with pytest.raises(ValueError, match="a feature must be a column of the table; found none named price"):
         TableEncoder().fit(frame).transform(frame.drop(columns="price"))
+    with pytest.raises(ValueError, match=r"found none named colour, price\. There are"):
+        TableEncoder().fit(frame[["colour", "price", "size"]]).transform(frame[["size"]])
     with pytest.raises(ValueError, match="must have different names; found 'price' twice"):
         TableEncoder().fit(pd.concat([frame, frame[["price"]]], axis=1))
     with pytest.raises(ValueError, match=r"equally long; found lengths \[1, 2\]"):

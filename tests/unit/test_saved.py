@@ -10,6 +10,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import siis
 from siis import SIISClassifier
@@ -94,6 +96,17 @@ def test_what_is_no_data_is_refused(digits, tmp_path):
     with pytest.raises(ValueError, match=r"model\.neighbors is a NearestNeighbors"):
         siis.save(own, tmp_path / "m")
     assert not list(tmp_path.iterdir())
+
+
+def test_only_classifiers_are_saved(digits, tmp_path):
+    X, y, _ = digits
+    pipeline = make_pipeline(StandardScaler(), SIISClassifier(selection=None)).fit(X, y)
+    with pytest.raises(ValueError, match=r"must be a SIISClassifier; found a Pipeline. Save its last step: .*\[-1\]"):
+        siis.save(pipeline, tmp_path / "m")
+    with pytest.raises(ValueError, match=r"must be a SIISClassifier; found a str. Give one"):
+        siis.save("model", tmp_path / "m")
+    siis.save(pipeline[-1], tmp_path / "m")
+    assert siis.load(tmp_path / "m").classes_.tolist() == pipeline[-1].classes_.tolist()
 
 
 class Trap:

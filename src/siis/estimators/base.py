@@ -397,8 +397,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 def on_host(given: Any) -> Any:
     """Arrays of other libraries (PyTorch, CuPy, JAX: what speaks DLPack) as NumPy's; anything else as it is.
 
-    Collections of Dask are computed.
+    Collections of Dask are computed, lazy frames of polars collected.
     """
+    if hasattr(given, "collect_schema") and hasattr(given, "collect"):
+        given = given.collect()
     if hasattr(given, "__dask_graph__"):
         return given.compute()
     if isinstance(given, np.ndarray) or not hasattr(given, "__dlpack_device__"):

@@ -111,6 +111,10 @@ def saved_bytes(model: SIISClassifier, extra: Mapping[str, Any] | None = None) -
             "a model of a fit on a cluster has its graph there; what answers is sample_model_. Save that: "
             "siis.save(model.sample_model_, path)."
         )
+    if not isinstance(model, SIISClassifier):
+        steps = getattr(model, "steps", None)
+        remedy = "Save its last step: siis.save(pipeline[-1], path)" if steps else "Give one, after fit"
+        raise ValueError(f"the model must be a SIISClassifier; found a {type(model).__name__}. {remedy}.")
     if not hasattr(model, "graph_"):
         raise ValueError("the model must be fitted before it is saved. Call fit first.")
     state = {name: value for name, value in vars(model).items() if name not in LEFT_OUT}

@@ -26,7 +26,18 @@ MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES,
 REPEATED = 0.25  # share of rows whose category is no rare one, where a column is one of categories at all
 LARGEST_SCALE = 2**0.5  # that of two equally frequent categories
 SURE_COUNTER = 10  # rows that must be counted before a counter is left out
-ID_NAME = r"(^|.*[\W_])(ids?|idx|index|uuid|guid|row[\W_]?(id|no|nr|num|number)?)$|.*[a-z]I[dD]$|^column 1$"
+ID_NAME = re.compile(
+    r"(.*[\W_])?(ids?|idx|index|uuid|guid|row)"
+    r"|(.*[\W_])?(ids?|row|case|record|patient|subject|sample|order|invoice|account)[\W_]?(str|id|no|nr|num|number)"
+    r"|column 1"
+)
+ENDS_IN_ID = re.compile(r"(?:.*[\W\d_])?([a-z]+id)")  # caseid, respid
+NO_ID = (  # words that end in id
+    *("acid", "aid", "amid", "arid", "asteroid", "avid", "avoid", "bid", "braid", "candid", "centroid", "covid"),
+    *("ellipsoid", "fluid", "grid", "humid", "hybrid", "invalid", "kid", "lid", "lipid", "liquid", "maid", "mid"),
+    *("opioid", "orchid", "paid", "prepaid", "pyramid", "raid", "rapid", "rigid", "said", "sigmoid", "solid"),
+    *("squid", "steroid", "thyroid", "trapezoid", "unpaid", "valid", "vivid", "void"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +107,8 @@ def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[st
     option = sheet.option("features")
     if len(set(features)) < len(features):
         raise ValueError(f"each feature must be named once; a column was named twice in {option}. Leave one out.")
+    sheet.check(features, f"a feature ({option})")
     for name in features:
-        sheet.column(name, f"a feature ({option})")
         if name in reserved:
             raise ValueError(
                 f"{sheet.path}: column {quoted(name)} must be a feature or have another role; it was named for both. "
@@ -110,7 +121,7 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
     found = learn_reading(column, sheet.decimal)
     if found is not None:
         reading, cells = found
-        reason = _why_not(sheet, name, cells.numbers, is_named)
+        reason = _why_not(name, column, cells.numbers, is_named)
         if reason:
             chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=reason))
             return
@@ -127,7 +138,7 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"of type {quoted(str(column.type))}"))
 
 
-def _why_not(sheet: Sheet, name: str, numbers: Floats, is_named: bool) -> str:
+def _why_not(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
     """Why a column of numbers is no feature; empty where it is one."""
     finite = numbers[np.isfinite(numbers)]
     if not finite.size:
@@ -139,10 +150,18 @@ def _why_not(sheet: Sheet, name: str, numbers: Floats, is_named: bool) -> str:
     ahead = (numbers - np.arange(numbers.size))[np.isfinite(numbers)]
     if ahead[0] in (0.0, 1.0) and bool((ahead == ahead[0]).all()):
         return "counts the rows"
-    is_id = re.fullmatch(ID_NAME, name) or re.fullmatch(ID_NAME, name.lower())
-    if is_id and bool((finite == np.round(finite)).all()) and np.unique(finite).size == sheet.n:
+    known = column.filter(pa.chunked_array([pa.array(np.isfinite(numbers))]))  # floats do not tell long ids apart
+    is_whole = bool((finite == np.round(finite)).all())
+    if is_whole and _names_ids(name) and len(pc.unique(known)) == len(known):
         return "numbers that name the rows"
     return ""
+
+
+def _names_ids(name: str) -> bool:
+    """Whether a column is called as ids are."""
+    folded = name.lower()
+    ending = ENDS_IN_ID.fullmatch(folded)
+    return bool(ID_NAME.fullmatch(folded)) or (ending is not None and ending[1] not in NO_ID)
 
 
 def _remark(column: Any, part: Measure) -> str:

@@ -112,6 +112,7 @@ def encode_again(
     texts : tuple of str, length n, or None
     notes : list of str
     """
+    sheet.check(encoder.names if isinstance(encoder, Columns | Joined) else (encoder.column,), "a feature")
     if isinstance(encoder, Columns):
         C, notes = encoder.encode(sheet)
         return C, None, notes

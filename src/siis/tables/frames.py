@@ -41,6 +41,20 @@ def sheet_of_frame(X: Any) -> Sheet:
     return Sheet(path, {name: as_plain(path, name, column) for name, column in columns.items()}, n, (), is_file=False)
 
 
+def collected(X: Any) -> Any:
+    """Compute a lazy frame of polars; anything else stays as it is.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    object
+    """
+    return X.collect() if hasattr(X, "collect_schema") and hasattr(X, "collect") else X
+
+
 def has_names(X: Any) -> bool:
     """Tell whether the columns of a table have names.
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis.tables.delimited import read_delimited
-from siis.tables.messages import readable, unknown
+from siis.tables.messages import listed, readable, unknown
 from siis.tables.tools.columnar import understand
 from siis.tables.tools.json_file import JSON, read_json
 from siis.tables.tools.records import LINES, is_folder_of_lines, read_lines
@@ -83,12 +83,26 @@ class Sheet:
         -------
         pyarrow.ChunkedArray
         """
-        if name not in self.columns:
-            raise ValueError(
-                f"{self.path}: {role} must be a column of the table; found none named {quoted(name)}."
-                f"{unknown(name, list(self.columns))}"
-            )
+        self.check([name], role)
         return self.columns[name]
+
+    def check(self, names: Sequence[str], role: str) -> None:
+        """Refuse names of columns that are not there, all of them in one message.
+
+        Parameters
+        ----------
+        names : sequence of str
+        role : str
+            What each is for, as in "a feature".
+        """
+        absent = [name for name in names if name not in self.columns]
+        if not absent:
+            return
+        found = list(self.columns)
+        known = unknown(absent[0], found) if len(absent) == 1 else f" There are: {listed(found)}. Add them."
+        raise ValueError(
+            f"{self.path}: {role} must be a column of the table; found none named {listed(absent)}.{known}"
+        )
 
 
 def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> Sheet:

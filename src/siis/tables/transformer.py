@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from siis._types import Features
 from siis.encode import EncoderChoice
 from siis.tables.features import encode_again, encode_table
-from siis.tables.frames import has_names, sheet_of_frame
+from siis.tables.frames import collected, has_names, sheet_of_frame
 from siis.tables.recipe import Recipe
 
 
@@ -84,7 +84,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
 
         Parameters
         ----------
-        X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
+        X : pandas or polars data frame (also lazy), pyarrow table, dict of columns, or array of shape (n, k)
         y : ignored
 
         Returns
@@ -99,7 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
 
         Parameters
         ----------
-        X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
+        X : pandas or polars data frame (also lazy), pyarrow table, dict of columns, or array of shape (n, k)
         y : ignored
 
         Returns
@@ -113,13 +113,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
 
         Parameters
         ----------
-        X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
+        X : pandas or polars data frame (also lazy), pyarrow table, dict of columns, or array of shape (n, k)
 
         Returns
         -------
         ndarray, or csr_array where there are texts, of shape (n, d)
         """
         check_is_fitted(self)
+        X = collected(X)
         sheet = sheet_of_frame(X)
         if not has_names(X) and len(sheet.columns) != self.n_features_in_:
             expected = f"but TableEncoder is expecting {self.n_features_in_} features as input"
@@ -127,6 +128,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         return encode_again(self._encoder, sheet, self._network)[0]
 
     def _learned(self, X: Any) -> Features:
+        X = collected(X)
         sheet = sheet_of_frame(X)
         if sheet.n == 1:
             raise ValueError("X must have two rows or more to tell columns apart; found n_samples = 1. Add rows.")
