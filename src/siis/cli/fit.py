@@ -337,8 +337,10 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
             typer.echo(printable(enough(outcome.report.enough)))
         others = [name for name in contents if name != REPORT]
         empty = [name for name in others if name.endswith(".csv") and contents[name].count(b"\n") == 1]
-        more = f"\nOf these, without rows: {', '.join(empty)}." if empty else ""
-        typer.echo(printable(f"\nOpen {out / REPORT} in a browser. Other files there:\n{', '.join(others)}.{more}"))
+        without = f"\nOf these, without rows: {', '.join(empty)}." if empty else ""
+        typer.echo(
+            printable(f"\nOpen {out / REPORT} in a browser. Other files there:\n{', '.join(others)}.{without}")
+        )
     return outcome
 
 
