@@ -450,8 +450,8 @@ def test_what_is_read_can_be_said(siis, mails, tmp_path):
     wishes = ["--text", "body", "title", "--unlabelled", "?", "-", "--merge-classes", "--label", "label"]
     done = siis("fit", mails, "--out", out, *wishes, *LOUD)
     assert done.exit_code == 0, done.stderr
-    assert "taken for unlabelled, as asked" in done.stderr
-    assert "other columns are used beside the texts; --text-only leaves them out" in done.stderr
+    assert "taken for unlabelled (--unlabelled)" in done.stderr
+    assert "other columns are used as well as the texts; --text-only leaves them out" in done.stderr
     assert "numbers: price ($)" in done.stderr
     summary = json.loads((out / "summary.json").read_text())
     assert summary["options"]["roles"]["text"] == ["body", "title"]

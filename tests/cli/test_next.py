@@ -87,7 +87,8 @@ def test_what_to_label_next(shops, results):
     assert gain["labels"] == 60, "as many as are left to label"
     assert gain["low"] <= gain["gain"] <= gain["high"]
     sentence = re.search(
-        r"About [+-]\d+\.\d points of accuracy \(-?\d+\.\d to -?\d+\.\d\) from the next 60 labels", said
+        r"60 more labels: [+-]\d+\.\d percentage points of accuracy \(95 % interval: -?\d+\.\d to -?\d+\.\d\)",
+        said,
     )
     assert sentence, said
     assert float(sentence[0].split()[1]) == pytest.approx(100 * gain["gain"], abs=0.051)

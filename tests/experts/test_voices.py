@@ -181,7 +181,7 @@ def test_a_pool_that_does_not_fit_its_voices_is_refused(fitted, tmp_path, monkey
     pool = voices.pool
     for why, broken in {
         "other names": replace(voices, models=voices.models[1:]),
-        "weights of voices": replace(voices, pool=replace(pool, weights=changed(pool.weights, 0, np.nan))),
+        "weights of experts": replace(voices, pool=replace(pool, weights=changed(pool.weights, 0, np.nan))),
         "scores of the graph": replace(voices, graph=voices.graph[1:]),
     }.items():
         monkeypatch.setattr(model, "_voices", broken)

@@ -351,8 +351,8 @@ def test_labels_in_doubt_where_none_stands_out(judged):
         P[data.classes.index(one.given)] = 0
         assert one.suggested == data.classes[np.argmax(P)] != one.given
     assert data.summary[1] == (
-        "About 6 of the 59 given labels are probably wrong (10 %, between 0 % and 20 %), but no single one stands "
-        "out; the 12 in most doubt are listed."
+        "About 6 of the 59 given labels are probably wrong (10 %, 95 % interval: 0 % to 20 %), but no single "
+        "label stands out; the 12 labels of lowest quality are listed."
     )
     assert all(k < 0 for k in data.map.suspect)
     model.noise_rate_ = 0.01
@@ -369,7 +369,7 @@ def test_the_share_of_wrong_labels_is_known_where_labels_follow_neighbourhoods(j
     assert not data.trust.is_rate_known
     assert data.trust.noise_rate == pytest.approx(judged.noise_rate_, rel=1e-5)
     assert len(data.suspects) >= 4
-    assert "cannot be told here" in data.summary[1]
+    assert "cannot be estimated here" in data.summary[1]
     model.graph_score_ = 0.25
     assert collect(model, ids=IDS).trust.is_rate_known
 

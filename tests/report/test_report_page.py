@@ -128,7 +128,7 @@ def test_counts_of_drawn_points_and_pictures_are_said():
     data = make_report(5, pictures=True, pictured=2)
     page = render(replace(data, map=replace(data.map, placed=30_000, examples=40_000)))
     assert "8 of 30,000 examples are drawn" in page
-    assert "10,000 of 40,000 examples have no place" in page
+    assert "10,000 of 40,000 examples are not shown" in page
     assert "Pictures are shown for the worst 2." in page
     assert "are drawn" not in render(make_report(5, pictures=True))
 
@@ -145,11 +145,11 @@ def test_status(status, said):
     data = make_report()
     page = render(replace(data, trust=replace(data.trust, status=status))).replace("paper's", "paper&#39;s")
     assert said in page
-    assert "proven to be at most 1.0e-05" in page
+    assert "The relative duality gap is 1.0e-05: the objective is at most that far above its minimum" in page
     assert "solved" not in page.split("<script", 1)[0].split("</style>")[1]
     unknown = render(replace(data, trust=replace(data.trust, status=status, gap=None)))
     assert "is not known, after 20 iterations" in unknown
-    assert "proven" not in unknown.split("<script", 1)[0]
+    assert "duality gap is" not in unknown.split("<script", 1)[0]
 
 
 def test_the_page_says_how_to_go_on():
@@ -179,9 +179,9 @@ def test_labels_in_doubt_have_a_heading_of_their_own():
     data = make_report(4)
     counts = replace(data.counts, suspects=0, doubtful=4)
     page = render(replace(data, counts=counts, suspects=[], doubtful=data.suspects))
-    assert "Labels in most doubt" in page
+    assert "Labels of lowest quality" in page
     assert "nothing to review" not in page
-    assert "Labels in most doubt" not in render(data)
+    assert "Labels of lowest quality" not in render(data)
     assert len(island(page)["doubtful"]) == 4
 
 
@@ -205,17 +205,17 @@ def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
         render(replace(data, trust=trust)).split("</style>")[1].split("<script", 1)[0]
         for trust in (vague, replace(vague, is_rate_known=True))
     )
-    assert "It cannot be told" in words
-    assert "At most 45 %: the labels follow the examples only loosely." in words
+    assert "It cannot be estimated" in words
+    assert "At most 45 %: labels and features are only loosely related." in words
     assert "33 %" not in words
     assert "probably wrong" not in words
-    assert "expected," not in words
-    assert "What is to be expected cannot be told" in words
-    assert "are rough guesses" in words
+    assert "(expected" not in words
+    assert "The expected agreement cannot be estimated" in words
+    assert "are rough estimates" in words
     assert "about 33 %" in known
-    assert "(expected, as about 33 % of the labels are wrong: 93 %)" in known
+    assert "(expected with about 33 % wrong labels: 93 %)" in known
     assert "probably wrong" in known
-    for text in ("cannot be told", "only loosely", "are rough guesses"):
+    for text in ("cannot be estimated", "only loosely", "are rough estimates"):
         assert text not in known
     assert island(render(replace(data, trust=vague)))["trust"]["noise_rate"] == 0.33
 
@@ -223,7 +223,8 @@ def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
 def test_how_often_sure_answers_agree_is_among_what_to_trust():
     page = render(make_report())
     text = page[page.index('id="trust-title"') : page.index('id="map"')]
-    assert "<strong>about 94 % do</strong><span>Of the answers given 90 to 100 %, about 94 % agree with" in text
-    assert "less than 60 %" not in text  # only under the picture
-    assert "Of the answers given less than 60 %, about 40 % agree" in page
-    assert "Do sure answers agree" not in render(make_report(reliability=None))
+    first = "Of the predictions with a probability of 90 to 100 %, about 94 % agree with"
+    assert f"<strong>about 94 % do</strong><span>{first}" in text
+    assert "below 60 %" not in text  # only under the picture
+    assert "Of the predictions with a probability below 60 %, about 40 % agree" in page
+    assert "Do confident predictions agree" not in render(make_report(reliability=None))

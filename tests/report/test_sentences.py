@@ -33,7 +33,8 @@ def test_graph_word(score, word):
 def test_reason_counts_the_neighbours():
     text = reason("3", "8", 0.02, ["0", "8", "8"], plain=False)
     assert text == (
-        "Close to it: 2 of class 8, 1 of class 0; judged by the other labels, it is right with a probability of 2 %."
+        "Close neighbours: 2 of class 8, 1 of class 0; judged by the other labels, it is right with a probability of "
+        "2 %."
     )
     assert reason("3", "3", 0.4, [], plain=True) == (
         "In the answer, this label has a probability of 40 %, and no other class has more."
@@ -45,10 +46,10 @@ def test_summary_says_what_is_known():
     counts = replace(data.counts, examples=100, labelled=5, checked=2)
     said = summary(counts, replace(data.trust, unreached=5))
     assert said == [
-        "100 examples were put into 3 classes, starting from 5 given labels.",
-        "About 40 % of the given labels are wrong (between 30 % and 50 %).",
+        "100 examples were classified into 3 classes, based on 5 given labels.",
+        "About 40 % of the given labels are wrong (95 % interval: 30 % to 50 %).",
         "1 label looks wrong; review it, worst first.",
-        "2 labels were checked by a reviewer and taken as right.",
+        "2 labels were checked by a reviewer and taken as correct.",
         "5 of 100 examples (5 %) are connected to no label: their classes are guesses. Label some, or join them to "
         "others by more neighbours (--n-neighbors).",
     ]
@@ -59,7 +60,7 @@ def test_summary_says_what_is_known():
 def test_classes_that_stay_empty_are_not_counted():
     data = make_report(1)
     assert summary(replace(data.counts, examples=420, classes=11, answered=5), data.trust)[0].startswith(
-        "420 examples were put into 5 of 11 classes, starting"
+        "420 examples were classified into 5 of 11 classes, based"
     )
 
 
@@ -73,7 +74,7 @@ def test_what_rests_on_nothing_is_said_first():
         "others."
     )
     assert verdict(counts, half).startswith(said + " "), "one wording"
-    assert summary(counts, replace(data.trust, unreached=6))[0].startswith("60 examples were put")
+    assert summary(counts, replace(data.trust, unreached=6))[0].startswith("60 examples were classified")
     assert verdict(counts, replace(data.trust, unreached=1)).startswith("1 of 60 examples (1.7 %) is connected to")
     assert verdict(counts, data.trust) is None
 
@@ -81,19 +82,20 @@ def test_what_rests_on_nothing_is_said_first():
 @pytest.mark.parametrize(
     ("labelled", "suspects", "doubtful", "rate", "high", "said"),
     [
-        (40, 0, 10, 0.095, 0.3, ["About 4 of the 40 given labels are probably wrong (9.5 %, between 0 % and 30 %), "
-                                 "but no single one stands out; the 10 in most doubt are listed."]),
-        (40, 0, 1, 0.03, 0.3, ["About 1 of the 40 given labels is probably wrong (3 %, between 0 % and 30 %), but no "
-                               "single one stands out; the one in most doubt is listed."]),
-        (40, 0, 0, 0.005, 0.03, ["Less than one given label is probably wrong (0.5 %, between 0 % and 3 %).",
+        (40, 0, 10, 0.095, 0.3, ["About 4 of the 40 given labels are probably wrong (9.5 %, 95 % interval: 0 % to "
+                                 "30 %), but no single label stands out; the 10 labels of lowest quality are "
+                                 "listed."]),
+        (40, 0, 1, 0.03, 0.3, ["About 1 of the 40 given labels is probably wrong (3 %, 95 % interval: 0 % to 30 %), "
+                               "but no single label stands out; the label of lowest quality is listed."]),
+        (40, 0, 0, 0.005, 0.03, ["Less than one given label is probably wrong (0.5 %, 95 % interval: 0 % to 3 %).",
                                  "No given label looks wrong."]),
-        (100, 2, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (between 0 % and 40 %).",
+        (100, 2, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (95 % interval: 0 % to 40 %).",
                                "2 labels look wrong; review them, worst first.",
-                               "About 28 more are probably wrong, but do not stand out."]),
-        (100, 30, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (between 0 % and 40 %).",
+                               "About 28 more are probably wrong, but cannot be identified."]),
+        (100, 30, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (95 % interval: 0 % to 40 %).",
                                 "30 labels look wrong; review them, worst first."]),
-        (100, 9, 0, 0.01, 0.03, ["About 1 % of the given labels are wrong (between 0 % and 3 %).",
-                                 "9 labels are in doubt, not all of them wrong; review them, worst first."]),
+        (100, 9, 0, 0.01, 0.03, ["About 1 % of the given labels are wrong (95 % interval: 0 % to 3 %).",
+                                 "9 labels may be wrong, but not all of them are; review them, worst first."]),
     ],
 )  # fmt: skip
 def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, high, said):
@@ -107,8 +109,8 @@ def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, hig
     ("suspects", "doubtful", "said"),
     [
         (5, 0, "5 labels look wrong; review them, worst first."),
-        (60, 0, "60 labels are in doubt, not all of them wrong; review them, worst first."),
-        (0, 12, "No single one stands out; the 12 in most doubt are listed."),
+        (60, 0, "60 labels may be wrong, but not all of them are; review them, worst first."),
+        (0, 12, "No single label stands out; the 12 labels of lowest quality are listed."),
         (0, 0, "No given label looks wrong."),
     ],
 )
@@ -117,39 +119,39 @@ def test_a_share_that_cannot_be_told_is_not_said(suspects, doubtful, said):
     counts = replace(data.counts, labelled=100, suspects=suspects, doubtful=doubtful)
     trust = replace(data.trust, noise_rate=0.33, noise_low=0.0, noise_high=0.45, is_rate_known=False)
     assert summary(counts, trust)[1:] == [
-        "The share of wrong labels cannot be told here (at most 45 %), because the labels follow the examples only "
-        "loosely.",
+        "The share of wrong labels cannot be estimated here (at most 45 %): labels and features are only loosely "
+        "related.",
         said,
     ]
     unbounded = summary(counts, replace(trust, noise_high=None))
-    assert unbounded[1].startswith("The share of wrong labels cannot be told here, because")
+    assert unbounded[1].startswith("The share of wrong labels cannot be estimated here: ")
 
 
 def test_how_sure_and_how_often_right():
     data = make_report()
     bins, trust = data.reliability, replace(data.trust, noise_rate=0.05)
     assert sureness(bins, trust) == [
-        "Of the answers given 90 to 100 %, about 94 % agree with labels that were held out (expected, as about 5 % "
-        "of the labels are wrong: 93 %).",
-        "Of the answers given less than 60 %, about 40 % agree (expected: 47 %).",
+        "Of the predictions with a probability of 90 to 100 %, about 94 % agree with held-out labels (expected with "
+        "about 5 % wrong labels: 93 %).",
+        "Of the predictions with a probability below 60 %, about 40 % agree (expected: 47 %).",
     ]
     assert sureness(bins, replace(trust, is_rate_known=False)) == [
-        "Of the answers given 90 to 100 %, about 94 % agree with labels that were held out.",
-        "Of the answers given less than 60 %, about 40 % agree.",
+        "Of the predictions with a probability of 90 to 100 %, about 94 % agree with held-out labels.",
+        "Of the predictions with a probability below 60 %, about 40 % agree.",
     ]
     some = replace(bins, low=[0.6, 0.7, 0.9], high=[0.7, 0.9, 1.0])
-    assert sureness(some, trust)[1].startswith("Of the answers given 60 to 70 %, about 40 %")
+    assert sureness(some, trust)[1].startswith("Of the predictions with a probability of 60 to 70 %, about 40 %")
     assert len(sureness(replace(bins, high=[0.8, 0.9, 1.0]), trust)) == 1
     one = replace(bins, low=[0.0], high=[1.0], agreement=[0.5], expected=[0.6])
-    assert [said.split(",")[0] for said in sureness(one, trust)] == ["Of all answers"]
+    assert [said.split(",")[0] for said in sureness(one, trust)] == ["Of all predictions"]
 
 
 def test_examples_that_all_have_labels_are_not_said_to_be_put_anywhere():
     data = make_report(1)
     counts = replace(data.counts, examples=1797, labelled=1797, classes=10, answered=10)
-    assert summary(counts, data.trust)[0] == "All 1,797 examples have a given label, of 10 classes."
+    assert summary(counts, data.trust)[0] == "All 1,797 examples have a given label (10 classes)."
     said = summary(replace(counts, answered=9), data.trust)[0]
-    assert said.endswith(", of 10 classes; 9 of these occur among the answers.")
+    assert said.endswith("(10 classes, 9 of them predicted).")
 
 
 @pytest.mark.parametrize(
@@ -161,10 +163,10 @@ def test_what_is_asked_for(actions, word):
 
 def test_what_further_labels_gain():
     told = Enough(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
-    said = "About +1.2 points of accuracy (0.3 to 2.4) from the next 100 labels"
-    assert enough(told) == f"{said}; now about 93 % of the answers are right."
-    assert "+0.0 points of accuracy (-0.3 to 2.4) from the next label;" in enough(
+    said = "Expected gain from 100 more labels: +1.2 percentage points of accuracy (95 % interval: 0.3 to 2.4)."
+    assert enough(told) == f"{said} At present about 93 % of the predictions are right."
+    assert "one more label: +0.0 percentage points of accuracy (95 % interval: -0.3 to 2.4)." in enough(
         replace(told, labels=1, gain=-0.0001, low=-0.003)
     )
     unknown = Enough(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
-    assert enough(unknown) == f"What the next 100 labels would gain cannot be told: {unknown.reason}."
+    assert enough(unknown) == f"The gain from 100 more labels cannot be estimated: {unknown.reason}."

@@ -35,7 +35,7 @@ def test_texts_and_columns_weigh_the_same(path):
     assert data.notes[0].startswith(
         "90 rows, texts with 8 different words, 1 column of numbers, 2 columns of categories"
     )
-    assert "other columns are used beside the texts; --text-only leaves them out" in data.notes
+    assert "other columns are used as well as the texts; --text-only leaves them out" in data.notes
     assert data.texts[0].count(" ") == 5
     kinds = [(use.name, use.kind) for use in data.columns]
     assert kinds[0] == ("body", "text")

@@ -101,7 +101,7 @@ def test_new_texts(sources, write):
     new = read(path, roles).recipe.apply(write("prose\nred no_progress sea\nunheard\n", "new.csv"))
     assert new.X.shape == (2, 4)
     assert new.X.nnz == 2
-    assert "1 text has no known word in column prose: nothing tells it from other such texts" in new.notes
+    assert "1 text has no known word in column prose: it has no features" in new.notes
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_attributes(frame):
     assert uses["constant"].kind == "left out"
     assert uses["when"].kind == "time"
     assert sum(use.n_features for use in encoder.columns_) == names.size
-    assert "other columns are used beside the texts; text_only= leaves them out" in encoder.notes_
+    assert "other columns are used as well as the texts; text_only= leaves them out" in encoder.notes_
     assert encoder.feature_names_in_.tolist() == list(frame.columns)
     dense = TableEncoder().set_output(transform="pandas").fit_transform(frame)
     assert dense.index.equals(frame.index)

@@ -44,7 +44,7 @@ def test_empty_texts_are_told_and_the_classifier_takes_them(write):
     texts = prose(80)
     texts[5], texts[50], texts[51] = "", "!", ""
     data = read(sheet(write, texts), TEXT)
-    assert "3 texts have no known word in column prose: nothing tells them apart" in data.notes
+    assert "3 texts have no known word in column prose: they have no features" in data.notes
     assert np.flatnonzero(np.diff(data.X.indptr) == 0).tolist() == [5, 50, 51]
     model = SIISClassifier(random_state=0).fit(data.X, data.labels)
     known = np.setdiff1d(np.arange(80), [5, 50, 51])

@@ -90,7 +90,7 @@ def test_labels_of_one_vertex_and_class_add_up():
 
 def test_slips_of_the_pen_are_warned_of():
     y = np.array(["bakery"] * 10 + ["bakry"] + ["bank", None] * 4, dtype=object)
-    with pytest.warns(LabelWarning, match=r"'bakry' \(1\) beside 'bakery' \(10\).*correct them in y"):
+    with pytest.warns(LabelWarning, match=r"'bakry' \(1\) and 'bakery' \(10\).*correct them in y"):
         encode_labels(y)
 
 

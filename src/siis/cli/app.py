@@ -29,8 +29,8 @@ Examples:
   siis predict results new.csv --out predictions.csv
 
 \b
-Exit codes: 0 done, 1 the data or a file is not as it should be (one sentence
-says what and what to do), 2 the command itself is wrong, 130 interrupted."""
+Exit codes: 0 success, 1 a problem with the data or a file (one sentence states
+the problem and the remedy), 2 wrong usage, 130 interrupted."""
 
 app = typer.Typer(
     add_completion=False,
@@ -51,19 +51,19 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Classify many examples from few, partly wrong labels, and say which labels are wrong."""
+    """Classify many examples from few, partly wrong labels, and find the wrong labels."""
 
 
 SHORT: dict[Callable[..., None], str] = {
-    fit: "Classify a file and list its doubtful labels.",
-    predict: "Classify new examples.",
-    explain: "Say why an example got its label.",
-    review: "Review labels in the browser, fitted as you go.",
-    corrections: "Fit again with labels that were reviewed.",
-    demo: "Try it on handwritten digits.",
+    fit: "Classify the examples of a file; list labels that are probably wrong.",
+    predict: "Classify new examples with a fitted model.",
+    explain: "Explain the prediction for one example.",
+    review: "Review labels in the browser; each decision is saved and fitted.",
+    corrections: "Fit again with reviewed labels.",
+    demo: "Fit handwritten digits with 40 % wrong labels.",
     reproduce: "Reproduce the paper's experiments.",
 }
 for command, summary in SHORT.items():

@@ -15,19 +15,21 @@ from siis.cli.screen import first_words, one_sentence
 
 
 def corrections(
-    file: Annotated[Path, typer.Argument(metavar="CORRECTIONS", help="corrections.csv, or a later export.")],
-    results: Annotated[Path, typer.Option(help="Folder of the results that were reviewed.")] = RESULTS,
-    out: Annotated[Path | None, typer.Option(help="Folder of the new results. (default: the same)")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    file: Annotated[
+        Path, typer.Argument(metavar="CORRECTIONS", help="corrections.csv, or a later export of the labelling tool.")
+    ],
+    results: Annotated[Path, typer.Option(help="Results folder that was reviewed.")] = RESULTS,
+    out: Annotated[Path | None, typer.Option(help="Output folder. (default: the same)")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Fit again as before, with the labels that a reviewer has checked: these are certain.
+    """Fit again with the labels that a reviewer has checked.
 
-    CORRECTIONS is a table with the columns id and label, or with those of the data (others are ignored), as the
-    report saves it; or a later export of the labelling tool that the data came from: labels count that are marked as
-    ground truth, or were given since. Corrections of earlier rounds, and decisions of siis review, stay; the newest
-    answer counts. Run it where siis fit was run. What the former fit has chosen is kept where it still holds, so this
-    takes seconds; siis fit DATA --corrections chooses anew.
+    CORRECTIONS is corrections.csv of the report, or any table with the columns id and label (or those of the data),
+    or a later export of the labelling tool that the data came from. From an export, labels count that are marked as
+    ground truth or are new. Earlier corrections and decisions of siis review are kept; the newest one counts. Checked
+    labels are certain. Choices of the previous fit are kept if they still hold, so this takes seconds; siis fit DATA
+    --corrections chooses again. Run it in the folder in which siis fit was run.
 
     \b
     Examples:

@@ -13,11 +13,11 @@ from siis.cli.screen import one_sentence
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("siis-demo"),
+    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("siis-demo"),
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Seed that draws the labelled examples and the wrong labels.")
     ] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Classify 1,797 handwritten digits from 200 labels, 80 of them wrong.
 

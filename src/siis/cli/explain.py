@@ -22,13 +22,13 @@ MARK = "*"
 
 def explain(
     id: Annotated[str, typer.Argument(metavar="ID", help="Id of the example, as in predictions.csv.")],
-    results: Annotated[Path, typer.Option(help="Folder of the results, or a model file.")] = RESULTS,
+    results: Annotated[Path, typer.Option(help="Results folder, or a model file.")] = RESULTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Say why an example got its label: its given label, the evidence, its neighbours.
+    """Explain the prediction for one example: its given label, the evidence and its neighbours.
 
-    For a table, the example's cells stand beside those of its closest neighbours. Columns in which it differs most
-    from those of its class come first.
+    For tables, prints the values of the example next to those of its closest neighbours. Columns in which it differs
+    most from neighbours of its class come first.
 
     \b
     Examples:

@@ -26,7 +26,7 @@ SHOWN = 30  # characters of an id
 
 
 class IssueColumns(StrEnum):
-    """What the columns of label_issues.csv are called."""
+    """Column names of label_issues.csv."""
 
     siis = OWN
     cleanlab = CLEANLAB
@@ -37,128 +37,140 @@ def fit(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather, NPZ; JSON or JSONL of a labelling tool; a "
-            "folder of images, or of JSONL files, one for each annotator.",
+            help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather or NPZ; JSON or JSONL of a labelling tool; a "
+            "folder of images, or of JSONL files, one per annotator.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
+    out: Annotated[Path, typer.Option(help="Output folder.")] = RESULTS,
     label: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of the given labels; empty cells are unlabelled. Of a labelling tool: the question. "
-            "(default: the one that is called label; the only question)",
+            help="Column of the labels; empty cells are unlabelled. For labelling tools, the question. "
+            "(default: the column named label; the only question)",
         ),
     ] = None,
     id: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: row numbers)")
+        str | None, typer.Option(metavar="COLUMN", help="Column of the example ids. (default: row numbers)")
     ] = None,
     features: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN...", help="Columns to compare examples by. (default: numbers, dates, categories)"
-        ),
+        typer.Option(metavar="COLUMN...", help="Feature columns. (default: numbers, dates, categories)"),
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN...", help="Columns of texts to compare examples by, beside the others."),
+        typer.Option(metavar="COLUMN...", help="Text columns, used in addition to the other features."),
     ] = None,
-    text_only: Annotated[bool, typer.Option("--text-only", help="Compare by texts alone.")] = False,
+    text_only: Annotated[bool, typer.Option("--text-only", help="Use the text columns only.")] = False,
     unlabelled: Annotated[
         list[str] | None,
         typer.Option(
             metavar="WORD...",
-            help="Words that mean 'no label', as in --unlabelled '?' NA; '' for empty cells alone. "
+            help="Values that mean 'no label', as in --unlabelled '?' NA; '' for empty cells only. "
             "(default: NaN, \\N, -1)",
         ),
     ] = None,
     merge_classes: Annotated[
-        bool, typer.Option("--merge-classes", help="Labels that differ only in how they are written are one class.")
+        bool, typer.Option("--merge-classes", help="Merge labels that differ only in spelling (case, spaces).")
     ] = False,
     embeddings: Annotated[
-        Path | None, typer.Option(metavar="FILE.npy", help="A row of numbers for each example.")
+        Path | None, typer.Option(metavar="FILE.npy", help="Feature array with one row per example.")
     ] = None,
     annotators: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN...", help="Columns of the answers of several people, instead of --label."),
+        typer.Option(metavar="COLUMN...", help="Label columns of several annotators, instead of --label."),
     ] = None,
     graph: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Ready-made graph: a symmetric sparse matrix of weights.")
+        Path | None, typer.Option(metavar="FILE.npz", help="Precomputed graph: a symmetric sparse weight matrix.")
     ] = None,
     labels_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table with the columns file and label, for a folder of images."),
+        typer.Option(metavar="FILE", help="Table with the columns file and label, for an image folder."),
     ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(
             metavar="FILE.onnx",
-            help="Network that turns images or texts into features; or the name of a model of timm or "
-            "sentence-transformers.",
+            help="Network that computes features of images or texts; or the name of a timm or "
+            "sentence-transformers model.",
         ),
     ] = None,
     encoder_size: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Pixels of a side, or tokens of a text, that it takes. (default: its file's)"),
+        typer.Option(metavar="N", help="Input size: pixels per side, or tokens. (default: from the file)"),
     ] = None,
     encoder_mean: Annotated[
         list[float] | None,
-        typer.Option(metavar="NUMBER...", help="Of pixels in 0..1: taken off. (default: its file's, or ImageNet's)"),
+        typer.Option(
+            metavar="NUMBER...",
+            help="Mean that is subtracted from pixels in 0..1. (default: from the file, or ImageNet's)",
+        ),
     ] = None,
     encoder_std: Annotated[
         list[float] | None,
-        typer.Option(metavar="NUMBER...", help="Of pixels: divided by. (default: its file's, or ImageNet's)"),
+        typer.Option(
+            metavar="NUMBER...",
+            help="Standard deviation that pixels are divided by. (default: from the file, or ImageNet's)",
+        ),
     ] = None,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Tokenizer of an encoder of texts. (default: tokenizer.json beside it)"),
+        typer.Option(metavar="FILE", help="Tokenizer of a text encoder. (default: tokenizer.json in its folder)"),
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
-    sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of an XLSX file. (default: the first)")] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of text files.")] = "utf-8",
+    sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sheet of an XLSX file. (default: the first)")
+    ] = None,
     corrections: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="FILE...",
-            help="Checked labels, as a report saves them, or a later export of the labelling tool: they are certain.",
+            help="Checked labels: corrections.csv of a report, or a later export of the labelling tool.",
         ),
     ] = None,
-    title: Annotated[str, typer.Option(help="Heading of the report.")] = "",
-    queries: Annotated[
-        int, typer.Option(min=1, help="How many examples to name that should be labelled next.")
-    ] = QUERIES,
+    title: Annotated[str, typer.Option(help="Title of the report.")] = "",
+    queries: Annotated[int, typer.Option(min=1, help="Number of examples to suggest for labelling.")] = QUERIES,
     issue_columns: Annotated[
         IssueColumns,
         typer.Option(
-            help="Columns of label_issues.csv. cleanlab: is_label_issue, label_quality, given_label, "
-            "predicted_label, of all given labels."
+            help="Columns of label_issues.csv. cleanlab: is_label_issue, label_quality, given_label and "
+            "predicted_label, for all given labels."
         ),
     ] = IssueColumns.siis,
-    n_neighbors: Annotated[str, typer.Option(metavar="K", help="Neighbours of each example.")] = "auto",
-    n_components: Annotated[str, typer.Option(metavar="M", help="Size of the smooth basis.")] = "auto",
-    alpha: Annotated[str, typer.Option(metavar="NUMBER", help="Trust in the labels.")] = "auto",
-    beta: Annotated[str, typer.Option(metavar="NUMBER", help="Smoothness.")] = "auto",
-    bandwidth: Annotated[str, typer.Option(metavar="NUMBER", help="Width of the edges' weights.")] = "median",
-    metric: Annotated[str, typer.Option(help="auto, euclidean or cosine.")] = "auto",
-    edges: Annotated[str, typer.Option(help="auto, union or mutual.")] = "auto",
-    laplacian: Annotated[str, typer.Option(help="auto, unnormalized or normalized.")] = "auto",
-    neighbors: Annotated[str, typer.Option(help="auto, exact, faiss or pynndescent.")] = "auto",
-    selection: Annotated[str, typer.Option(help="auto, or none: the plain method of the paper.")] = "auto",
-    schedule: Annotated[str, typer.Option(help="certified, or paper: Algorithm 1.")] = "certified",
-    tol: Annotated[float, typer.Option(help="Relative duality gap at which to stop.")] = 1e-4,
-    max_iter: Annotated[int, typer.Option(help="Iterations at most.")] = 1000,
-    engine: Annotated[str, typer.Option(help="auto, numpy, or torch: PyTorch, as `siis[gpu]` brings it.")] = "auto",
-    device: Annotated[str, typer.Option(help="Of PyTorch: auto, cuda, cuda:1, cpu.")] = "auto",
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="The same seed gives the same files.")] = 0,
+    n_neighbors: Annotated[str, typer.Option(metavar="K", help="Neighbours per example.")] = "auto",
+    n_components: Annotated[str, typer.Option(metavar="M", help="Number of eigenvectors.")] = "auto",
+    alpha: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Weight of the given labels (fidelity term).")
+    ] = "auto",
+    beta: Annotated[str, typer.Option(metavar="NUMBER", help="Weight of the smoothness term.")] = "auto",
+    bandwidth: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Bandwidth of the Gaussian edge weights.")
+    ] = "median",
+    metric: Annotated[str, typer.Option(help="Distance: auto, euclidean or cosine.")] = "auto",
+    edges: Annotated[str, typer.Option(help="Edges of the neighbour graph: auto, union or mutual.")] = "auto",
+    laplacian: Annotated[str, typer.Option(help="Graph Laplacian: auto, unnormalized or normalized.")] = "auto",
+    neighbors: Annotated[str, typer.Option(help="Neighbour search: auto, exact, faiss or pynndescent.")] = "auto",
+    selection: Annotated[str, typer.Option(help="auto: cross-validation; none: the method of the paper.")] = "auto",
+    schedule: Annotated[str, typer.Option(help="Solver: certified, or paper (Algorithm 1).")] = "certified",
+    tol: Annotated[float, typer.Option(help="Relative duality gap at which the solver stops.")] = 1e-4,
+    max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 1000,
+    engine: Annotated[str, typer.Option(help="Array library: auto, numpy or torch (needs `siis[gpu]`).")] = "auto",
+    device: Annotated[str, typer.Option(help="PyTorch device: auto, cuda, cuda:1 or cpu.")] = "auto",
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed; the same seed gives the same files.")
+    ] = 0,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Fit Parquet files ('data/*.parquet') on this Dask cluster, as `siis[cluster]` brings it; or local.",
+            help="Scheduler address of a Dask cluster, or local; for Parquet files (needs `siis[cluster]`).",
         ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Of --cluster local. (default: 2)")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Number of workers of --cluster local. (default: 2)")
+    ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Of each worker of --cluster local. (default: 2GB)")
+        str | None, typer.Option(metavar="SIZE", help="Memory per worker of --cluster local. (default: 2GB)")
     ] = None,
     config: Annotated[
         Path | None,
@@ -166,18 +178,18 @@ def fit(
             metavar="FILE.toml",
             is_eager=True,
             callback=read_config,
-            help="Values of these options; the command line goes before.",
+            help="File with values of these options; the command line takes precedence.",
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Classify the examples of a file and list the labels that look wrong.
+    """Classify the examples of a file and list the labels that are probably wrong.
 
-    Writes predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, near_duplicates.csv, outliers.csv,
-    class_overlap.csv, annotators.csv, report.html (open it in a browser), model.siis and summary.json into the folder
-    --out; files that are there are replaced at the very end. The file of a labelling tool is written again with the
-    answers in it: answers.json, answers.jsonl or answers.parquet.
+    Writes report.html, predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, near_duplicates.csv,
+    outliers.csv, class_overlap.csv, annotators.csv, model.siis and summary.json to the folder --out. Existing files
+    are replaced when the fit is complete. For labelling tools, answers.json, answers.jsonl or answers.parquet holds
+    the predictions in the format of the tool.
 
     \b
     Examples:

@@ -15,28 +15,32 @@ from siis.results import MODEL
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.siis, or the folder that holds it.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.siis, or its folder.")],
     data: Annotated[
-        Path, typer.Argument(metavar="NEWDATA", help="A file like the one that the model was fitted to.")
+        Path,
+        typer.Argument(metavar="NEWDATA", help="File with the columns of the file that the model was fitted to."),
     ],
-    out: Annotated[Path | None, typer.Option(help="CSV file to write. (default: standard output)")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output CSV file. (default: standard output)")] = None,
     id: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column that names the examples. (default: that of the fit)")
+        str | None, typer.Option(metavar="COLUMN", help="Column of the example ids. (default: as in the fit)")
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option(metavar="FILE.onnx", help="Where the encoder of the fit is now. (default: where it was)"),
+        typer.Option(metavar="FILE.onnx", help="New path of the encoder. (default: its path in the fit)"),
     ] = None,
     tokenizer: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where its tokenizer is now. (default: beside it)")
+        Path | None,
+        typer.Option(metavar="FILE", help="New path of its tokenizer. (default: in the folder of the encoder)"),
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
-    sheet: Annotated[str | None, typer.Option(metavar="NAME", help="Of an XLSX file. (default: the first)")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors and answers.")] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of text files.")] = "utf-8",
+    sheet: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sheet of an XLSX file. (default: the first)")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print predictions and errors only.")] = False,
 ) -> None:
-    """Classify the examples of a new file with a model that was fitted before.
+    """Classify the examples of a new file with a fitted model.
 
-    Gives id, label and probability of each example, as CSV. Reading a model runs no code from it.
+    Writes the id, label and probability of each example as CSV. Loading a model never runs code from the file.
 
     \b
     Examples:

@@ -42,35 +42,35 @@ class Method(StrEnum):
 
 
 def reproduce(
-    experiment: Annotated[Experiment, typer.Argument(help="Which part of the paper's experiments.")],
+    experiment: Annotated[Experiment, typer.Argument(help="Experiment of the paper.")],
     runs: Annotated[
-        int, typer.Option(min=1, help="Contaminations for each noise level (moons: at least 20 problems).")
+        int, typer.Option(min=1, help="Label contaminations per noise level (moons: at least 20 problems).")
     ] = 10,
     noise: Annotated[
         list[float] | None,
-        typer.Option(
-            min=0, max=1, help="Noise level of coil, rcv1 and isolet; several may follow. (default: 0 0.2 0.4 0.6)"
-        ),
+        typer.Option(min=0, max=1, help="Noise levels of coil, rcv1 and isolet. (default: 0 0.2 0.4 0.6)"),
     ] = None,
     methods: Annotated[
         list[Method] | None,
-        typer.Option(help="Method of moons, coil, rcv1 and isolet; several may follow. (default: all)"),
+        typer.Option(help="Methods of moons, coil, rcv1 and isolet. (default: all)"),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            exists=True, file_okay=False, help="Folder of the data sets. (default: SIIS_DATA, else download)"
+            exists=True,
+            file_okay=False,
+            help="Folder of the data sets. (default: the environment variable SIIS_DATA, else a download)",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(file_okay=False, help="Folder of the results.")] = Path("reproduction"),
+    out: Annotated[Path, typer.Option(file_okay=False, help="Output folder.")] = Path("reproduction"),
     page: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="The page with all results. (default: OUT/reproduction.md)")
+        Path | None, typer.Option(dir_okay=False, help="Page with all results. (default: OUT/reproduction.md)")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 is one for each core.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Number of processes; 0 means one per core.")] = 0,
 ) -> None:
     """Reproduce the paper's section "Experimental Results": tables, figures and a page.
 
-    Interrupted work goes on where it stopped.
+    An interrupted run continues where it stopped.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def reproduce(
       siis reproduce all --runs 10 --data DIR
     """
     console = Console(stderr=True)
-    promise(f"Finished runs are kept in {out}. The same command goes on where it stopped.")
+    promise(f"Finished runs are kept in {out}. The same command continues where it stopped.")
     try:
         from siis.experiments.options import Options  # noqa: PLC0415 - heavy imports only when needed
         from siis.experiments.run import run  # noqa: PLC0415
@@ -96,7 +96,7 @@ def reproduce(
         with raising():
             run(experiment.value, options, page)
     except KeyboardInterrupt:
-        console.print(f"Interrupted; finished runs are kept in {out}. The same command goes on where it stopped.")
+        console.print(f"Interrupted; finished runs are kept in {out}. The same command continues where it stopped.")
         raise typer.Exit(INTERRUPTED) from None
     except (OSError, RuntimeError, ValueError, ModuleNotFoundError) as problem:
         console.print(f"siis: {problem}", style="bold red", highlight=False, soft_wrap=True)

@@ -28,20 +28,20 @@ POLL = 0.2  # seconds in which Ctrl-C is heard
 
 def review(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", show_default=False, help="Folder of the results to review.")
+        Path, typer.Argument(metavar="RESULTS", show_default=False, help="Results folder to review.")
     ] = RESULTS,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the page. (default: one that is free)")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page. (default: any free port)")] = 0,
     opened: Annotated[
         bool | None,
-        typer.Option("--open/--no-open", help="Open the browser. (default: where this is a terminal on a desktop)"),
+        typer.Option("--open/--no-open", help="Open the browser. (default: if this is a terminal on a desktop)"),
     ] = None,
 ) -> None:
-    """Review the report in a browser: every decision is saved at once, and the list is fitted anew as you go.
+    """Review labels in the browser; each decision is saved and fitted.
 
-    Prints a link that works on this machine alone. Decisions are lines of decisions.jsonl in RESULTS; they are there
-    whatever happens to the browser or to this program. A second after the last decision all are fitted, as siis
-    corrections does it; the files in RESULTS are then the new ones, and so is the list in the browser. Ctrl-C ends
-    the review; the next one goes on from there. Run it where siis fit was run.
+    Prints a link that works on this machine only. Each decision is written to RESULTS/decisions.jsonl at once. One
+    second after the last decision, the model is refitted in the background, as by siis corrections: the files in
+    RESULTS and the list in the browser are updated. Ctrl-C ends the review; siis review continues it later. Run it in
+    the folder in which siis fit was run.
 
     \b
     Examples:

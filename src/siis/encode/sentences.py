@@ -119,8 +119,8 @@ def _tokenizer(choice: EncoderChoice, path: Path) -> tuple[Any, str]:
     file = Path(choice.tokenizer) if choice.tokenizer else next((one for one in places if one.is_file()), places[0])
     if not file.is_file():
         raise ValueError(
-            f"{path}: a network for texts needs its tokenizer; there is no file {file}. Put {TOKENIZER} beside the "
-            "network, or name it with --tokenizer."
+            f"{path}: a network for texts needs its tokenizer; there is no file {file}. Put {TOKENIZER} into "
+            "the folder of the network, or name it with --tokenizer."
         )
     with readable(file, "a tokenizer", f"Take the {TOKENIZER} of the network."):
         content = file.read_bytes()

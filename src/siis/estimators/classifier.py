@@ -511,7 +511,7 @@ class SIISClassifier(Insights, OnCluster):
         basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress, engine)
         found = refit(former, vertices, labels, constraints, basis_of, solve, seed, progress, engine)
         if found is None:
-            progress.say(1, "a new search: clearly fewer of the held-out labels are met than before")
+            progress.say(1, "a new search: held-out accuracy is clearly lower than before")
         return found
 
     def _judge(

@@ -92,12 +92,12 @@ class Pooled:
             return ""
         met = [f"{row['expert']} {float(row['accuracy']):.1%}" for row in rows[:-1] if float(row["weight"]) > 0]
         silent = [f"{row['expert']} {float(row['accuracy']):.1%}" for row in rows[:-1] if float(row["weight"]) == 0]
-        said = f"heard, with the held-out labels that each meets: {', '.join(met)}; together "
+        said = f"held-out accuracy: {', '.join(met)}; combined "
         said += f"{float(rows[-1]['accuracy']):.1%}"
         if silent:
-            said += f"; clearly behind and not heard: {', '.join(silent)}"
+            said += f"; clearly lower and not used: {', '.join(silent)}"
         if float(rows[0]["weight"]) == 0:
-            said += ". No graph: models of the features alone are better here"
+            said += ". The graph is not used: models of the features alone are more accurate here"
         return said
 
 

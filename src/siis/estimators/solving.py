@@ -31,7 +31,7 @@ def enough_components(graph: Graph, n_components: int) -> int:
         warnings.warn(
             f"the labels lie in {graph.n_components} connected components of the graph, more than "
             f"n_components={n_components}: one constant for each is used instead. Raise n_neighbors, or "
-            "n_components to tell examples of one component apart.",
+            "n_components to separate examples of one component.",
             UserWarning,
             stacklevel=5,
         )

@@ -189,12 +189,12 @@ def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
     rare = slips(count)
     if rare:
         pairs = [
-            f"{shown([slip])} ({count[slip]}) beside {shown([name])} ({count[name]:,})" for slip, name in rare.items()
+            f"{shown([slip])} ({count[slip]}) and {shown([name])} ({count[name]:,})" for slip, name in rare.items()
         ]
         more = f" and {len(pairs) - SHOWN:,} more" if len(pairs) > SHOWN else ""
         _warn_of(
-            f"y holds rare classes that are spelt nearly as common ones: {', '.join(pairs[:SHOWN])}{more}. If they "
-            "are slips of the pen, correct them in y."
+            f"y holds rare classes that are spelt nearly like common ones: {', '.join(pairs[:SHOWN])}{more}. If they "
+            "are misspelt, correct them in y."
         )
     return ~blank
 

@@ -172,7 +172,7 @@ def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None
     agreement = assessment.agreement
     if agreement.is_weak:
         warnings.warn(
-            "the labels do not follow the neighbourhoods: held-out labels are met hardly more often than by chance "
+            "the labels do not follow the neighbourhoods: held-out labels are predicted hardly better than by chance "
             f"(graph_score_ = {agreement.score:.2f} +- {agreement.error:.2f}). Do not rely on the "
             "answers. Use features in which examples of a class are close to each other (for instance embeddings "
             "of a pretrained model), or label more examples.",

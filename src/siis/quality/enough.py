@@ -16,7 +16,7 @@ LEVEL, LEVEL_WIDTH = (2.5, 97.5), 1.96  # percentiles, and their distance from t
 TINY = 1e-9
 TOO_FEW = "fewer than {least} labels can be held out ({found} can; a class needs two of them)"
 TOO_THIN = "classes have too few labels each to leave some out"
-TOO_NOISY = "too many labels are wrong to tell what is met by chance"
+TOO_NOISY = "too many labels are wrong to estimate accuracy from held-out labels"
 
 
 @dataclass(frozen=True)

@@ -113,25 +113,29 @@ def _duplicates(table: Table, ids: Sequence[str]) -> Finding:
         labels = dict.fromkeys(str(row["given"]) for row in rows if row["given"] is not None)
         far = max(float(row["distance"]) for row in rows)
         lines.append([", ".join([*names, *more]), ", ".join(labels), "equal" if far == 0 else f"{far:.2g}"])
-    return Finding("Near-duplicates", said, ["examples", "labels", "distance, over that around them"], lines)
+    return Finding(
+        "Near-duplicates", said, ["examples", "labels", "distance, relative to that of other neighbours"], lines
+    )
 
 
 def _outliers(table: Table, ids: Sequence[str]) -> Finding:
     many = plural(table.n_rows, "example is", "examples are")
-    said = f"{many} far from all others: wrong data, or a class of its own?"
+    said = f"{many} far from all others: wrong data, or an unknown class?"
     if not table.n_rows:
         said = "No example is far from all others."
     lines = [
         [ids[row["index"]], "" if row["given"] is None else str(row["given"]), f"{row['score']:.1f}"]
         for row in table.rows()[:MOST_ROWS]
     ]
-    return Finding("Outliers", said, ["example", "label", "times as far off as its neighbours"], lines)
+    return Finding("Outliers", said, ["example", "label", "distance, relative to that of its neighbours"], lines)
 
 
 def _overlap(table: Table) -> Finding:
-    said = "Of the examples of both classes, so many are taken for the other while their own labels are held out."
+    said = (
+        "The share of examples of both classes that are predicted as the other class while their labels are held out."
+    )
     if not table.n_rows:
-        said = "No two classes are taken for each other."
+        said = "No two classes are confused."
     lines = [
         [
             f"{row['first']} and {row['second']}",
@@ -141,12 +145,12 @@ def _overlap(table: Table) -> Finding:
         for row in table.rows()[:MOST_ROWS]
     ]
     return Finding(
-        "Classes that overlap", said, ["classes", "overlap (95 % interval)", "labels with the other's name"], lines
+        "Classes that overlap", said, ["classes", "overlap (95 % interval)", "labels of the other class"], lines
     )
 
 
 def _annotators(table: Table) -> Finding:
-    said = "Judged by the graph and by the other annotators, worst first."
+    said = "Estimated from the graph and the other annotators, worst first."
     lines = [
         [
             str(row["annotator"]),

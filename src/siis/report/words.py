@@ -10,6 +10,7 @@ from siis.texts import plural
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
 NONE_WRONG = "No given label looks wrong."
+LOOSE = "labels and features are only loosely related"
 UNSURE = 0.7  # the least sure answers are spoken of where their probabilities are below
 LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
@@ -90,39 +91,40 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     """
     said = [_answered(counts), *_wrong(counts, trust)]
     if counts.checked:
-        said.append(f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as right.")
+        said.append(
+            f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as correct."
+        )
     if trust.unreached:
         said.insert(0 if is_led_by_unreached(counts, trust) else len(said), unreached(counts, trust))
     return said
 
 
 def _answered(counts: Counts) -> str:
-    """From how many labels to how many classes; where all examples have labels, nothing was left to put anywhere."""
+    """State the numbers of examples, labels and classes."""
     classes = plural(counts.classes, "class", "classes")
     if counts.labelled == counts.examples:
-        some = "" if counts.answered == counts.classes else f"; {counts.answered:,} of these occur among the answers"
-        return f"All {counts.examples:,} examples have a given label, of {classes}{some}."
+        some = "" if counts.answered == counts.classes else f", {counts.answered:,} of them predicted"
+        return f"All {counts.examples:,} examples have a given label ({classes}{some})."
     some = "" if counts.answered == counts.classes else f"{counts.answered:,} of "
     examples = plural(counts.examples, "example was", "examples were")
     labels = plural(counts.labelled, "given label", "given labels")
-    return f"{examples} put into {some}{classes}, starting from {labels}."
+    return f"{examples} classified into {some}{classes}, based on {labels}."
 
 
 def _wrong(counts: Counts, trust: Trust) -> list[str]:
     """How many labels are wrong, and which: the two must fit."""
     if trust.noise_rate is not None and not trust.is_rate_known:
         high = "" if trust.noise_high is None else f" (at most {percent(trust.noise_high)})"
-        why = "because the labels follow the examples only loosely"
-        said = [f"The share of wrong labels cannot be told here{high}, {why}."]
+        said = [f"The share of wrong labels cannot be estimated here{high}: {LOOSE}."]
         if counts.suspects:
             return [*said, _look_wrong(counts, trust)]
-        return [*said, f"No single one stands out; {_listed(counts)}." if counts.doubtful else NONE_WRONG]
+        return [*said, f"No single label stands out; {_listed(counts)}." if counts.doubtful else NONE_WRONG]
     n, wrong, suspects = counts.labelled - counts.checked, expected_wrong(counts, trust), counts.suspects
     rate, span = "", ""
     if trust.noise_rate is not None:
         rate = percent(trust.noise_rate)
         has_span = trust.noise_low is not None and trust.noise_high is not None
-        span = f"between {percent(trust.noise_low)} and {percent(trust.noise_high)}" if has_span else ""  # type: ignore[arg-type]
+        span = f"95 % interval: {percent(trust.noise_low)} to {percent(trust.noise_high)}" if has_span else ""  # type: ignore[arg-type]
     if suspects:
         some = "" if trust.noise_rate is None else about(trust.noise_rate)
         said = (
@@ -132,12 +134,12 @@ def _wrong(counts: Counts, trust: Trust) -> list[str]:
         )
         said.append(_look_wrong(counts, trust))
         if wrong >= 1.5 * suspects + 1:
-            said.append(f"About {round(wrong - suspects):,} more are probably wrong, but do not stand out.")
+            said.append(f"About {round(wrong - suspects):,} more are probably wrong, but cannot be identified.")
         return said
     if counts.doubtful:
         span = f" ({rate}{f', {span}' if span else ''})"
         some = f"About {round(wrong):,} of the {n:,} given labels {'is' if round(wrong) == 1 else 'are'}"
-        return [f"{some} probably wrong{span}, but no single one stands out; {_listed(counts)}."]
+        return [f"{some} probably wrong{span}, but no single label stands out; {_listed(counts)}."]
     few = [f"Less than one given label is probably wrong ({rate}{f', {span}' if span else ''})."] if rate else []
     return [*few, NONE_WRONG]
 
@@ -148,14 +150,14 @@ def _look_wrong(counts: Counts, trust: Trust) -> str:
     high = trust.noise_high if trust.noise_rate is not None and trust.noise_high is not None else 1.0
     review = f"review {'it' if suspects == 1 else 'them'}, worst first."
     if suspects > high * (counts.labelled - counts.checked) + 1:
-        return f"{plural(suspects, 'label is', 'labels are')} in doubt, not all of them wrong; {review}"
+        return f"{plural(suspects, 'label may', 'labels may')} be wrong, but not all of them are; {review}"
     return f"{plural(suspects, 'label looks', 'labels look')} wrong; {review}"
 
 
 def _listed(counts: Counts) -> str:
     if counts.doubtful == 1:
-        return "the one in most doubt is listed"
-    return f"the {counts.doubtful:,} in most doubt are listed"
+        return "the label of lowest quality is listed"
+    return f"the {counts.doubtful:,} labels of lowest quality are listed"
 
 
 def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
@@ -210,7 +212,7 @@ def verdict(counts: Counts, trust: Trust) -> str | None:
     said = unreached(counts, trust)
     if is_led_by_unreached(counts, trust):
         said += " Do not rely on these answers."
-    return f"{said} What is said below of neighbourhoods and labels holds for the other examples only."
+    return f"{said} The statements below about neighbourhoods and labels hold for the other examples only."
 
 
 def sureness(reliability: Reliability, trust: Trust) -> list[str]:
@@ -230,9 +232,9 @@ def sureness(reliability: Reliability, trust: Trust) -> list[str]:
     met, wanted = [about(share) for share in reliability.agreement], ["", ""]
     if trust.noise_rate is not None and trust.is_rate_known:
         top, bottom = percent(reliability.expected[-1]), percent(reliability.expected[0])
-        why = f"as {about(trust.noise_rate)} of the labels are wrong"
-        wanted = [f" (expected, {why}: {top})", f" (expected: {bottom})"]
-    said = [f"Of {_given(reliability, -1)}, {met[-1]} agree with labels that were held out{wanted[0]}."]
+        why = f"with {about(trust.noise_rate)} wrong labels"
+        wanted = [f" (expected {why}: {top})", f" (expected: {bottom})"]
+    said = [f"Of {_given(reliability, -1)}, {met[-1]} agree with held-out labels{wanted[0]}."]
     if len(met) > 1 and reliability.high[0] <= UNSURE:
         said.append(f"Of {_given(reliability, 0)}, {met[0]} agree{wanted[1]}.")
     return said
@@ -241,8 +243,8 @@ def sureness(reliability: Reliability, trust: Trust) -> list[str]:
 def _given(reliability: Reliability, k: int) -> str:
     low, high = reliability.low[k], percent(reliability.high[k])
     if low == 0:
-        return "all answers" if reliability.high[k] == 1 else f"the answers given less than {high}"
-    return f"the answers given {100 * low:.0f} to {high}"
+        return "all predictions" if reliability.high[k] == 1 else f"the predictions with a probability below {high}"
+    return f"the predictions with a probability of {100 * low:.0f} to {high}"
 
 
 def to_do(actions: Iterable[str]) -> str:
@@ -271,12 +273,15 @@ def enough(found: Enough) -> str:
     -------
     str
     """
-    labels = "the next label" if found.labels == 1 else f"the next {found.labels:,} labels"
+    labels = "one more label" if found.labels == 1 else f"{found.labels:,} more labels"
     if found.gain is None or found.low is None or found.high is None:
-        return f"What {labels} would gain cannot be told: {found.reason}."
+        return f"The gain from {labels} cannot be estimated: {found.reason}."
     gain, low, high = (round(100 * value, 1) + 0.0 for value in (found.gain, found.low, found.high))
-    now = "" if found.accuracy is None else f"; now {about(found.accuracy)} of the answers are right"
-    return f"About {gain:+.1f} points of accuracy ({low:.1f} to {high:.1f}) from {labels}{now}."
+    span = f"95 % interval: {low:.1f} to {high:.1f}"
+    said = f"Expected gain from {labels}: {gain:+.1f} percentage points of accuracy ({span})."
+    return (
+        said if found.accuracy is None else f"{said} At present {about(found.accuracy)} of the predictions are right."
+    )
 
 
 def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
@@ -297,12 +302,11 @@ def query_reason(given: str | None, answer: str, quality: float, is_reached: boo
     str
     """
     if given is not None:
-        return (
-            f"Its label is right with a probability of {percent(quality)}, and the examples around it are in doubt."
-        )
+        right = f"Its label is right with a probability of {percent(quality)}"
+        return f"{right}, and the classes of its neighbours are uncertain."
     if not is_reached:
         return "It has no label, and none is connected to it."
-    return "It has no label, and its class and those around it are in doubt."
+    return "It has no label, and its class and those of its neighbours are uncertain."
 
 
 def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], plain: bool) -> str:
@@ -330,4 +334,4 @@ def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str],
         return f"{belief[0].upper()}{belief[1:]}."
     ranked = sorted(Counter(neighbors).items(), key=lambda item: (-item[1], neighbors.index(item[0])))
     crowd = [f"{count} of class {name}" for name, count in ranked]
-    return f"Close to it: {', '.join(crowd)}; {belief}."
+    return f"Close neighbours: {', '.join(crowd)}; {belief}."

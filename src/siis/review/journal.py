@@ -178,8 +178,8 @@ class Journal:
         except (ValueError, TypeError, RecursionError):
             os.ftruncate(self._file, len(content) - len(torn))
             self.note = (
-                f"{self.path}, line {len(lines) + 1}, was cut off in the middle and is left out; nobody was told "
-                "that it was saved"
+                f"{self.path}, line {len(lines) + 1}, was cut off in the middle and is ignored; it was never "
+                "confirmed as saved"
             )
         os.fsync(self._file)
 

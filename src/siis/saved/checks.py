@@ -300,15 +300,15 @@ def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
 
 def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
     """Check the models of the features and the pool: children come after their nodes, so that every walk ends."""
-    _must(isinstance(voices, Voices) and isinstance(voices.pool, Pool), "its voices are none")
+    _must(isinstance(voices, Voices) and isinstance(voices.pool, Pool), "its experts are none")
     models = voices.models
-    _must(isinstance(models, tuple) and isinstance(voices.pool.names, tuple), "its voices are none")
-    _must(all(isinstance(name, str) for name in voices.pool.names), "its voices have no names")
-    _must(len(voices.pool.names) == len(models) + 1, "its voices have other names")
-    _floats(voices.pool.weights, "weights of voices", (len(models) + 1,), -1e100, 1e100)
+    _must(isinstance(models, tuple) and isinstance(voices.pool.names, tuple), "its experts are none")
+    _must(all(isinstance(name, str) for name in voices.pool.names), "its experts have no names")
+    _must(len(voices.pool.names) == len(models) + 1, "its experts have other names")
+    _floats(voices.pool.weights, "weights of experts", (len(models) + 1,), -1e100, 1e100)
     _floats(voices.graph, "scores of the graph", (v, c), -1e100, 1e100)
     for model in models:
-        _must(isinstance(model, Forest | LeafGraph | LinearScores), "one of its voices is none")
+        _must(isinstance(model, Forest | LeafGraph | LinearScores), "one of its experts is none")
         if isinstance(model, LinearScores):
             _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
             _floats(model.mean, "mean", (c,), -1e100, 1e100)

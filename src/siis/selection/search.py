@@ -45,10 +45,10 @@ TOO_ALIKE = (
 )
 SPEAKS = {
     PROGRAM: "",
-    BOTH: "; the mean of program and evidence meets more of them than either",
-    EVIDENCE: "; no program: the evidence itself meets more of them",
+    BOTH: "; the mean of program and evidence predicts them better than either",
+    EVIDENCE: "; no program: the evidence itself predicts them better",
 }
-TOO_MANY_CLASSES = "; the evidence speaks: the program has fewer columns than there are classes"
+TOO_MANY_CLASSES = "; no program: it has fewer columns than there are classes"
 ALL_FAILED = "nothing could be chosen: every graph that was tried has failed; stated defaults were used"
 
 
@@ -358,9 +358,9 @@ def _reason(rows: list[dict[str, Any]], answer: str, n_heard: int, n_classes: in
     won = next(row for row in race if row["chosen"])
     level = sum(row["behind"] <= TELL_APART * row["behind_error"] + 1e-12 for row in race)
     return (
-        f"it meets {last['accuracy']:.1%} of {last['n_held_out']} held-out given labels; {level} of {len(race)} "
-        "candidates that reached the end could not be told from the best (half a standard error), and of those it is "
-        f"the simplest and smoothest (behind the best by {won['behind']:.2%})"
+        f"it predicts {last['accuracy']:.1%} of {last['n_held_out']} held-out given labels; {level} of {len(race)} "
+        "candidates that reached the last round are within half a standard error of the best, and it is the simplest "
+        f"and smoothest of those ({won['behind']:.2%} below the best)"
         + (f"; the evidence is the mean over {n_heard} graphs" if n_heard > 1 else "")
         + (SPEAKS[answer] if is_within(n_classes) else TOO_MANY_CLASSES)
     )

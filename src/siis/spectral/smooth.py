@@ -202,7 +202,7 @@ def _attempt(problem: _Problem, method: str, warm: Array | None, seed: int) -> t
         found, check = _chebyshev(problem, warm, seed)
     worst = float(found.residuals[:n_wanted].max())
     if worst > tol:
-        raise NumericalError(f"residuals reach {worst:.1e}, {tol:.1e} was asked")
+        raise NumericalError(f"residuals reach {worst:.1e}, above the tolerance {tol:.1e}")
     return found, check, method
 
 

@@ -83,7 +83,7 @@ def encode_table(
         return Encoded(encoder, X, tuple(uses), summary, (*notes_of(chosen.uses), *told))
     columns, C, notes = chosen.encoded(sheet)
     joined = Joined.learn(words, columns, C)
-    together = f"other columns are used beside the texts; {sheet.option('text_only')} leaves them out"
+    together = f"other columns are used as well as the texts; {sheet.option('text_only')} leaves them out"
     lines = (together, *notes_of(uses), *told, *notes)
     return Encoded(joined, joined.join(W, C), tuple(uses), f"{summary}, {summary_of(chosen.uses)}", lines)
 

@@ -188,7 +188,7 @@ def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MI
         for spelling, name in same.items():
             answers[answers == spelling] = name
         names = sorted(set(same.values()))
-        notes.append(f"spellings of one class in {where} merged, as asked: {listed(names)}")
+        notes.append(f"spellings of one class in {where} merged (--merge-classes): {listed(names)}")
     elif same:
         groups = itemised([f"({listed(group)})" for group in grouped(same)])
         notes.append(
@@ -209,12 +209,12 @@ def _rare(answers: Answers, where: str) -> list[str]:
         )
     if rare:
         pairs = [
-            f"{quoted(slip)} ({counts[slip]} x) beside {quoted(name)} ({counts[name]:,} x)"
+            f"{quoted(slip)} ({counts[slip]} x) and {quoted(name)} ({counts[name]:,} x)"
             for slip, name in rare.items()
         ]
         notes.append(
-            f"slips of the pen among the labels of {where}? {itemised(pairs)}; taken for classes: if they are slips, "
-            "correct the file (--merge-classes does not join them)"
+            f"rare labels of {where} that are spelt nearly like common ones: {itemised(pairs)}; taken for classes: "
+            "if they are misspelt, correct the file (--merge-classes does not join them)"
         )
     single = sorted(name for name, count in counts.items() if count == 1 and name not in rare)
     if single and answers.ndim == 1:

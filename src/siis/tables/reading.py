@@ -46,13 +46,13 @@ LABEL = "label"  # what the column of labels is called where nobody says so
 PHOTOGRAPH = 96  # pixels of the shorter side
 SAMPLE = 50  # images that are looked at
 PHOTOGRAPHS = (
-    "photographs are compared by their grey pixels alone: --encoder FILE.onnx, a network that knows pictures, would "
-    "tell more of them apart"
+    "photographs are compared by their grey pixels only; features of a pretrained network usually separate them "
+    "better: --encoder FILE.onnx"
 )
 LONG = 100  # letters of a text
 LONG_TEXTS = (
-    "long texts are compared by their words alone: --encoder FILE.onnx, a network that knows sentences, would tell "
-    "more of what they mean"
+    "long texts are compared by their words only; features of a pretrained network may separate them better: "
+    "--encoder FILE.onnx"
 )
 PROSE = 20  # letters of a text that nobody named, in the mean
 
@@ -115,7 +115,7 @@ def _in_order(sheet: Sheet, roles: Roles, uses: tuple[ColumnUse, ...]) -> tuple[
     known = {use.name: use for use in uses}
     known |= {name: ColumnUse(name, "annotator") for name in roles.annotators}
     known |= {name: ColumnUse(name, kind) for kind, name in (("label", roles.label), ("id", roles.id)) if name}
-    return tuple(known.get(name, ColumnUse(name, LEFT_OUT, remark="not asked for")) for name in sheet.columns)
+    return tuple(known.get(name, ColumnUse(name, LEFT_OUT, remark="not used")) for name in sheet.columns)
 
 
 def _check_roles(roles: Roles) -> None:

@@ -131,7 +131,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         X = collected(X)
         sheet = sheet_of_frame(X)
         if sheet.n == 1:
-            raise ValueError("X must have two rows or more to tell columns apart; found n_samples = 1. Add rows.")
+            raise ValueError(
+                "X must have two rows or more to recognise kinds of columns; found n_samples = 1. Add rows."
+            )
         texts = (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
         if self.text_only and not texts:
             raise ValueError("text_only=True goes with columns of texts; found none. Name them with text=.")

@@ -108,7 +108,7 @@ class Words:
         if not n_empty:
             return X, []
         have = "text has" if n_empty == 1 else "texts have"
-        share = "nothing tells it from other such texts" if n_empty == 1 else "nothing tells them apart"
+        share = "it has no features" if n_empty == 1 else "they have no features"
         return X, [f"{n_empty:,} {have} no known word in column {quoted(self.column)}: {share}"]
 
     @property

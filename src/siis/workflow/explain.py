@@ -159,7 +159,7 @@ def _neighbor(extra: dict[str, Any], j: int, label: str, share: float) -> NearEx
 def _sentences(found: Explanation, is_reached: bool) -> list[str]:
     said = [f"It is classified as {found.label}, with a probability of {found.probability:.2f}."]
     if found.checked:
-        said.append(f"A reviewer has checked its label, {found.given}: that decides.")
+        said.append(f"A reviewer has checked its label, {found.given}; this determines the prediction.")
     elif found.given is None:
         said.append("It has no given label.")
     elif found.quality is None:
@@ -169,7 +169,7 @@ def _sentences(found: Explanation, is_reached: bool) -> list[str]:
         said.append(f"Its given label is {found.given}, which is {verdict} (quality {found.quality:.2f}).")
     if found.without_own_label is not None and not found.checked:
         name, p = found.without_own_label[0]
-        said.append(f"Without its own label, the evidence says {name} with a probability of {p:.2f}.")
+        said.append(f"Without its own label, it would be classified as {name}, with a probability of {p:.2f}.")
     if found.neighbors:
         same = sum(near.label == found.label for near in found.neighbors)
         share = sum(near.weight for near in found.neighbors if near.label == found.label)

@@ -57,7 +57,7 @@ function reliabilityPlot() {
 }
 
 function showReliability() {
-  byId("reliability-body").append(reliabilityPlot(), scrollBox("How sure, and how often right", reliabilityTable(), false));
+  byId("reliability-body").append(reliabilityPlot(), scrollBox("Calibration: probability and accuracy", reliabilityTable(), false));
 }
 
 function noiseTable() {
@@ -116,7 +116,7 @@ function showSelection() {
   for (const cells of rows) {
     body.append(make("tr", { class: chosen >= 0 && cells[chosen] === true ? "chosen" : "" }, ...cells.map((value) => make("td", { text: text(value), class: typeof value === "string" ? "word" : "" }))));
   }
-  byId("selection-body").append(scrollBox("What selection tried", make("table", { class: "grid" }, make("thead", {}, head), body), true));
+  byId("selection-body").append(scrollBox("Model selection", make("table", { class: "grid" }, make("thead", {}, head), body), true));
 }
 
 // Where the word "tolerance" stands above or below its line without the curve running through it.

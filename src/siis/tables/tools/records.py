@@ -248,8 +248,7 @@ def _check_names(records: Sequence[Record], is_prodigy: bool) -> None:
             raise ValueError(f"{one.where}: an id must be a number or a text; found a list or an object. Change it.")
         if is_hashed and _key(one, HASH) is None:
             raise ValueError(
-                f"{one.where}: each line must have a number or a text as {HASH}, which tells what it is about; found "
-                "none. Export it again."
+                f"{one.where}: each line must have a number or a text as {HASH}; found none. Export it again."
             )
 
 

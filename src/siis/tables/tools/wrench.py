@@ -110,7 +110,7 @@ def read_weak(path: Path, found: dict[str, Any]) -> Parsed:
     if any(one is not None for one in labels):
         fields[label] = column_of([label_text(one) if not isinstance(one, list | dict) else None for one in labels])
         aside = {label}
-        notes.append(f"{quoted(label)} is not used beside the weak labels; --label {quoted(label)} takes it instead")
+        notes.append(f"{quoted(label)} is not used: there are weak labels; --label {quoted(label)} takes it instead")
     said = vote_columns(votes, len(examples), fields)
     told = Told(
         TOOL,
