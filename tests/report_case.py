@@ -68,7 +68,7 @@ def make_report(
             given=classes[k % c],
             suggested=classes[(k + 1) % c],
             quality=round(k / (2 * n_suspects), 6),
-            why=f"Close to it: 2 of class {classes[(k + 1) % c]}.",
+            why=f"Close neighbours: 2 of class {classes[(k + 1) % c]}.",
             snippet=None if texts is None else texts[k],
             thumbnail=picture,
             cells=cells(k, "own"),

@@ -32,7 +32,7 @@ def results(tmp_path_factory):
 
 def test_the_summary_says_that_all_have_labels(results):
     out, said, _ = results
-    assert "All 90 examples have a given label, of 3 classes." in said
+    assert "All 90 examples have a given label (3 classes)." in said
     assert "classified into" not in said
     assert json.loads((out / "summary.json").read_text())["said"][0] in said
 

@@ -91,7 +91,7 @@ def test_what_to_label_next(shops, results):
         said,
     )
     assert sentence, said
-    assert float(sentence[0].split()[1]) == pytest.approx(100 * gain["gain"], abs=0.051)
+    assert float(sentence[0].split()[3]) == pytest.approx(100 * gain["gain"], abs=0.051)
     assert gain["low"] < 0 < gain["high"], "sixty labels leave room for both"
     assert sentence[0] in (out / "report.html").read_text(encoding="utf-8")
     assert report["enough"] == gain

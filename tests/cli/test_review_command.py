@@ -139,7 +139,7 @@ def test_one_review_at_a_time(siis, table, results, opened, tmp_path):
         file.write('{"id": "dig')
     done = siis("review", results)
     assert done.exit_code == 0, done.stderr
-    assert "line 2, was cut off in the middle and is left out" in done.stderr
+    assert "line 2, was cut off in the middle and is ignored" in done.stderr
     assert "1 decision is saved in" in done.stderr
 
 

@@ -233,7 +233,7 @@ def _unlabel_words(answers: Answers, where: str, words: Sequence[str]) -> list[s
     unused = [word for word in words if folded(word) not in {"", *map(folded, found)}]
     if found:
         cells = plural(int(np.count_nonzero(taken)), "cell")
-        notes.append(f"{cells} of {where} ({listed(found)}) taken for unlabelled, as asked")
+        notes.append(f"{cells} of {where} ({listed(found)}) taken for unlabelled (--unlabelled)")
     if unused:
         notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
     answers[taken] = None
