@@ -174,3 +174,23 @@ def test_a_missing_package_is_named(siis, photos, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.stderr
     monkeypatch.setattr("siis.encode.onnx_file.find_spec", lambda name: None)
     sentence(siis("predict", tmp_path / "out", photos), "siis: this encoder needs onnx and onnxruntime")
+
+
+def test_a_broken_photograph_is_left_out(siis, photos, tmp_path):
+    image_model(tmp_path / "net.onnx")
+    out = tmp_path / "out"
+    broken = ["a/00004.png", "b/00031.png", "b/00059.png"]
+    for name in broken:
+        (photos / name).write_bytes(b"no picture")
+    (photos / "a/00002.png").write_bytes((photos / "a/00002.png").read_bytes()[:200])
+    done = siis("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", out, *QUICK[:-1])
+    assert done.exit_code == 0, done.stderr
+    assert "56 images, 6 features of net.onnx, 18 labelled, 2 classes" in done.stderr
+    assert "4 images left out, which cannot be read: 'a/00002.png', 'a/00004.png', 'b/00031.png'" in done.stderr
+    ids = [row["id"] for row in read_csv(out / "predictions.csv")]
+    assert len(ids) == 56
+    assert not {*broken, "a/00002.png"} & {*ids}
+    done = siis("predict", out, photos)
+    assert done.exit_code == 0, done.stderr
+    assert "4 images left out" in done.stderr
+    assert len(done.stdout.splitlines()) == 57

@@ -29,7 +29,7 @@ TEXTS = ["the cat", "dog tail the dog cat", "bond", "stock bank bond " * 20, "th
 def refusal(work):
     with pytest.raises(ValueError, match=r"\.$") as caught:
         work()
-    assert type(caught.value) is ValueError
+    assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 

@@ -85,10 +85,35 @@ def test_bad_folders(folder, tmp_path, refusal):
     assert "no table of labels" in refusal(folder, label="kind")
     assert "--text does not go with a folder" in refusal(folder, label=None, text="t")
     assert "--features does not go with a folder" in refusal(folder, label=None, features=("t",))
+    for name in SIX:
+        (folder / name).write_bytes(b"not an image")
+    message = refusal(folder, label=None)
+    assert "one.png: must be an image" in message
+
+
+def test_broken_images_are_left_out(folder):
+    whole = read(folder, Roles())
+    kept = [i for i, name in enumerate(whole.ids) if name != "a/two.jpg"]
     for junk in (b"", b"not an image", (folder / "a" / "two.jpg").read_bytes()[:300]):
         (folder / "a" / "two.jpg").write_bytes(junk)
-        message = refusal(folder, label=None)
-        assert "two.jpg: must be an image" in message
+        data = read(folder, Roles())
+        assert data.ids == tuple(whole.ids[i] for i in kept)
+        assert data.images == tuple(whole.images[i] for i in kept)
+        assert list(data.labels) == list(whole.labels[kept])
+        assert np.array_equal(data.X, whole.X[kept])
+        assert data.notes[0] == "5 images, made grey and 32 x 32 pixels, 3 labelled, 2 classes"
+        assert "1 image left out, which cannot be read: 'a/two.jpg'. " in " / ".join(data.notes)
+        new = whole.recipe.apply(folder)
+        assert new.ids == data.ids
+        assert np.array_equal(new.X, data.X)
+        assert "1 image left out, which cannot be read: 'a/two.jpg'. " in " / ".join(new.notes)
+
+
+def test_labels_of_broken_images_do_not_count(folder):
+    for name in ("a/one.png", "a/two.jpg", "b/one.gif", "b/deep/x.bmp"):
+        (folder / name).write_bytes(b"")
+    with pytest.raises(ValueError, match="at least one example must be labelled"):
+        read(folder, Roles())
 
 
 def test_transparent_deep_and_turned_images(tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,37 @@ from siis.texts import readable
 
 DEEP_MODES = ("I;16", "I;16B", "I;16L", "I")  # 16 bits for each pixel
 REMEDY = "Replace it, or take it out of the folder."
+
+
+class BrokenPicture(ValueError):
+    """A picture that cannot be read; its argument is what is wrong with it.
+
+    Parameters
+    ----------
+    problem : str
+    name : str
+        Path of the picture.
+    """
+
+    def __init__(self, problem: str, name: str) -> None:
+        super().__init__(problem)
+        self.name = name
+
+
+@contextmanager
+def a_picture(name: str) -> Iterator[None]:
+    """Turn whatever a library says about a damaged picture into a BrokenPicture.
+
+    Parameters
+    ----------
+    name : str
+        Path of the picture.
+    """
+    try:
+        with readable(Path(name), "an image", REMEDY):
+            yield
+    except ValueError as problem:
+        raise BrokenPicture(str(problem), name) from None
 
 
 def opened(file: Any, mode: str, width: int, height: int) -> Any:
@@ -60,7 +93,7 @@ def centre(name: str, data: bytes, mode: str, width: int, height: int) -> Any:
     """
     from PIL import Image, ImageOps  # noqa: PLC0415 - only needed for images
 
-    with readable(Path(name), "an image", REMEDY):
+    with a_picture(name):
         image = ImageOps.fit(opened(io.BytesIO(data), mode, width, height), (width, height), Image.Resampling.BICUBIC)
         return np.asarray(image, dtype=np.uint8).reshape(height, width, len(mode))
 

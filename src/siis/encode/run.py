@@ -12,9 +12,9 @@ from siis._types import Floats
 from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder, load_encoder
 from siis.encode.kept import Kept
-from siis.encode.pictures import REMEDY
+from siis.encode.pictures import BrokenPicture, a_picture
 from siis.progress import Progress
-from siis.texts import quoted, readable
+from siis.texts import quoted
 
 STEPS = 200  # reports of progress
 
@@ -94,7 +94,7 @@ def of_images(paths: Sequence[Path]) -> tuple[int, Callable[[int], Content]]:
     """
 
     def content(i: int) -> Content:
-        with readable(paths[i], "an image", REMEDY):
+        with a_picture(str(paths[i])):
             return Content(str(paths[i]), paths[i].read_bytes())
 
     return len(paths), content
@@ -117,7 +117,11 @@ def of_texts(texts: Sequence[str]) -> tuple[int, Callable[[int], Content]]:
 
 
 def encoded(
-    encoder: Encoder, n: int, content: Callable[[int], Content], verbose: int = 0
+    encoder: Encoder,
+    n: int,
+    content: Callable[[int], Content],
+    verbose: int = 0,
+    broken: dict[int, str] | None = None,
 ) -> tuple[Floats, tuple[str, ...]]:
     """Encode contents, each of which is read once, and held while its batch is computed.
 
@@ -128,10 +132,13 @@ def encoded(
     content : callable
         Index -> Content.
     verbose : int
+    broken : dict of int to str, optional
+        Takes the index of each picture that cannot be read, and what is wrong with it. If left out, that is raised.
 
     Returns
     -------
     X : ndarray of float32, shape (n, d)
+        Rows of broken pictures hold anything; without columns where all are broken.
     notes : tuple of str
     """
     if n == 0:
@@ -145,17 +152,33 @@ def encoded(
         X = np.empty((n, row.size), dtype=np.float32) if X.size == 0 else X
         X[at] = row
 
+    def leave_out(at: list[int], problem: BrokenPicture) -> None:
+        if broken is None:
+            raise problem
+        broken.update(dict.fromkeys(at, str(problem)))
+
     def compute(kept: Kept) -> None:
-        found = _checked(encoder, list(waiting.values()))
-        for key, row in zip(waiting, found, strict=True):
-            kept.add(key, row)
-            place(rows[key], row)
-        waiting.clear()
-        rows.clear()
+        while waiting:
+            try:
+                found = _checked(encoder, list(waiting.values()))
+            except BrokenPicture as problem:
+                key = next(key for key, one in waiting.items() if one.name == problem.name)
+                del waiting[key]
+                leave_out(rows.pop(key), problem)
+                continue
+            for key, row in zip(waiting, found, strict=True):
+                kept.add(key, row)
+                place(rows[key], row)
+            waiting.clear()
+            rows.clear()
 
     with Kept(encoder.digest) as kept, Progress(verbose).stage("encode") as report:
         for i in range(n):
-            one = content(i)
+            try:
+                one = content(i)
+            except BrokenPicture as problem:
+                leave_out([i], problem)
+                continue
             key = hashlib.sha256(one.data).digest()
             row = None if key in waiting else kept.find(key)
             if row is not None and X.size in (0, n * row.size):
@@ -167,8 +190,7 @@ def encoded(
                 compute(kept)
             if i % max(1, n // STEPS) == 0:
                 report(i / n)
-        if waiting:
-            compute(kept)
+        compute(kept)
     return X, (kept.problem,) if kept.problem else ()
 
 

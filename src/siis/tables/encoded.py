@@ -120,13 +120,17 @@ class Pictures:
         return self.reference.n_features
 
     @classmethod
-    def learn(cls, choice: EncoderChoice, paths: Sequence[Path]) -> tuple[Self, Floats, str, tuple[str, ...]]:
+    def learn(
+        cls, choice: EncoderChoice, paths: Sequence[Path], broken: dict[int, str]
+    ) -> tuple[Self, Floats, str, tuple[str, ...]]:
         """Encode images, and remember by what.
 
         Parameters
         ----------
         choice : EncoderChoice
         paths : sequence of n Path
+        broken : dict of int to str
+            Takes the index of each image that cannot be read, and what is wrong with it.
 
         Returns
         -------
@@ -136,17 +140,21 @@ class Pictures:
         notes : tuple of str
         """
         encoder = load_encoder(choice, "images")
-        X, notes = encoded(encoder, *of_images(paths))
+        X, notes = encoded(encoder, *of_images(paths), broken=broken)
         summary = f"{plural(X.shape[1], 'feature')} of {quoted(encoder.name)}"
         said = f"encoder {quoted(encoder.name)}: {encoder.said}"
         return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (said, *notes)
 
-    def encode(self, paths: Sequence[Path], located: EncoderChoice | None = None) -> tuple[Floats, tuple[str, ...]]:
+    def encode(
+        self, paths: Sequence[Path], broken: dict[int, str], located: EncoderChoice | None = None
+    ) -> tuple[Floats, tuple[str, ...]]:
         """Encode more images.
 
         Parameters
         ----------
         paths : sequence of n Path
+        broken : dict of int to str
+            As in ``learn``.
         located : EncoderChoice, optional
             Where the encoder is now.
 
@@ -155,7 +163,7 @@ class Pictures:
         X : ndarray of float32, shape (n, d)
         notes : tuple of str
         """
-        return encoded(self.reference.load("images", located), *of_images(paths))
+        return encoded(self.reference.load("images", located), *of_images(paths), broken=broken)
 
     def to_plain(self) -> Plain:
         """Give the encoder as plain data.

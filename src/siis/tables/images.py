@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,9 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.pictures import REMEDY, opened
+from siis.encode.pictures import BrokenPicture, a_picture, opened
 from siis.tables.encoders import Plain, only_keys, whole_number
-from siis.tables.messages import readable
+from siis.tables.messages import listed
+from siis.texts import plural
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 SIZE = 32
@@ -38,25 +40,28 @@ class Pixels:
         """Number of features, d."""
         return self.size * self.size
 
-    def encode(self, paths: tuple[Path, ...]) -> Floats:
+    def encode(self, paths: tuple[Path, ...], broken: dict[int, str]) -> Floats:
         """Read images.
 
         Parameters
         ----------
         paths : tuple of Path, length n
+        broken : dict of int to str
+            Takes the index of each image that cannot be read, and what is wrong with it.
 
         Returns
         -------
         ndarray of float32, shape (n, size * size)
+            Rows of broken images hold anything.
         """
         X = np.empty((len(paths), self.size * self.size), dtype=np.float32)
         for i, path in enumerate(paths):
-            with (
-                warnings.catch_warnings(),
-                readable(path, "an image", REMEDY),
-            ):
-                warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
-                X[i] = _grey(path, self.size)
+            try:
+                with warnings.catch_warnings(), a_picture(str(path)):
+                    warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
+                    X[i] = _grey(path, self.size)
+            except BrokenPicture as problem:
+                broken[i] = str(problem)
         return X
 
     def to_plain(self) -> Plain:
@@ -92,6 +97,29 @@ def _grey(path: Path, size: int) -> Floats:
 
     image = opened(path, "L", size, size).resize((size, size), Image.Resampling.BOX)
     return np.asarray(image, dtype=np.float32).ravel() / 255
+
+
+def left_out(ids: Sequence[str], broken: Mapping[int, str]) -> list[str]:
+    """Name the images that cannot be read, and refuse a folder that holds no other.
+
+    Parameters
+    ----------
+    ids : sequence of n str
+    broken : mapping of int to str
+        The index of each such image, and what is wrong with it.
+
+    Returns
+    -------
+    list of str
+        Notes.
+    """
+    if not broken:
+        return []
+    first = broken[min(broken)]
+    if len(broken) == len(ids):
+        raise ValueError(first)
+    names = listed([ids[i] for i in sorted(broken)])
+    return [f"{plural(len(broken), 'image')} left out, which cannot be read: {names}. {first}"]
 
 
 def holds_images(folder: Path) -> bool:

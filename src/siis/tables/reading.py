@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from siis._types import Features
 from siis.encode.pictures import are_photographs
@@ -17,7 +20,7 @@ from siis.tables.encoded import Pictures
 from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.given import ids_of, label_summary, labels_of
-from siis.tables.images import Pixels, holds_images
+from siis.tables.images import Pixels, holds_images, left_out
 from siis.tables.messages import listed
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
@@ -40,6 +43,19 @@ class _Examples:
     notes: tuple[str, ...]
     certain: dict[int, str] = field(default_factory=dict)
     question: str | None = None
+
+    def without(self, broken: Mapping[int, str]) -> _Examples:
+        """Leave out the images that cannot be read."""
+        kept = [i for i in range(len(self.ids)) if i not in broken]
+        assert self.images is not None
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in kept),
+            labels=None if self.labels is None else self.labels[kept],
+            annotations=None if self.annotations is None else self.annotations[kept],
+            images=tuple(self.images[i] for i in kept),
+            notes=(*left_out(self.ids, broken), *self.notes),
+        )
 
 
 LABEL = "label"  # what the column of labels is called where nobody says so
@@ -83,8 +99,12 @@ def read(path: Path, roles: Roles) -> Data:
     else:
         examples, roles = _from_table(path, roles)
     where = f"{path}, column {quoted(roles.label)}" if roles.label else str(path)
+    label_summary(examples.labels, examples.annotations, where)  # refuses data without a label
+    broken: dict[int, str] = {}
+    X, recipe, features, notes, uses = _features(path, roles, examples, broken)
+    if broken:
+        examples, X = examples.without(broken), np.delete(X, list(broken), axis=0)
     labelled = label_summary(examples.labels, examples.annotations, where)
-    X, recipe, features, notes, uses = _features(path, roles, examples)
     unit = "image" if examples.images is not None else "row"
     shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
     sheet = examples.source if isinstance(examples.source, Sheet) else None
@@ -254,9 +274,12 @@ def _from_folder(path: Path, roles: Roles) -> _Examples:
 
 
 def _features(
-    path: Path, roles: Roles, examples: _Examples
+    path: Path, roles: Roles, examples: _Examples, broken: dict[int, str]
 ) -> tuple[Features, Recipe | None, str, tuple[str, ...], tuple[ColumnUse, ...]]:
-    """Features, the recipe for more of them, how many there are, notes, and what columns became."""
+    """Features, the recipe for more of them, how many there are, notes, and what columns became.
+
+    ``broken`` takes the images that cannot be read.
+    """
     n = len(examples.ids)
     if roles.graph is not None:
         W = load_graph(Path(roles.graph), n, path)
@@ -265,7 +288,7 @@ def _features(
         X = load_embeddings(Path(roles.embeddings), n, path)
         return *_valued(X, roles.embeddings, "embeddings of {} numbers"), ()
     if examples.images is not None:
-        return *_of_images(examples.images, roles), ()
+        return *_of_images(examples.images, roles, broken), ()
     if isinstance(examples.source, Sheet):
         reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
         told = examples.source.told
@@ -276,13 +299,16 @@ def _features(
     return *_valued(matrix_of(path, examples.source, "X"), path, "{} columns of numbers"), ()
 
 
-def _of_images(images: tuple[Path, ...], roles: Roles) -> tuple[Features, Recipe, str, tuple[str, ...]]:
+def _of_images(
+    images: tuple[Path, ...], roles: Roles, broken: dict[int, str]
+) -> tuple[Features, Recipe, str, tuple[str, ...]]:
     if roles.encoder is not None:
-        pictures, X, summary, notes = Pictures.learn(roles.encoder, images)
+        pictures, X, summary, notes = Pictures.learn(roles.encoder, images, broken)
         return X, Recipe(pictures), summary, notes
     pixels = Pixels()
-    X = pixels.encode(images)
-    hint = (PHOTOGRAPHS,) if are_photographs(images, PHOTOGRAPH, SAMPLE) else ()
+    X = pixels.encode(images, broken)
+    seen = tuple(path for i, path in enumerate(images) if i not in broken)
+    hint = (PHOTOGRAPHS,) if seen and are_photographs(seen, PHOTOGRAPH, SAMPLE) else ()
     return X, Recipe(pixels), f"made grey and {pixels.size} x {pixels.size} pixels", hint
 
 

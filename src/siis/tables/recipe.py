@@ -14,7 +14,7 @@ from siis.tables.encoded import Pictures, Sentences
 from siis.tables.encoders import Plain, refused
 from siis.tables.features import encode_again
 from siis.tables.given import ids_of
-from siis.tables.images import Pixels, find_images
+from siis.tables.images import Pixels, find_images, left_out
 from siis.tables.joined import Joined
 from siis.tables.sheet import read_sheet
 from siis.tables.words import Words
@@ -133,10 +133,16 @@ def _new_images(
     if id is not None or encoding != "utf-8":
         raise ValueError(f"{path}: images are named by their files. Leave --id and --encoding out.")
     ids, paths = find_images(path)
+    broken: dict[int, str] = {}
+    notes: tuple[str, ...] = ()
     if isinstance(encoder, Pictures):
-        X, notes = encoder.encode(paths, located)
-        return NewData(ids, X, None, paths, (plural(len(ids), "image"), *notes))
-    return NewData(ids, encoder.encode(paths), None, paths, (plural(len(ids), "image"),))
+        X, notes = encoder.encode(paths, broken, located)
+    else:
+        X = encoder.encode(paths, broken)
+    lost = left_out(ids, broken)
+    kept = [i for i in range(len(ids)) if i not in broken]
+    ids, paths = tuple(ids[i] for i in kept), tuple(paths[i] for i in kept)
+    return NewData(ids, X[kept], None, paths, (plural(len(ids), "image"), *lost, *notes))
 
 
 def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None, usual_id: str | None) -> NewData:
