@@ -3,7 +3,7 @@ A graph of your own
 ===================
 
 Sometimes there are no features, only links: papers that cite each other, accounts that write to each other, pages
-with common readers. ``metric="precomputed"`` takes the weights of such a graph in place of ``X``.
+with common readers. ``affinity="precomputed"`` takes the weights of such a graph in place of ``X``.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ y = np.full(truth.size, -1)
 labelled = draw_labelled(truth, per_class=8, random_state=0)
 y[labelled] = truth[labelled]
 y = contaminate(y, 0.25, random_state=0)
-model = SIISClassifier(metric="precomputed", laplacian="normalized").fit(W, y)
+model = SIISClassifier(affinity="precomputed", laplacian="normalized").fit(W, y)
 rest = y < 0
 print(f"right on papers without a label: {np.mean(model.transduction_[rest] == truth[rest]):.1%}")
 print(f"all papers are connected to a label: {model.is_reached_.all()}")

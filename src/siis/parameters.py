@@ -43,6 +43,12 @@ def one_of(*choices: str) -> Rule:
     )
 
 
+def metrics(*choices: str) -> Rule:
+    """Allow one of some metrics; a ready-made graph is none."""
+    rule = one_of(*choices)
+    return Rule(rule.holds, f"{rule.text} (for a ready-made graph of weights, set affinity='precomputed')")
+
+
 POSITIVE = Rule(lambda value: _is_number(value, Real) and value > 0, "a positive number")
 NON_NEGATIVE = Rule(lambda value: _is_number(value, Real) and value >= 0, "a non-negative number")
 COUNT = Rule(lambda value: _is_number(value, Integral) and value >= 1, "an integer of at least 1")

@@ -75,7 +75,7 @@ def test_ablation_against_cvxpy(small, kind, beta, gamma):
     y[given.rows] = given.codes
     weights = np.ones(18)
     weights[given.rows] = given.weights
-    model = kind(alpha=3.0, metric="precomputed", tol=1e-7, max_iter=20000).fit(graph.weights, y, weights)
+    model = kind(alpha=3.0, affinity="precomputed", tol=1e-7, max_iter=20000).fit(graph.weights, y, weights)
     F = cp.Variable((18, 3))
     Y = label_rows(given.codes, 3)
     lam, V = np.linalg.eigh(graph.laplacian.toarray())
@@ -166,5 +166,5 @@ def test_faces_are_alike(kind):
     np.testing.assert_array_equal(model.predict(X), model.transduction_)
     sparse = kind().fit(sp.csr_matrix(X), y)
     assert np.mean(sparse.transduction_ == model.transduction_) > 0.97
-    ready = kind(metric="precomputed").fit(embed(X).graph.weights, y[np.argsort(embed(X).vertex)])
+    ready = kind(affinity="precomputed").fit(embed(X).graph.weights, y[np.argsort(embed(X).vertex)])
     assert ready.is_reached_.all()

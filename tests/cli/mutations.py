@@ -77,7 +77,7 @@ def bases(folder):
         Base(
             "plain, sparse", saved_bytes(SIISClassifier(selection=None, n_components=10).fit(sparse, y)), sparse[:7]
         ),
-        Base("ready-made graph", saved_bytes(SIISClassifier(metric="precomputed").fit(W, y)), W[:7]),
+        Base("ready-made graph", saved_bytes(SIISClassifier(affinity="precomputed").fit(W, y)), W[:7]),
     ]
     colours, words = ("red", "green", "blue"), ("one two", "three four", "five six")
     rows = [

@@ -262,7 +262,7 @@ def test_the_same_parameters_again(client, model, case):
         ({"selection": None}, {}, r"parameters are chosen on a sample; found selection=None"),
         ({"schedule": "paper"}, {}, r"found schedule='paper'. Leave it at schedule='certified'"),
         ({"neighbors": "exact"}, {}, r"found neighbors='exact'"),
-        ({"metric": "precomputed"}, {}, r"found metric='precomputed'. Give features"),
+        ({"affinity": "precomputed"}, {}, r"found affinity='precomputed'. Give features"),
         ({"device": "cuda"}, {}, r"engine='dask' has no devices; found device='cuda'"),
         ({"client": 3}, {}, r"client of SIISClassifier must be None or a client of Dask; found 3"),
         ({"engine": "spark"}, {}, r"must be one of 'auto', 'numpy', 'torch', 'dask'; found 'spark'"),

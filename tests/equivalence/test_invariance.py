@@ -93,7 +93,7 @@ def test_ready_made_graph_agrees():
     X, y = digits()
     one = PlainSIIS().fit(X, y)
     W = one.graph_.weights[one.vertex_][:, one.vertex_]
-    other = PlainSIIS(metric="precomputed").fit(W, y)
+    other = PlainSIIS(affinity="precomputed").fit(W, y)
     np.testing.assert_allclose(one.label_distributions_, other.label_distributions_, atol=1e-5)
     np.testing.assert_array_equal(other.predict(W), other.transduction_)
     rows = W[:5]

@@ -86,7 +86,7 @@ def test_unreached_examples_are_described_truly():
     W[:300, :300] = kneighbors_graph(X, 8).maximum(kneighbors_graph(X, 8).T).toarray()
     given = np.append(y, [-1, -1, -1])
     with pytest.warns(UserWarning, match=r"connected to no label.*that of the given labels\. Join them"):
-        model = SIISClassifier(metric="precomputed").fit(W, given)
+        model = SIISClassifier(affinity="precomputed").fit(W, given)
     prior = np.bincount(y[y >= 0]) / 20
     np.testing.assert_allclose(model.label_distributions_[300:], np.tile(prior, (3, 1)))
 
@@ -122,7 +122,7 @@ def test_units_and_offsets():
     W = kneighbors_graph(X, 8)
     W = W.maximum(W.T)
     for scale in (1e-60, 1.0, 1e60):
-        model = SIISClassifier(metric="precomputed").fit(W * scale, y)
+        model = SIISClassifier(affinity="precomputed").fit(W * scale, y)
         assert np.mean(model.transduction_ == truth) > 0.95
     wide = SIISClassifier(bandwidth=3.0).fit(X, y)
     assert wide.bandwidth_ == 3.0

@@ -80,7 +80,7 @@ def test_all_examples_equal():
 def test_isolated_vertices_of_a_ready_made_graph():
     W = sp.csr_array(np.array([[0, 1.0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]))
     with pytest.warns(UserWarning, match="1 of 4"):
-        model = PlainSIIS(metric="precomputed").fit(W, ["a", None, "b", None])
+        model = PlainSIIS(affinity="precomputed").fit(W, ["a", None, "b", None])
     assert model.transduction_[:3].tolist() == ["a", "a", "b"]
     assert model.is_reached_.tolist() == [True, True, True, False]
 
@@ -170,8 +170,8 @@ def test_string_marks_are_refused():
 
 def test_precomputed_predict_checks_its_weights():
     W = np.array([[0, 1.0, 0], [1, 0, 1], [0, 1, 0]])
-    model = PlainSIIS(metric="precomputed").fit(W, [0, -1, 1])
+    model = PlainSIIS(affinity="precomputed").fit(W, [0, -1, 1])
     with pytest.raises(ValueError, match="non-negative"):
         model.predict(-W)
     with pytest.raises(ValueError, match="symmetric"):
-        PlainSIIS(metric="precomputed").fit(np.triu(W), [0, -1, 1])
+        PlainSIIS(affinity="precomputed").fit(np.triu(W), [0, -1, 1])

@@ -28,7 +28,7 @@ def test_no_false_proof_on_weak_bridges(k, s, w, laplacian):
     y = np.full(k * s, -1)
     rows = rng.choice(k * s, 3 * k, replace=False)
     y[rows] = (rows // s) % 2
-    model = PlainSIIS(metric="precomputed", laplacian=laplacian, n_components=50).fit(weakly_linked(k, s, w), y)
+    model = PlainSIIS(affinity="precomputed", laplacian=laplacian, n_components=50).fit(weakly_linked(k, s, w), y)
     assert (model.basis_.values >= 0).all()
     assert (model.basis_.values[model.basis_.n_null :] > 0).all()
     assert model.solution_.dual.value <= model.objective_ * (1 + 1e-9)
@@ -52,7 +52,7 @@ def test_units_of_the_weights_do_not_break_it(scale, rng):
     path = sp.diags_array(np.ones(n - 1), offsets=1, shape=(n, n))
     y = np.full(n, -1)
     y[rng.choice(n, 20, replace=False)] = rng.integers(0, 2, 20)
-    model = PlainSIIS(metric="precomputed").fit(sp.csr_array(scale * (path + path.T)), y)
+    model = PlainSIIS(affinity="precomputed").fit(sp.csr_array(scale * (path + path.T)), y)
     assert np.isfinite(model.objective_)
 
 
@@ -141,7 +141,7 @@ def test_the_training_graph_is_recognised_with_rounding():
     W = embed(X).graph.weights.toarray()
     W[0, 50] = W[50, 0] = 1e-14
     y = np.where(np.arange(60) % 5 == 0, truth, -1)
-    model = PlainSIIS(metric="precomputed").fit(W, y)
+    model = PlainSIIS(affinity="precomputed").fit(W, y)
     np.testing.assert_array_equal(model.predict_proba(W), model.label_distributions_)
 
 

@@ -167,7 +167,7 @@ def test_a_ready_made_graph_and_sparse_examples_are_warmed_too(fitted, monkeypat
     on_graph = np.full(W.shape[0], -1)
     on_graph[vertex] = y
     for model, examples, labels in (
-        (SIISClassifier(metric="precomputed"), W, on_graph),
+        (SIISClassifier(affinity="precomputed"), W, on_graph),
         (SIISClassifier(), sp.csr_array(X), y),
     ):
         model.fit(examples, labels)

@@ -151,7 +151,7 @@ def test_ready_made_graphs_have_no_distances():
     X, y = load_digits(return_X_y=True)
     found = neighbors_within(X[:200], 8)
     W = Graph.from_neighbors(found, gaussian_weights(found, 20.0)).weights
-    model = SIISClassifier(metric="precomputed").fit(W, y[:200])
+    model = SIISClassifier(affinity="precomputed").fit(W, y[:200])
     for ask in (model.near_duplicates, model.outliers):
         with pytest.raises(ValueError, match="ready-made"):
             ask()

@@ -87,7 +87,7 @@ def test_on_a_ready_made_graph(blobs):
     model, _, truth = blobs
     y = np.full(240, -1)
     y[::2] = truth[np.argsort(model.vertex_)][::2]
-    told = SIISClassifier(metric="precomputed").fit(model.graph_.weights, y).label_gain(100)
+    told = SIISClassifier(affinity="precomputed").fit(model.graph_.weights, y).label_gain(100)
     assert told.accuracy > 0.97
     assert abs(told.gain) < 0.005
 

@@ -164,7 +164,7 @@ def test_ready_made_graph_with_an_unreached_part(selection):
     y[[0, 1, 2, 3, 26, 27, 28, 29]] = [0, 0, 0, 1, 1, 1, 1, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = SIISClassifier(selection=selection, metric="precomputed").fit(W, y)
+        model = SIISClassifier(selection=selection, affinity="precomputed").fit(W, y)
     data = collect(model, ids=IDS[:60], given=y)
     assert data.counts.features is None
     assert data.counts.labelled == 8

@@ -45,7 +45,7 @@ def test_what_won_the_race_is_judged_on_new_folds(ready_made, monkeypatch):
 
     if ready_made:
         placed = embed(X, 10)
-        X, settings = placed.graph.weights[placed.vertex][:, placed.vertex], {"metric": "precomputed"}
+        X, settings = placed.graph.weights[placed.vertex][:, placed.vertex], {"affinity": "precomputed"}
     else:
         settings = {"n_neighbors": 10, "metric": "euclidean"}
     monkeypatch.setattr("siis.estimators.pooling.MOST_VERTICES", 0)  # no leaves, which have folds of their own

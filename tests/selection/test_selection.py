@@ -127,7 +127,7 @@ def test_a_ready_made_graph_is_smoothed_by_choice():
     X, y, truth = noisy_digits(500)
     placed = embed(X, 10, kind="mutual")
     graph = placed.graph.weights[placed.vertex][:, placed.vertex]
-    model = SIISClassifier(metric="precomputed").fit(graph, y)
+    model = SIISClassifier(affinity="precomputed").fit(graph, y)
     assert set(model.selection_["stage"]) == {"smoothing", "reading", "program"}
     assert np.mean(model.transduction_ == truth) > 0.85
     np.testing.assert_array_equal(model.predict(graph), model.transduction_)

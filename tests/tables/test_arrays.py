@@ -130,7 +130,7 @@ def test_graphs(tmp_path, animals, ring, form):
     path = tmp_path / "g.npz"
     sp.save_npz(path, ring.asformat(form))
     data = read(animals, Roles(label="kind", graph=path))
-    assert data.metric == "precomputed"
+    assert data.affinity == "precomputed"
     assert data.recipe is None
     assert isinstance(data.X, sp.csr_array)
     assert abs(data.X - ring).max() == 0

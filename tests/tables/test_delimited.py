@@ -20,7 +20,7 @@ def test_what_was_understood(animals):
     assert data.ids[:2] == ("001", "002")
     assert data.X.shape == (40, 6)
     assert data.X.dtype == np.float64
-    assert data.metric == "auto"
+    assert data.affinity == "nearest_neighbors"
     assert data.annotations is None
     assert data.texts is None
     assert data.images is None

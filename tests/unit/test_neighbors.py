@@ -109,7 +109,7 @@ def test_the_estimator_says_how_it_searched(cloud, monkeypatch):
     np.testing.assert_array_equal(own.transduction_, exact.transduction_)
     with pytest.raises(ValueError, match="neighbors of SIISClassifier must be one of"):
         SIISClassifier(neighbors="fast").fit(cloud, y)
-    ready = SIISClassifier(selection=None, metric="precomputed", n_components=10).fit(exact.graph_.weights, y)
+    ready = SIISClassifier(selection=None, affinity="precomputed", n_components=10).fit(exact.graph_.weights, y)
     assert ready.neighbor_search_ == "ready-made"
 
 

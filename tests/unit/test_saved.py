@@ -38,7 +38,7 @@ def cases(digits):
         "default": (SIISClassifier().fit(X, words), X),
         "plain": (near, X),
         "sparse": (SIISClassifier(n_neighbors=10).fit(text, y), text),
-        "graph": (SIISClassifier(metric="precomputed").fit(W, y), W),
+        "graph": (SIISClassifier(affinity="precomputed").fit(W, y), W),
         "one class": (alone, X),
         "soft": (SIISClassifier(selection=None).fit(X, np.where(y[:, None] >= 0, np.eye(10)[y], 0.0)), X),
     }
@@ -135,6 +135,18 @@ def rewritten(content, changes, compress=zipfile.ZIP_STORED):
 def structure_of(content):
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return json.loads(archive.read("model.json"))
+
+
+def test_a_graph_of_an_older_file_is_read_as_a_graph(models, tmp_path):
+    model, W = models["graph"]
+    content = saved_bytes(model)
+    structure = structure_of(content)
+    del structure["state"]["dict"]["affinity"]
+    structure["state"]["dict"]["metric"] = "precomputed"  # as siis 0.1 called it
+    (tmp_path / "m").write_bytes(rewritten(content, {"model.json": json.dumps(structure)}))
+    loaded = siis.load(tmp_path / "m")
+    assert loaded.affinity == "precomputed"
+    np.testing.assert_array_equal(loaded.predict_proba(W), model.predict_proba(W))
 
 
 def hostile(content):

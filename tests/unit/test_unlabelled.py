@@ -120,7 +120,7 @@ def test_a_ready_made_graph_is_checked_once(monkeypatch):
     monkeypatch.setattr(classifier, "merge_examples", remembered)
     W = np.kron(np.eye(2), np.ones((6, 6)) - np.eye(6))
     W[5, 6] = W[6, 5] = 0.1
-    model = SIISClassifier(metric="precomputed", random_state=0).fit(sp.csr_array(W), np.repeat([0, 1], 6))
+    model = SIISClassifier(affinity="precomputed", random_state=0).fit(sp.csr_array(W), np.repeat([0, 1], 6))
     assert model.graph_ is seen[0].graph
 
 

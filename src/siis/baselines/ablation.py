@@ -50,6 +50,7 @@ class _FreeClassifier(TransductiveClassifier):
         n_neighbors: int = 10,
         bandwidth: float | str = "median",
         metric: str = "euclidean",
+        affinity: str = "nearest_neighbors",
         graph: str = "union",
         tol: float = 1e-3,
         max_iter: int = 2000,
@@ -59,6 +60,7 @@ class _FreeClassifier(TransductiveClassifier):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.metric = metric
+        self.affinity = affinity
         self.graph = graph
         self.tol = tol
         self.max_iter = max_iter
@@ -86,8 +88,11 @@ class RobustLaplacianClassifier(_FreeClassifier):
         K of the neighbourhood graph.
     bandwidth : float or "median", default="median"
         Of the Gaussian weights; "median" is the median distance between neighbours.
-    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length.
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
+        ``graph`` are then not used.
     graph : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     tol : float, default=0.001
@@ -134,8 +139,11 @@ class GTFClassifier(_FreeClassifier):
         K of the neighbourhood graph.
     bandwidth : float or "median", default="median"
         Of the Gaussian weights; "median" is the median distance between neighbours.
-    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length.
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
+        ``graph`` are then not used.
     graph : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     tol : float, default=0.001

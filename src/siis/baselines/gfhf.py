@@ -57,8 +57,11 @@ class GFHFClassifier(TransductiveClassifier):
         K of the neighbourhood graph.
     bandwidth : float or "median", default="median"
         Of the Gaussian weights; "median" is the median distance between neighbours.
-    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length.
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
+        ``graph`` are then not used.
     graph : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     verbose : int, default=0
@@ -88,12 +91,14 @@ class GFHFClassifier(TransductiveClassifier):
         n_neighbors: int = 10,
         bandwidth: float | str = "median",
         metric: str = "euclidean",
+        affinity: str = "nearest_neighbors",
         graph: str = "union",
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.metric = metric
+        self.affinity = affinity
         self.graph = graph
         self.verbose = verbose
 

@@ -172,8 +172,11 @@ class SPMRClassifier(TransductiveClassifier):
         K of the neighbourhood graph.
     bandwidth : float or "median", default="median"
         Of the Gaussian weights; "median" is the median distance between neighbours.
-    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
-        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" is the Euclidean distance between rows of unit length.
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
+        ``graph`` are then not used.
     graph : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     random_state : int or None, default=None
@@ -216,6 +219,7 @@ class SPMRClassifier(TransductiveClassifier):
         n_neighbors: int = 10,
         bandwidth: float | str = "median",
         metric: str = "euclidean",
+        affinity: str = "nearest_neighbors",
         graph: str = "union",
         random_state: int | None = None,
         verbose: int = 0,
@@ -226,6 +230,7 @@ class SPMRClassifier(TransductiveClassifier):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.metric = metric
+        self.affinity = affinity
         self.graph = graph
         self.random_state = random_state
         self.verbose = verbose

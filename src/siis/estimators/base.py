@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.errors import UnreachedWarning
-from siis.graph import Embedded, Graph, embed, neighbors_between, prepare
+from siis.graph import Embedded, Graph, embed, graph_of_weights, neighbors_between, prepare, ready_made
 from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
 from siis.labels.labelled import labelled_accuracy
-from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, one_of, seed_of
+from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, metrics, one_of, seed_of
 from siis.progress import Progress
 
 TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
@@ -86,7 +86,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     _rules: ClassVar[dict[str, Rule]] = {
         "n_neighbors": COUNT,
         "bandwidth": POSITIVE | one_of("median"),
-        "metric": one_of("euclidean", "cosine", "precomputed"),
+        "metric": metrics("euclidean", "cosine"),
+        "affinity": one_of("nearest_neighbors", "precomputed"),
         "graph": one_of("union", "mutual"),
         "neighbors": one_of("auto", "exact", "faiss", "pynndescent") | SEARCH,
         "verbose": LEVEL,
@@ -94,6 +95,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     n_neighbors: int | str
     bandwidth: float | str
     metric: str
+    affinity: str = "nearest_neighbors"
     graph: str
     neighbors: Any = "auto"
     verbose: int
@@ -119,7 +121,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None, warm_start: bool = False) -> Self:
@@ -127,7 +129,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
+        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``affinity="precomputed"``
             NumPy, SciPy sparse, pandas or polars. With ``SIISClassifier(engine="dask")``: a Dask array, chunked by
             rows, or a Dask data frame, whose columns are read as ``siis fit`` reads those of a file.
         y : array-like of shape (n,) or (n, c)
@@ -211,8 +213,12 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph") as report:
             seed = seed_of(getattr(self, "random_state", None))
-            placed = embed(
-                X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report, engine
+            placed = (
+                ready_made(graph_of_weights(X))
+                if self.affinity == "precomputed"
+                else embed(
+                    X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report, engine
+                )
             )
         given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)
         reached = placed.graph.reached_from(given.rows)
@@ -249,7 +255,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, d)
-            With ``metric="precomputed"``: weights between new and training examples, shape (n_new, n).
+            With ``affinity="precomputed"``: weights between new and training examples, shape (n_new, n).
 
         Returns
         -------
@@ -316,7 +322,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _inductive(self, X: Features) -> tuple[Floats, Bools]:
         """Distributions of examples, and whether a neighbour that a label reaches speaks for each."""
-        if self.metric == "precomputed":
+        if self.affinity == "precomputed":
             W = sp.csr_array(X)
             largest = self.graph_.weights.data.max(initial=0.0)
             same = W.shape == self.graph_.weights.shape and abs(W - self.graph_.weights).max() <= ASYMMETRY * largest
@@ -377,7 +383,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _warn_of(self, classes: Any, sizes: Ints, n_lost: int, n: int, n_vertices: int) -> None:
         """Warn of examples that no label reaches, and where all others have got one class."""
         if n_lost:
-            remedy = "Join" if self.metric == "precomputed" else "Raise n_neighbors, join"
+            remedy = "Join" if self.affinity == "precomputed" else "Raise n_neighbors, join"
             warnings.warn(
                 f"{n_lost} of {n} examples are connected to no label: is_reached_ is False "
                 f"there and {self._unreached}. {remedy} them to others, or label one of them.",

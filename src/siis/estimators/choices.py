@@ -30,9 +30,9 @@ def check_choices(parameters: Mapping[str, Any]) -> None:
         value = parameters.get(name, only)
         if not (isinstance(value, str) and value == only):
             raise ValueError(f"on a cluster, {why}; found {name}={value!r}. Leave it at {name}={only!r}.")
-    if parameters.get("metric") == "precomputed":
+    if parameters.get("affinity") == "precomputed":
         raise ValueError(
-            "on a cluster, examples are compared by their features; found metric='precomputed'. Give features."
+            "on a cluster, examples are compared by their features; found affinity='precomputed'. Give features."
         )
 
 

@@ -30,7 +30,20 @@ from siis.forecast import expected_seconds
 from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import coded_rows
-from siis.parameters import AUTO, CLIENT, COUNT, NON_NEGATIVE, NOTHING, POSITIVE, SEED, WORD, Rule, one_of, seed_of
+from siis.parameters import (
+    AUTO,
+    CLIENT,
+    COUNT,
+    NON_NEGATIVE,
+    NOTHING,
+    POSITIVE,
+    SEED,
+    WORD,
+    Rule,
+    metrics,
+    one_of,
+    seed_of,
+)
 from siis.program import Program
 from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
@@ -116,10 +129,12 @@ class SIISClassifier(Insights, OnCluster):
         K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
     bandwidth : float or "median", default="median"
         xi in w_ij = exp(-||x_i - x_j||^2 / (2 xi^2)); "median" is the median distance between neighbours.
-    metric : {"auto", "euclidean", "cosine", "precomputed"}, default="auto"
-        "cosine" is the Euclidean distance between rows of unit length. "precomputed": X is the graph, a symmetric
-        (sparse) matrix of weights with zero diagonal. "auto": features as given, of unit variance or of unit length;
-        latent dimensions of sparse text (plain method: "euclidean").
+    metric : {"auto", "euclidean", "cosine"}, default="auto"
+        "cosine" is the Euclidean distance between rows of unit length. "auto": features as given, of unit variance or
+        of unit length; latent dimensions of sparse text (plain method: "euclidean").
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        "precomputed": X is the graph, a symmetric (sparse) matrix of weights with zero diagonal, not of distances.
+        ``metric``, ``n_neighbors``, ``bandwidth``, ``graph`` and ``neighbors`` are then not used.
     graph : {"auto", "union", "mutual"}, default="auto"
         Which edges: one end names the other, or both do (others then keep 1 % of their weight). Plain
         method: "union".
@@ -262,7 +277,7 @@ class SIISClassifier(Insights, OnCluster):
         "beta": NON_NEGATIVE | AUTO,
         "n_components": COUNT | AUTO,
         "n_neighbors": COUNT | AUTO,
-        "metric": one_of("auto", "euclidean", "cosine", "precomputed"),
+        "metric": metrics("auto", "euclidean", "cosine"),
         "graph": one_of("auto", "union", "mutual"),
         "laplacian": one_of("auto", "unnormalized", "normalized"),
         "selection": one_of("auto") | NOTHING,
@@ -284,6 +299,7 @@ class SIISClassifier(Insights, OnCluster):
         n_neighbors: int | str = "auto",
         bandwidth: float | str = "median",
         metric: str = "auto",
+        affinity: str = "nearest_neighbors",
         graph: str = "auto",
         laplacian: str = "auto",
         neighbors: Any = "auto",
@@ -303,6 +319,7 @@ class SIISClassifier(Insights, OnCluster):
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.metric = metric
+        self.affinity = affinity
         self.graph = graph
         self.laplacian = laplacian
         self.neighbors = neighbors
@@ -461,7 +478,7 @@ class SIISClassifier(Insights, OnCluster):
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress, engine, warm_start=False)
         seed, constraints = seed_of(self.random_state), self._constraints()
-        vertices = merge_examples(X, labels, self.metric)
+        vertices = merge_examples(X, labels, self.metric, self.affinity)
         former = Former.of(self) if warm_start else None
         before = None
         if former is not None:
@@ -470,7 +487,7 @@ class SIISClassifier(Insights, OnCluster):
             again = self._refit(former, why_not, vertices, labels, constraints, seed, progress, engine)
             if again is not None:
                 return self._judge(*again, vertices, labels, seed, former.n_searched, before)
-        is_graph = self.metric == "precomputed"
+        is_graph = self.affinity == "precomputed"
         choose = choose_on_graph if is_graph else choose_on_points
         n_labels = int(np.count_nonzero(labels.used))
         if not is_graph:

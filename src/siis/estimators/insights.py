@@ -34,7 +34,7 @@ class Insights:
     graph_: Graph
     vertex_: Ints
     classes_: Any
-    metric: str
+    affinity: str
     neighbors: Any
     bandwidth: float | str
     random_state: int | None
@@ -218,7 +218,7 @@ class Insights:
     def _compares_features(self) -> bool:
         """Whether the graph was made of features, and has neighbours enough to tell what is close."""
         k = min(self._n_neighbors, self.graph_.n_vertices - 1)
-        return self.metric != "precomputed" and k >= LEAST_NEIGHBORS
+        return self.affinity != "precomputed" and k >= LEAST_NEIGHBORS
 
     def _near_features(self, name: str) -> Neighbors:
         """Neighbours by the features alone: those of the graph, unless scores of the labels have drawn it.

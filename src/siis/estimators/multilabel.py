@@ -15,7 +15,7 @@ from siis.engine import NUMPY
 from siis.estimators.base import Answer, TransductiveClassifier, on_host
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
-from siis.graph import Embedded, Graph, embed
+from siis.graph import Embedded, Graph, embed, graph_of_weights, ready_made
 from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
 from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
@@ -58,7 +58,10 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         Of the neighbourhood graph.
     bandwidth : float or "median", default="median"
         Width of the edges' weights; "median" is the median distance between neighbours.
-    metric : {"euclidean", "cosine", "precomputed"}, default="euclidean"
+    metric : {"euclidean", "cosine"}, default="euclidean"
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
+        ``graph`` are then not used.
     graph : {"union", "mutual"}, default="union"
     laplacian : {"unnormalized", "normalized"}, default="unnormalized"
     neighbors : {"auto", "exact", "faiss", "pynndescent"} or object, default="auto"
@@ -126,6 +129,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         n_neighbors: int = 10,
         bandwidth: float | str = "median",
         metric: str = "euclidean",
+        affinity: str = "nearest_neighbors",
         graph: str = "union",
         laplacian: str = "unnormalized",
         neighbors: Any = "auto",
@@ -140,6 +144,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.metric = metric
+        self.affinity = affinity
         self.graph = graph
         self.laplacian = laplacian
         self.neighbors = neighbors
@@ -151,7 +156,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.classifier_tags.multi_label = True
         return tags
 
@@ -160,7 +165,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``metric="precomputed"``
+        X : array-like or sparse matrix of shape (n, d), or (n, n) where ``affinity="precomputed"``
         Y : array-like of shape (n, t)
             1 where an example is known to have the tag, 0 where it is known not to, NaN where nothing is known.
             Columns of a data frame name the tags.
@@ -177,8 +182,12 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         check_consistent_length(X, columns)
         with progress.stage("graph") as report:
             seed = seed_of(self.random_state)
-            placed = embed(
-                X, self.n_neighbors, self.bandwidth, self.metric, self.graph, None, self.neighbors, seed, report
+            placed = (
+                ready_made(graph_of_weights(X))
+                if self.affinity == "precomputed"
+                else embed(
+                    X, self.n_neighbors, self.bandwidth, self.metric, self.graph, None, self.neighbors, seed, report
+                )
             )
         tasks = [_task(column, placed) for column in columns.T]
         answers = self._answers(tasks, placed, X, progress)

@@ -85,7 +85,7 @@ class OnCluster(TransductiveClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, d)
-            With ``metric="precomputed"``: weights between new and training examples, shape (n_new, n). After a fit
+            With ``affinity="precomputed"``: weights between new and training examples, shape (n_new, n). After a fit
             with ``engine="dask"``, also a Dask array or data frame.
 
         Returns

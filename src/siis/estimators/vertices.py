@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Features, Ints
-from siis.graph import Graph, check_range, distinct_rows, prepare
+from siis.graph import Graph, check_range, distinct_rows, graph_of_weights, prepare
 from siis.labels import GivenLabels, Supervision, gather
 
 
@@ -42,22 +42,23 @@ class Vertices:
     graph: Graph | None = None
 
 
-def merge_examples(X: Features, labels: GivenLabels, metric: str) -> Vertices:
+def merge_examples(X: Features, labels: GivenLabels, metric: str, affinity: str) -> Vertices:
     """Merge equal examples and gather their labels.
 
     Parameters
     ----------
-    X : array or csr_array of shape (n, d), or (n, n) where the metric is "precomputed"
+    X : array or csr_array of shape (n, d), or (n, n) where the affinity is "precomputed"
     labels : GivenLabels
-    metric : {"auto", "euclidean", "cosine", "precomputed"}
+    metric : {"auto", "euclidean", "cosine"}
+    affinity : {"nearest_neighbors", "precomputed"}
 
     Returns
     -------
     Vertices
     """
     vertex, graph = np.arange(X.shape[0]), None
-    if metric == "precomputed":
-        graph = Graph(X)
+    if affinity == "precomputed":
+        graph = graph_of_weights(X)
         X = graph.weights
     else:
         if metric == "cosine":

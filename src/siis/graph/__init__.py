@@ -13,6 +13,7 @@ from siis.graph.neighbors import (
     prepare,
     without_self,
 )
+from siis.graph.precomputed import graph_of_weights
 from siis.graph.weights import gaussian_weights, median_bandwidth
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "embed",
     "fingerprints",
     "gaussian_weights",
+    "graph_of_weights",
     "join",
     "median_bandwidth",
     "neighbors_between",

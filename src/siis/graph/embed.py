@@ -65,14 +65,14 @@ def embed(
 
     Parameters
     ----------
-    X : array or csr_array of shape (n, d), or (n, n) where ``metric="precomputed"``
+    X : array or csr_array of shape (n, d)
     n_neighbors : int
         K; at most one less than the number of distinct examples counts.
     bandwidth : float or "median"
-    metric : {"euclidean", "cosine", "precomputed"}
+    metric : {"euclidean", "cosine"}
     kind : {"union", "mutual"}
     absent : ndarray of bool, shape (n,), optional
-        Examples that stay off the graph (a ready-made graph keeps all).
+        Examples that stay off the graph.
     search, seed, report, engine
         As in ``neighbors_within``.
 
@@ -81,8 +81,6 @@ def embed(
     Embedded
     """
     n = X.shape[0]
-    if metric == "precomputed":
-        return ready_made(Graph(X))
     present = np.ones(n, dtype=bool) if absent is None else ~absent
     prepared = prepare(X, metric)
     distinct = distinct_rows(prepared[present])

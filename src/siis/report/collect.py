@@ -101,7 +101,7 @@ def collect(
     counts = Counts(
         examples=n,
         labelled=int(np.count_nonzero(coded_rows(codes))),
-        features=None if model.metric == "precomputed" else int(model.n_features_in_),
+        features=None if model.affinity == "precomputed" else int(model.n_features_in_),
         classes=len(classes),
         suspects=len(issues),
         checked=len(confirmed),

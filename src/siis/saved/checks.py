@@ -62,6 +62,8 @@ def check_state(state: Any) -> None:
         By name. Completed.
     """
     _must(isinstance(state, dict), "it holds no model")
+    if "affinity" not in state and state.get("metric") == PRECOMPUTED:  # in files of siis 0.1
+        state["metric"], state["affinity"] = "auto", PRECOMPUTED
     parameters = SIISClassifier().get_params()
     for name, default in parameters.items():
         state.setdefault(name, default)
@@ -82,7 +84,7 @@ def check_state(state: Any) -> None:
     _check_figures(state, d)
     if any(name in state for name in JUDGED):
         _check_judged(state, n, v, c, d)
-    elif state["metric"] != PRECOMPUTED:
+    elif state["affinity"] != PRECOMPUTED:
         _must(state["_points"].shape[1] == d, f"its points have {state['_points'].shape[1]} features, not {d}")
 
 
@@ -150,7 +152,7 @@ def _check_answers(state: Mapping[str, Any], n: int, v: int, c: int) -> None:
 def _check_points(state: Mapping[str, Any], v: int, n: int, d: int) -> None:
     points, width = _needed(state, "_points"), _needed(state, "bandwidth_")
     _whole(_needed(state, "_n_neighbors"), "_n_neighbors")
-    _must((points is None) == (state["metric"] == PRECOMPUTED), "its metric does not go with its points")
+    _must((points is None) == (state["affinity"] == PRECOMPUTED), "its affinity does not go with its points")
     if points is None:
         _number(width, "bandwidth_", nan=True)
         _must(v == n == d, f"a ready-made graph of {v} vertices has {n} examples")
@@ -225,7 +227,7 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
     placed = evidence.placed
     _must(placed.graph.n_vertices == v, "its evidence is on another graph")
     _must(np.array_equal(placed.vertex, state["vertex_"]), "its evidence has other vertices")
-    if state["metric"] == PRECOMPUTED:
+    if state["affinity"] == PRECOMPUTED:
         _must(placed.points is None, "its evidence has points on a ready-made graph")
     else:
         _must(not sp.issparse(state["_points"]), "its points are a sparse matrix")

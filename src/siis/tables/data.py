@@ -93,7 +93,7 @@ class Data:
     labels : ndarray of str or None, shape (n,); None where there are annotators
     annotations : ndarray of str or None, shape (n, a); None without annotators
     X : ndarray of float32 or float64, or csr_array, shape (n, d); a graph: csr_array of shape (n, n)
-    metric : {"auto", "precomputed"}
+    affinity : {"nearest_neighbors", "precomputed"}
     texts : tuple of str, length n, or None
     images : tuple of Path, length n, or None
     recipe : Recipe, or None for a graph
@@ -118,7 +118,7 @@ class Data:
     labels: Answers | None
     annotations: Answers | None
     X: Features
-    metric: str
+    affinity: str
     texts: tuple[str, ...] | None
     images: tuple[Path, ...] | None
     recipe: Recipe | None

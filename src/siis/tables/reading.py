@@ -114,7 +114,7 @@ def read(path: Path, roles: Roles) -> Data:
         labels=examples.labels,
         annotations=examples.annotations,
         X=X,
-        metric="auto" if recipe else "precomputed",
+        affinity="nearest_neighbors" if recipe else "precomputed",
         texts=examples.texts,
         images=examples.images,
         recipe=recipe,

@@ -50,7 +50,7 @@ def demo_data(seed: int) -> tuple[Data, Any, Callable[[int], str]]:
         labels=labels,
         annotations=None,
         X=X,
-        metric="auto",
+        affinity="nearest_neighbors",
         texts=None,
         images=None,
         recipe=None,

@@ -30,7 +30,7 @@ PHRASES = {  # attributes, methods and arguments, which the command line shows e
     "(graph_score_ = ": "(graph score ",
     " (class_noise_rates_)": "",
     "label_issues() lists": "label_issues.csv lists",
-    "metric='precomputed'": "--graph",
+    "affinity='precomputed'": "--graph",
     "alpha (times sample_weight)": "--alpha",
     "alpha or sample_weight": "--alpha",
     "scale X (as a dense array)": "scale the features",

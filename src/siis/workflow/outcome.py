@@ -85,8 +85,8 @@ def fit_data(
     Outcome
     """
     settings = dict(parameters or {})
-    if data.metric == "precomputed":
-        settings["metric"] = "precomputed"
+    if data.affinity == "precomputed":
+        settings["affinity"] = "precomputed"
     model = SIISClassifier(**settings) if former is None else former.set_params(**settings)
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")

@@ -1,0 +1,89 @@
+"""Graphs that the user gives: weights, which distances are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import rankdata
+
+from siis._types import Floats, Sparse
+from siis.graph.graph import Graph
+
+LEAST = 10  # vertices: smaller matrices do not show what they hold
+SAMPLE = 500  # vertices of a full matrix that are looked at
+FULL = 0.9  # share of the pairs that have an entry, from which on a matrix is full
+NEGATIVE, UNEQUAL = 10.0, 2.0  # centred distances: the lowest eigenvalue over the highest, and over the mean one
+EDGES = 2000  # of a sparse graph that are looked at
+FALLING = -0.25  # rank correlation of entries with shares of common neighbours, below which they are distances
+ERRORS = 3.0  # standard errors that it must lie below that
+
+
+def graph_of_weights(W: Any) -> Graph:
+    """Check a ready-made graph.
+
+    Parameters
+    ----------
+    W : array or sparse matrix of shape (n, n)
+
+    Returns
+    -------
+    Graph
+    """
+    graph = Graph(W)
+    if are_distances(graph.weights):
+        raise ValueError(
+            "affinity='precomputed' takes the weights of a graph, large where examples are alike; this matrix looks "
+            "like distances, which are small there. Turn distances D into weights, for instance "
+            "np.exp(-D**2 / (2 * np.median(D)**2)) with zeros on the diagonal, or fit to the features."
+        )
+    return graph
+
+
+def are_distances(W: Sparse) -> bool:
+    """Tell distances from weights.
+
+    A full matrix of distances, with rows and columns centred, has negative eigenvalues alone, some far below the
+    others. In a matrix of weights, the largest eigenvalues are positive. In a sparse graph, the ends of large weights
+    have many neighbours in common; the ends of large distances have few.
+
+    Parameters
+    ----------
+    W : csr_array of shape (n, n)
+        Symmetric, non-negative, zero diagonal.
+
+    Returns
+    -------
+    bool
+    """
+    n = W.shape[0]
+    if n < LEAST:
+        return False
+    rng = np.random.default_rng(0)
+    if W.nnz >= FULL * n * (n - 1):
+        some = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
+        return _is_negative(W[some][:, some].toarray())
+    heads = np.repeat(np.arange(n), np.diff(W.indptr))
+    some = rng.choice(W.nnz, min(W.nnz, EDGES), replace=False)
+    i, j = heads[some], W.indices[some]
+    joined = sp.csr_array((np.ones(W.nnz), W.indices, W.indptr), shape=W.shape)
+    common = np.asarray(joined[i].multiply(joined[j]).sum(axis=1)).ravel()
+    degrees = np.diff(W.indptr)
+    shares = common / (degrees[i] + degrees[j] - common)
+    return bool(_rank_correlation(W.data[some], shares) < FALLING - ERRORS / np.sqrt(max(some.size, 1)))
+
+
+def _is_negative(D: Floats) -> bool:
+    """Whether a centred matrix has negative eigenvalues alone, some far below the mean."""
+    centred = D - D.mean(axis=0) - D.mean(axis=1)[:, None] + D.mean()
+    values = np.linalg.eigvalsh(centred)
+    lowest = -float(values[0])
+    return lowest > NEGATIVE * max(float(values[-1]), 0.0) and lowest > UNEQUAL * float(np.abs(values).mean())
+
+
+def _rank_correlation(a: Floats, b: Floats) -> float:
+    ranks = np.stack([rankdata(a), rankdata(b)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    lengths = float(np.prod(np.linalg.norm(ranks, axis=1)))
+    return float(ranks[0] @ ranks[1]) / lengths if lengths > 0 else 0.0
