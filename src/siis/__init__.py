@@ -1,4 +1,4 @@
-"""Classify many examples from few, partly wrong labels, and prove how good the answer is."""
+"""Classify many examples from few, partly wrong labels, and find the wrong labels."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

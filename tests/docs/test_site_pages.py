@@ -3,11 +3,16 @@
 import importlib
 import inspect
 import re
+import runpy
+import sys
+from contextlib import suppress
 from pathlib import Path
+from unittest import SkipTest
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import siis
 from programs import random_program
@@ -78,28 +83,78 @@ def _code(page, part):
     return re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)[part]
 
 
-def test_the_rival_of_the_page_classifies():
-    names = {}
-    exec(_code("extending.md", 0), names)
+def _tests(path):
+    """Functions of a test module, to be called on what a page defines."""
+    return runpy.run_path(str(ROOT / "tests" / path))
+
+
+def _module(name, part, tmp_path, monkeypatch):
+    """A file of docs/extending.md as a module, as it would be in the package."""
+    (tmp_path / f"{name}.py").write_text(_code("extending.md", part))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return importlib.import_module(name)
+
+
+@pytest.fixture
+def baseline(tmp_path, monkeypatch):
+    return _module("averaging_of_the_page", 0, tmp_path, monkeypatch).AveragingClassifier
+
+
+@pytest.fixture
+def solver(tmp_path, monkeypatch):
+    return _module("reweighted_of_the_page", 1, tmp_path, monkeypatch)
+
+
+def test_the_baseline_of_the_page_classifies(baseline):
     X, truth = load_digits(return_X_y=True)
     X, truth = X[:500], truth[:500]
     y = np.where(np.arange(500) < 100, truth, -1)
-    model = names["AveragingClassifier"]().fit(X, y)
+    model = baseline().fit(X, y)
     assert np.mean(model.transduction_[100:] == truth[100:]) > 0.7
     with pytest.raises(ValueError, match="rounds"):
-        names["AveragingClassifier"](rounds=0).fit(X, y)
+        baseline(rounds=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("module", "test"),
+    [
+        ("contract/test_keywords.py", "test_parameters_of_classifiers_are_keywords"),
+        ("contract/test_docstrings.py", "test_every_parameter_has_its_own_entry_with_its_default"),
+        ("contract/test_docstrings.py", "test_see_also_names_what_there_is"),
+        ("contract/test_docstrings.py", "test_references_are_cited_and_name_the_paper"),
+        ("baselines/test_baselines.py", "test_far_from_the_origin"),
+        ("baselines/test_baselines.py", "test_faces_are_alike"),
+    ],
+)
+def test_the_baseline_of_the_page_passes_the_tests_of_baselines(module, test, baseline):
+    _tests(module)[test](baseline)
+
+
+@pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning", "ignore:every example:UserWarning")
+@pytest.mark.filterwarnings("ignore:y holds only -1:UserWarning", "ignore:.*connected to no label:UserWarning")
+@pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix:UserWarning")
+def test_the_baseline_of_the_page_passes_the_checks_of_scikit_learn(baseline):
+    for estimator, check in estimator_checks_generator(baseline()):
+        with suppress(SkipTest):
+            check(estimator)
 
 
 @pytest.mark.parametrize("seed", [3, 4, 8, 10])
-def test_the_solver_of_the_page_reaches_its_gap(seed):
-    names = {}
-    exec(_code("extending.md", 1), names)
+def test_the_solver_of_the_page_reaches_its_gap(seed, solver):
     program = random_program(seed)
     assert program.gamma > 0
     assert program.beta > 0
-    solution = names["solve_reweighted"](program)
+    solution = solver.solve_reweighted(program)
     assert solution.status == "certified"
     assert program.relative_gap(program.value(solution.coefficients), solution.dual.value) <= 1e-2
+
+
+def test_the_solver_of_the_page_opens_with_its_program_and_stays_small(solver):
+    assert "minimise over A" in solver.__doc__
+    assert "(M1)" in solver.__doc__
+    memory = _tests("contract/test_memory.py")
+    memory["check_solver"](solver.solve_reweighted, memory["random_cloud"]())
 
 
 def test_the_ten_lines_run(capsys):
@@ -112,6 +167,29 @@ def test_the_encoder_of_the_page_classifies(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     exec(_code("encoders.md", 0), {})
     assert float(re.search(r"correct: ([\d.]+)", capsys.readouterr().out)[1]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("when-not.md", "siis.SIISMultilabelClassifier"),
+        ("when-not.md", "scale.md#more-than-one-machine"),
+        ("fully-labelled.md", "siis.SIISMultilabelClassifier"),
+        ("index.md", "write a report"),
+        ("math.md", "approximately (`neighbor_recall_`"),
+        ("math.md", "with selection as at least a tenth"),
+        ("how-it-works.md", "`dual_gap_` certifies that part only"),
+        ("trust.md", "were chosen on the data of the first four rows"),
+        ("../README.md", "`dual_gap_` then certifies the graph program only"),
+    ],
+)
+def test_pages_state_what_the_product_does(page, words):
+    """Each of these pages once said otherwise."""
+    assert words in " ".join((DOCS / page).read_text().split())
+
+
+def test_predict_proba_states_that_experts_take_part():
+    assert "experts_" in SIISClassifier.predict_proba.__doc__
 
 
 def _pages():

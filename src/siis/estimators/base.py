@@ -246,9 +246,9 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             return NUMPY
 
     def predict_proba(self, X: Any) -> Floats:
-        """Give the label distributions of examples, through their neighbours among the training examples.
+        """Predict class probabilities.
 
-        A training example gets its own answer, ``label_distributions_``. Another one gets the mean of its nearest
+        A training example gets its own row of ``label_distributions_``. Another one gets the mean of its nearest
         training examples' distributions, weighted as edges of the graph would be. With a ready-made graph, the graph
         itself gives the training examples' own answers; any other matrix is read as new examples.
 

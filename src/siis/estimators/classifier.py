@@ -100,7 +100,7 @@ JUDGED = (
 
 
 class SIISClassifier(Insights, OnCluster):
-    """Classify all examples from few, partly wrong labels, with a proof of optimality.
+    """Classify all examples from few, partly wrong labels, and find the wrong labels.
 
     Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it
     solves
@@ -181,7 +181,7 @@ class SIISClassifier(Insights, OnCluster):
     objective_ : float
         Value of the program.
     dual_gap_ : float
-        Relative duality gap: the objective is at most this far above the best possible one, relative to the
+        Relative duality gap of the program: its objective is at most this far above the minimum, relative to the
         objective itself, or to a share of its value at A = 0 where that is larger (some optima are 0): a tenth with
         selection, a millionth without.
     n_iter_ : int

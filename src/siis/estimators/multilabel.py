@@ -39,7 +39,7 @@ class _Task:
 
 
 class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
-    """Say of all examples which tags they have, from few, partly wrong answers, with a proof of optimality.
+    """Say of all examples which tags they have, from few, partly wrong answers, by the paper's program.
 
     The plain method (``SIISClassifier(selection=None)``), once for each tag: graph and basis, which cost most, are
     computed once, and the programs, which differ in their labels alone, begin as a batch whose passes over the edges

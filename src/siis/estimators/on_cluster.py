@@ -75,10 +75,12 @@ class OnCluster(TransductiveClassifier):
     sample_model_: SIISClassifier
 
     def predict_proba(self, X: Any) -> Any:
-        """Give the label distributions of examples, through their neighbours among the training examples.
+        """Predict class probabilities.
 
-        A training example gets its own answer, ``label_distributions_``. Another one gets the mean of its nearest
-        training examples' distributions, weighted as edges of the graph would be. With a ready-made graph, the graph
+        A training example gets its own row of ``label_distributions_``. For another one, the scores of its nearest
+        training examples are averaged, weighted as edges of the graph would be; the scores of the models of the
+        features (``experts_``) are added, and the sum is calibrated. With ``selection=None`` it gets the mean of its
+        neighbours' distributions. With a ready-made graph, the graph
         itself gives the training examples' own answers; any other matrix is read as new examples. After a fit with
         ``engine="dask"``, the training examples are those of the sample, ``sample_model_``.
 
