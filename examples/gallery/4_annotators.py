@@ -40,11 +40,11 @@ for person, table in enumerate(together.confusion):
     print(f"person {person + 1}: right in about {found:.0%} (in truth {SKILL[person]:.0%})")
 
 # %%
-# The probabilities are soft labels: rows that sum to 1, and rows of 0 where nobody answered. ``weights`` says how
-# certain each row is. The answer is then the number of a column of ``together.classes``.
+# The probabilities are soft labels: rows that sum to 1, and rows of 0 where nobody answered. ``fit`` takes them as
+# ``y``, with the names of the classes and a weight for each row, by how certain it is.
 
-model = SIISClassifier().fit(X, together.Y, sample_weight=together.weights)
-answer = together.classes[model.transduction_]
+model = SIISClassifier().fit(X, together)
+answer = model.transduction_
 
 # %%
 # How much is right: the vote, the people weighed, and the answer that looks at the pictures as well.

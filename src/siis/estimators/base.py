@@ -135,7 +135,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         y : array-like of shape (n,) or (n, c)
             Given labels. Unlabelled: -1 among integers; None, NaN, pandas.NA or an empty text among strings. Other
             strings are classes, also "none" and "NA", with a warning. Two dimensions: soft labels, rows that sum to
-            1, or to 0 where unlabelled; columns are the classes.
+            1, or to 0 where unlabelled; columns are the classes. Or what ``siis.labels.from_annotators`` returns.
         sample_weight : array-like of shape (n,), optional
             Multiplies alpha for each label; a labelled example of weight k counts as k equal ones (in the search by
             held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of

@@ -1,36 +1,45 @@
-"""Answers of several annotators -> soft labels and weights, by the model of Dawid and Skene (1979)."""
+"""Answers of several annotators -> soft labels and weights."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from siis._types import Floats
-from siis.labels.coding import encode_labels
-from siis.labels.unlabelled import coded_rows
+from siis._types import Bools, Floats
+from siis.labels.answers import Answers, read_answers
 
 ROUNDS = 200
 CHANGE = 1e-6  # of a posterior, at which the rounds end
-PSEUDO_COUNT = 1.0  # answers that each annotator is thought to have given as the others together did
-USUAL_COUNT, USUAL_SKILL = 10.0, 0.8  # answers of each class that all are thought to have given, this share right
+USUAL_COUNT, USUAL_SKILL = (
+    10.0,
+    0.8,
+)  # answers that count for each annotator: this share right
+PSEUDO_COUNT = 3.0  # answers of each class, as those of all, that count for each annotator
+LEAST = 0.01  # of the way from chance to certainty: no annotator counts less, so that a lone answer is followed
+FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedLabels:
-    """What several annotators say together.
+    """What several annotators say together. Pass it to ``fit`` as ``y``: classes and weights come with it.
 
     Attributes
     ----------
     classes : ndarray of shape (c,)
     Y : ndarray of shape (n, c)
-        Posterior of the true class; rows of 0 where nobody answered. Pass it as ``y``.
+        Posterior of the true class; rows of 0 where nobody answered.
     weights : ndarray of shape (n,)
-        1 - entropy / log c of the posterior: 0 for a tie, 1 for certainty. Pass it as ``sample_weight``.
+        1 - entropy / log c of the posterior: 0 for a tie, 1 for certainty. ``fit`` takes them where no
+        ``sample_weight`` is given.
     confusion : ndarray of shape (a, c, c)
         confusion[r, k, j] is the probability that annotator r answers j where k is true.
     prior : ndarray of shape (c,)
+    tasks : ndarray of shape (n,)
+        The example of each row of Y: its number, or its name in a table with one row for each answer.
+    annotators : ndarray of shape (a,)
     """
 
     classes: np.ndarray[Any, Any]
@@ -38,66 +47,176 @@ class AnnotatedLabels:
     weights: Floats
     confusion: Floats
     prior: Floats
+    tasks: np.ndarray[Any, Any]
+    annotators: np.ndarray[Any, Any]
+
+    @property
+    def columns(self) -> list[Any]:
+        """The classes, as names of the columns of ``Y``."""
+        return list(self.classes)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        return np.array(self.Y, dtype=dtype)
 
 
-def from_annotators(answers: Any) -> AnnotatedLabels:
-    """Weigh the answers of annotators by how far each can be trusted, which the answers themselves tell.
+def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
+    """Combine the answers of annotators, weighted by the skill that their agreement shows.
 
-    Expectation-maximisation of the model in which annotator r, shown an example of class k, answers j with
-    probability theta_r[k, j], all answers independent:
+    Each annotator answers an example of class k with class j with probability theta_r[k, j], all answers independent:
 
         P(k | answers of i)  ~  pi_k  prod_r theta_r[k, answer_ir]
 
+    Two models of theta are fitted by expectation-maximisation. With one coin, annotator r is right with probability
+    a_r, and all mistakes are equally likely; a_r is estimated from examples that others have answered too, without
+    the annotator's own answer. With confusion matrices [1]_, theta_r is shrunk towards that of all annotators. The
+    model under which held-out answers are likelier is used.
+
+    An annotator who answers with one class only (a labelling function, a specialist) has no confusion matrix: that
+    they answered at all depends on the example. They have one coin, and a uniform prior on examples that nobody else
+    has answered. Where all annotators are like that, all have the same skill, and the likeliest class is that of the
+    majority vote.
+
     Parameters
     ----------
-    answers : array-like of shape (n, a)
-        One column for each annotator. No answer: -1 among integers; None, NaN or NA otherwise.
+    answers : array-like of shape (n, a) or (m, 3)
+        One column for each annotator; no answer is -1 among integers, and None, NaN or NA otherwise. Or one row
+        (task, worker, label) for each answer.
+    long : bool or "auto", default="auto"
+        Whether there is one row for each answer. "auto": where three columns are filled, and the values of the first
+        two name each row, with fewer values in the third.
 
     Returns
     -------
     AnnotatedLabels
+
+    References
+    ----------
+    .. [1] A. P. Dawid, A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm",
+       Applied Statistics 28, 1979.
+
+    Examples
+    --------
+    >>> from siis.labels import from_annotators
+    >>> found = from_annotators([["cat", "cat", "dog"], ["dog", "dog", None], ["cat", None, "cat"]])
+    >>> found.classes[found.Y.argmax(axis=1)].tolist()
+    ['cat', 'dog', 'cat']
     """
-    table = np.asarray(answers)
-    if table.ndim != 2:
-        raise ValueError(
-            f"answers must have one row for each example and one column for each annotator; found shape {table.shape}"
-        )
-    n, n_annotators = table.shape
-    masked = np.ma.getmaskarray(answers) if isinstance(answers, np.ma.MaskedArray) else np.zeros(table.shape, bool)
-    if table.size == 0:
-        raise ValueError("answers must hold at least one answer; found none")
-    coding = encode_labels(np.ma.array(table, mask=masked).ravel() if masked.any() else table.ravel())
-    if coding.classes.size < 2:
-        raise ValueError(
-            f"answers must name two classes or more; found only {coding.classes[0]!r}. With one class there is "
-            "nothing to learn."
-        )
-    codes, c = coding.codes.reshape(n, n_annotators), coding.classes.size
-    example, annotator = np.nonzero(coded_rows(codes))
-    answer = codes[example, annotator]
-    heard = np.bincount(example, minlength=n) > 0
-    Y: Floats = np.stack(
-        [np.bincount(example, (answer == k).astype(np.float64), n) for k in range(c)], axis=1
-    )  # the vote
-    Y[heard] /= Y[heard].sum(axis=1, keepdims=True)
-    cell = annotator * c + answer
-    usual = USUAL_COUNT * ((1 - USUAL_SKILL) / (c - 1) * (1 - np.eye(c)) + USUAL_SKILL * np.eye(c))
+    given = read_answers(answers, long)
+    fit = _confusions if given.is_general.any() and _prefers_confusions(given) else _one_coin
+    theta, prior = fit(given)
+    Y, _ = _posterior(given, theta, prior)
+    entropy = -np.sum(Y * np.log(np.where(Y > 0, Y, 1.0)), axis=1)
+    weights = np.where(Y.any(axis=1), 1 - entropy / np.log(given.classes.size), 0.0)
+    return AnnotatedLabels(given.classes, Y, np.clip(weights, 0.0, 1.0), theta, prior, given.tasks, given.workers)
+
+
+def _one_coin(given: Answers) -> tuple[Floats, Floats]:
+    """Probabilities of the answers, shape (a, c, c), and the prior; all mistakes of an annotator equally likely."""
+    c, a, m = given.classes.size, given.workers.size, given.answer.size
+    some_general = given.is_general.any()
+    counts = np.asarray(given.is_general[given.annotator] if some_general else np.ones(m, dtype=bool))
+    has_others = given.by_example(counts[:, None].astype(np.float64))[given.example, 0] > counts
+    n_judged = np.bincount(given.annotator[has_others], minlength=a)
+    theta, Y = _coin(np.full(a, USUAL_SKILL), c), _vote(given)
     for _ in range(ROUNDS):
-        before = Y
-        prior = (Y.sum(axis=0) + 1) / (heard.sum() + c)
-        counts = np.stack([np.bincount(cell, Y[example, k], n_annotators * c) for k in range(c)], axis=1)
-        counts = counts.reshape(n_annotators, c, c).transpose(0, 2, 1)  # annotator, true, answered
-        pooled = counts.sum(axis=0) + usual
-        pooled /= pooled.sum(axis=1, keepdims=True)
-        confusion = counts + PSEUDO_COUNT * pooled
-        confusion /= confusion.sum(axis=2, keepdims=True)
-        evidence = np.log(confusion)[annotator, :, answer]
-        logs = np.log(prior) + np.stack([np.bincount(example, column, n) for column in evidence.T], axis=1)
-        Y = np.exp(logs - logs.max(axis=1, keepdims=True))
-        Y /= Y.sum(axis=1, keepdims=True)
-        Y[~heard] = 0
+        prior = _prior(given, Y)
+        before, (Y, _) = Y, _posterior(given, theta, prior)
+        said = np.where(counts[:, None], _log_chances(given, theta), 0.0)
+        others = _softmax((_start(given, prior) + given.by_example(said))[given.example] - said)
+        q, chance = others[np.arange(m), given.answer], np.exp(_log_chances(given, theta))
+        right = chance[np.arange(m), given.answer] * q
+        wrong = (1 - chance[np.arange(m), given.answer]) * (1 - q) / (c - 1)
+        hits = np.bincount(given.annotator[has_others], (right / (right + wrong))[has_others], a)
+        mean = (hits.sum() + USUAL_COUNT * USUAL_SKILL) / (n_judged.sum() + USUAL_COUNT)
+        mean = max(mean, (1 / c + USUAL_SKILL) / 2)  # specialists meet mostly where one of them is wrong
+        skills = (hits + USUAL_COUNT * mean) / (n_judged + USUAL_COUNT) if some_general else np.full(a, mean)
+        theta = _coin(np.maximum(skills, 1 / c + LEAST * (1 - 1 / c)), c)
         if np.abs(Y - before).max() <= CHANGE:
             break
-    entropy = -np.sum(Y * np.log(np.where(Y > 0, Y, 1.0)), axis=1)
-    weights = np.where(heard, 1 - entropy / np.log(max(c, 2)), 0.0)
-    return AnnotatedLabels(coding.classes, Y, np.clip(weights, 0.0, 1.0), confusion, prior)
+    return theta, prior
+
+
+def _confusions(given: Answers) -> tuple[Floats, Floats]:
+    """The same with a confusion matrix for each annotator who has answered with several classes."""
+    c, a = given.classes.size, given.workers.size
+    coin, _ = _one_coin(given)
+    cell, Y = given.annotator * c + given.answer, _vote(given)
+    usual = USUAL_COUNT * _coin(np.full(1, USUAL_SKILL), c)[0]
+    for _ in range(ROUNDS):
+        prior = _prior(given, Y)
+        counts = np.stack([np.bincount(cell, Y[given.example, k], a * c) for k in range(c)], axis=1)
+        counts = counts.reshape(a, c, c).transpose(0, 2, 1)  # annotator, true, answered
+        pooled = counts[given.is_general].sum(axis=0) + usual
+        found = counts + PSEUDO_COUNT * pooled / pooled.sum(axis=1, keepdims=True)
+        found /= found.sum(axis=2, keepdims=True)
+        theta = np.where(given.is_general[:, None, None], found, coin)
+        before, (Y, _) = Y, _posterior(given, theta, prior)
+        if np.abs(Y - before).max() <= CHANGE:
+            break
+    return theta, prior
+
+
+def _prefers_confusions(given: Answers) -> bool:
+    """Whether held-out answers are likelier under confusion matrices than under one coin for each annotator."""
+    fold = np.random.default_rng(0).integers(0, FOLDS, given.tasks.size)
+
+    def likelihood(fit: Callable[[Answers], tuple[Floats, Floats]]) -> float:
+        total = 0.0
+        for k in range(FOLDS):
+            held, others = given.of(fold == k), given.of(fold != k)
+            if held.answer.size and others.answer.size:
+                _, logs = _posterior(held, *fit(others))
+                total += float(logs[_answered(held)].sum())
+        return total
+
+    return likelihood(_confusions) > likelihood(_one_coin)
+
+
+def _coin(skills: Floats, c: int) -> Floats:
+    right = skills[:, None, None]
+    return np.asarray(np.where(np.eye(c, dtype=bool), right, (1 - right) / (c - 1)))
+
+
+def _posterior(given: Answers, theta: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Probabilities of the classes, shape (n, c), 0 without an answer; log-likelihood of the answers, shape (n,)."""
+    logs = _start(given, prior) + given.by_example(_log_chances(given, theta))
+    most = logs.max(axis=1)
+    chances = np.exp(logs - most[:, None])
+    total = chances.sum(axis=1)
+    return chances / total[:, None] * _answered(given)[:, None], most + np.log(total)
+
+
+def _start(given: Answers, prior: Floats) -> Floats:
+    """Log-probabilities before the answers, shape (n, c): uniform where annotators of one class alone have answered.
+
+    These have chosen the examples by the class, and how many they chose says nothing about the classes of all.
+    """
+    return np.where(_is_sampled(given)[:, None], np.log(prior), -np.log(prior.size))
+
+
+def _prior(given: Answers, Y: Floats) -> Floats:
+    sampled = _is_sampled(given)
+    return np.asarray((Y[sampled].sum(axis=0) + 1) / (np.count_nonzero(sampled) + Y.shape[1]))
+
+
+def _is_sampled(given: Answers) -> Bools:
+    return np.asarray(np.bincount(given.example, given.is_general[given.annotator], given.tasks.size) > 0)
+
+
+def _answered(given: Answers) -> Bools:
+    return np.asarray(np.bincount(given.example, minlength=given.tasks.size) > 0)
+
+
+def _vote(given: Answers) -> Floats:
+    votes = given.by_example(np.eye(given.classes.size)[given.answer])
+    return np.asarray(votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0))
+
+
+def _log_chances(given: Answers, theta: Floats) -> Floats:
+    """Log-probability of each answer under each class, shape (m, c)."""
+    return np.asarray(np.log(theta)[given.annotator, :, given.answer])
+
+
+def _softmax(logs: Floats) -> Floats:
+    P = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(P / P.sum(axis=1, keepdims=True))

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from siis._types import Bools, Floats, Ints
+from siis.labels.annotators import AnnotatedLabels
 from siis.labels.coding import LabelCoding, encode_labels, one_hot
 from siis.labels.supervision import label_kinds
 from siis.labels.unlabelled import UNLABELLED, soft_rows
@@ -63,7 +64,7 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
     y : array-like of shape (n,) or (n, c)
         Classes (see ``encode_labels``), a LabelCoding, or one distribution over c > 1 classes a row: non-negative,
         with sum 1, or 0 where the example is unlabelled. Columns of a data frame name the classes; otherwise they are
-        0, 1, ... Either way, classes without any weight are no classes.
+        0, 1, ... Either way, classes without any weight are no classes. Or AnnotatedLabels, with their weights.
     sample_weight : array-like of shape (n,), optional
     certain : array-like of bool, shape (n,), optional
         Labels that are known to be right.
@@ -74,6 +75,8 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
+    if isinstance(y, AnnotatedLabels) and sample_weight is None:
+        sample_weight = y.weights
     shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         classes, Y = _soft(y)

@@ -77,7 +77,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
         for i, label in at.items():
             labels[i] = label
         return Given(code_names(labels), labels, None, certain)
-    annotated = from_annotators(data.annotations)
+    annotated = from_annotators(data.annotations, long=False)
     names = [str(name) for name in annotated.classes]
     Y, weights = annotated.Y.copy(), annotated.weights.copy()
     for i, label in at.items():
