@@ -158,7 +158,7 @@ def _confusions(given: Answers) -> tuple[Floats, Floats]:
 
 def _prefers_confusions(given: Answers) -> bool:
     """Whether held-out answers are likelier under confusion matrices than under one coin for each annotator."""
-    fold = np.random.default_rng(0).integers(0, FOLDS, given.tasks.size)
+    fold = np.random.default_rng(0).permutation(given.tasks.size) % FOLDS
 
     def likelihood(fit: Callable[[Answers], tuple[Floats, Floats]]) -> float:
         total = 0.0
