@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
 
 LONGEST = 60  # characters of a name or cell that a message repeats
 MOST_COMPARED = 10_000  # names among which a similar one is sought
@@ -117,12 +116,12 @@ def one_line(text: str) -> str:
 
 
 @contextmanager
-def readable(path: Path, kind: str, remedy: str) -> Iterator[None]:
+def readable(path: object, kind: str, remedy: str) -> Iterator[None]:
     """Turn whatever a library says about a damaged file into one sentence.
 
     Parameters
     ----------
-    path : Path
+    path : Path, or another object that is written as what it reads
     kind : str
         What the file should be.
     remedy : str

@@ -21,7 +21,8 @@ def test_label_studio_there_and_back(siis, tmp_path, monkeypatch):
     assert "1 label marked as the truth: certain" in done.stderr
     written = json.loads((tmp_path / "results" / "answers.json").read_text(encoding="utf-8"))
     assert [task["id"] for task in written] == [task["id"] for task in found]
-    suspects = [task["id"] for task in written if task["predictions"][-1]["model_version"].endswith("suspect")]
+    assert "predictions.json" in done.stdout
+    suspects = [task["id"] for task in written if task["data"]["siis_is_issue"]]
     listed = [int(row["id"]) for row in read_csv(tmp_path / "results" / "label_issues.csv")]
     assert sorted(suspects) == sorted(listed)
     assert 104 in suspects

@@ -1,7 +1,9 @@
 """Files of labelling tools: what is understood, what is refused, what comes back."""
 
 import gzip
+import io
 import json
+import zipfile
 
 import numpy as np
 import openpyxl
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from siis import __version__
 from siis.tables import Roles, read
 from siis.tables.corrections import read_checked
 from siis.tables.sheet import read_sheet
@@ -52,21 +55,73 @@ def test_predictions_of_label_studio(tmp_path):
     found = tasks()
     path = write_json(tmp_path / "export.json", found)
     written = back(read(path, Roles()))
-    assert list(written) == ["answers.json"]
+    assert list(written) == ["answers.json", "predictions.json"]
     done = json.loads(written["answers.json"])
     assert "ü" in written["answers.json"].decode()
     for task, former in zip(done, found, strict=True):
         ours = task["predictions"].pop()
         assert ours["score"] == 0.9
-        assert ours["model_version"].startswith("siis ")
         (result,) = ours["result"]
         assert result["value"] == {"choices": ["sport"]}
         assert (result["from_name"], result["to_name"], result["type"]) == ("topic", "txt", "choices")
         assert task["predictions"] == former.get("predictions", [])
         task.pop("predictions")
+        task["data"] = {name: value for name, value in task["data"].items() if not name.startswith("siis_")}
         assert list(task.items()) == [(name, value) for name, value in former.items() if name != "predictions"]
-    versions = [task["predictions"][-1]["model_version"] for task in json.loads(written["answers.json"])]
-    assert [version.endswith("suspect") for version in versions] == [i % 3 == 0 for i in range(40)]
+    versions = {task["predictions"][-1]["model_version"] for task in json.loads(written["answers.json"])}
+    assert versions == {f"siis {__version__}"}, "the data manager shows the scores of one version"
+
+
+def test_columns_that_the_data_manager_sorts_by(tmp_path):
+    path = write_json(tmp_path / "export.json", tasks())
+    written = back(read(path, Roles()))["answers.json"]
+    found = json.loads(written)
+    assert found[0]["data"] == {
+        **tasks()[0]["data"],
+        "siis_suspicion": 0.75,
+        "siis_is_issue": True,
+        "siis_label": "sport",
+        "siis_probability": 0.9,
+    }
+    assert "siis_suspicion" not in found[1]["data"], "null would be sorted before all numbers"
+    (tmp_path / "again.json").write_bytes(written)
+    again = read(tmp_path / "again.json", Roles())
+    assert not any("siis" in use.name for use in again.columns), "answers are no features"
+
+
+def test_predictions_for_the_project_itself(tmp_path):
+    found = tasks()
+    alone = json.loads(back(read(write_json(tmp_path / "export.json", found), Roles()))["predictions.json"])
+    assert [one["task"] for one in alone] == [task["id"] for task in found]
+    assert alone[3]["score"] == 0.9
+    assert alone[3]["model_version"] == f"siis {__version__}"
+    (result,) = alone[3]["result"]
+    assert (result["from_name"], result["to_name"], result["value"]) == ("topic", "txt", {"choices": ["sport"]})
+    for task in found:
+        del task["id"]
+    assert list(back(read(write_json(tmp_path / "export.json", found), Roles()))) == ["answers.json"]
+
+
+def test_an_export_of_a_project_with_predictions_and_drafts(tmp_path):
+    """The usual export has the numbers of predictions, and of drafts in some versions."""
+    found = tasks()
+    for task in found:
+        task["predictions"] = [301]
+        task["drafts"] = [7]
+    done = json.loads(back(read(write_json(tmp_path / "export.json", found), Roles()))["answers.json"])
+    assert [len(task["predictions"]) for task in done] == [1] * 40, "an import refuses numbers"
+    assert done[0]["drafts"] == [7]
+
+
+def test_an_export_that_left_out_unlabelled_tasks(tmp_path):
+    found = [task for task in tasks() if task["annotations"]]
+    hint = "0 tasks without an annotation: the usual export of Label Studio leaves such tasks out"
+    assert any(hint in note for note in read(write_json(tmp_path / "export.json", found), Roles()).notes)
+    assert not any("left out; add" in note or hint in note for note in read(tasks_file(tmp_path), Roles()).notes)
+
+
+def tasks_file(folder):
+    return write_json(folder / "all.json", tasks())
 
 
 def test_a_second_round_replaces_our_predictions_and_no_others(tmp_path):
@@ -122,7 +177,10 @@ def choose(found, choice):
         (lambda t: t[2]["annotations"][0].update(result=3), "task 3 (id 102): the result of an annotation must be"),
         (lambda t: t[2]["annotations"][0].update(result=[3]), "task 3 (id 102): a result must be a JSON object"),
         (lambda t: t[0].update(predictions=1), "task 1 (id 100): predictions must be a JSON list"),
-        (lambda t: t[0].update(predictions=[5]), "task 1 (id 100): a prediction must be a JSON object; found 5"),
+        (
+            lambda t: t[0].update(predictions=["5"]),
+            "task 1 (id 100): a prediction must be a JSON object; found '\"5\"'",
+        ),
         (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a choice must be a name or a number; found '{\"a\": 1}'"),
         (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a choice must be a name or a number"),
         (lambda t: choose(t, float("nan")), "task 3 (id 102): a choice must be a name or a number; found NaN"),
@@ -161,6 +219,22 @@ def test_tasks_that_are_none(tmp_path, refusal, change, said):
 )
 def test_json_that_is_none(write, refusal, text, said):
     assert said in refusal(write(text, "export.json"), label=None)
+
+
+def test_csv_of_label_studio(write, refusal):
+    own = ["annotation_id", "annotator", "created_at", "id", "lead_time"]
+    rows = [
+        (i, 1, f"2026-11-18T21:{i:02d}:47Z", 100 + i, i * 1.5, i % 3, text, one, f"2026-11-18T22:{i:02d}:47Z")
+        for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))
+    ]
+    header = [*own, "page", "text", "topic", "updated_at"]
+    data = read(write([header, *rows]), Roles(label="topic"))
+    assert data.ids[0] == "100"
+    assert data.texts[0] == TEXTS[0]
+    used = {use.name: use.kind for use in data.columns if use.kind != "left out"}
+    assert used == {"id": "id", "page": "number", "text": "text", "topic": "label"}
+    path = write([header, *rows, rows[-1]])
+    assert "each task must have one row; found a row for each annotation" in refusal(path, label="topic")
 
 
 # --- ids
@@ -259,6 +333,32 @@ def test_a_later_export_brings_what_was_checked(tmp_path):
     found[4]["annotations"].append(annotation("music", 9))
     with pytest.raises(ValueError, match="104 has sport and music"):
         read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+
+
+def test_a_later_export_with_other_numbers(tmp_path):
+    found = tasks()
+    data = read(write_json(tmp_path / "export.json", found), Roles())
+    found[4]["annotations"][0] = annotation("sport", {"id": 1, "email": "ann@example.org"})
+    found[9]["data"]["text"] += " (edited)"  # its label is as it was
+    found[4]["data"]["siis_label"] = "sport"
+    later = write_json(tmp_path / "later.json", found)
+    assert read_checked(later, Roles(), data)["104"] == "sport"
+    for i, task in enumerate(found):
+        task["id"] = 100 + (i + 3) % 40
+    with pytest.raises(ValueError, match="an id must name the same example as in the data") as caught:
+        read_checked(write_json(later, found), Roles(), data)
+    assert "Fit this export itself with siis fit" in str(caught.value)
+
+
+def test_later_files_of_doccano_with_other_numbers(tmp_path):
+    rows = [{"id": i, "text": text, "label": [one]} for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))]
+    data = read(write_lines(tmp_path / "all.jsonl", rows), Roles())
+    rows[5]["label"] = ["sport"]
+    assert read_checked(write_lines(tmp_path / "later.jsonl", rows), Roles(), data) == {"5": "sport"}
+    for i, row in enumerate(rows):
+        row["id"] = (i + 1) % 40
+    with pytest.raises(ValueError, match="an id must name the same example as in the data"):
+        read_checked(write_lines(tmp_path / "later.jsonl", rows), Roles(), data)
 
 
 def test_an_export_in_which_nothing_was_checked(tmp_path):
@@ -374,6 +474,30 @@ def test_a_file_of_doccano_for_each_annotator(tmp_path):
     assert {use.kind for use in data.columns if use.name in ("ann", "bob")} == {"annotator"}
 
 
+def test_an_archive_of_doccano(tmp_path, refusal):
+    rows = [{"id": i, "text": text, "label": [one]} for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))]
+    folder = tmp_path / "export"
+    write_lines(folder / "ann.jsonl", rows[:30])
+    write_lines(folder / "unknown.jsonl", [{**row, "label": []} for row in rows[30:]])
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        for file in sorted(folder.iterdir()):
+            archive.write(file, file.name)
+    data = read(tmp_path / "export.zip", Roles())
+    same = read(folder, Roles())
+    assert data.ids == same.ids
+    assert data.labels.tolist() == same.labels.tolist()
+    assert back(data) == back(same)
+    write_lines(folder / "ann.jsonl", [{"id": 1, "text": "a b", "label": [["x"]]}])
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
+        archive.write(folder / "ann.jsonl", "ann.jsonl")
+    assert "bad.zip/ann.jsonl, line 1: a label must be" in refusal(tmp_path / "bad.zip", label=None)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("export.csv", "a,b")
+    assert "must hold JSONL files with different names" in refusal(tmp_path / "other.zip", label=None)
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "export.zip").read_bytes()[:200])
+    assert "must be a ZIP file but cannot be read as one" in refusal(tmp_path / "cut.zip", label=None)
+
+
 def test_files_of_doccano_that_do_not_belong_together(tmp_path, refusal):
     folder = tmp_path / "export"
     write_lines(folder / "ann.jsonl", [{"id": 1, "text": "a b", "label": ["x"]}])
@@ -425,11 +549,11 @@ def test_prodigy_with_one_label(tmp_path):
     assert data.labels[:2].tolist() == ["sport", "not sport"]
 
 
-def test_prodigy_with_choices_and_images(tmp_path, refusal):
+def test_prodigy_with_choices_and_sounds(tmp_path, refusal):
     rows = [
         {
             "text": text,
-            "image": "data:image/png;base64,AAAA",
+            "audio": "data:audio/mpeg;base64,AAAA",
             "options": [{"id": "sport"}, {"id": "food"}],
             "accept": [topic],
             "answer": "accept",
@@ -440,7 +564,7 @@ def test_prodigy_with_choices_and_images(tmp_path, refusal):
     rows[1]["accept"], rows[2]["answer"] = [], "reject"
     data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
     assert data.labels[:4].tolist() == ["sport", None, None, "food"]
-    assert "fields that hold files are left out: image" in data.notes
+    assert "fields that hold files are left out: audio" in data.notes
     rows[5]["accept"] = ["sport", "food"]
     message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
     assert "line 6: an example must have one label; found 2, sport and food" in message
@@ -546,6 +670,41 @@ def test_responses_of_argilla(tmp_path):
     assert done.select(kept).equals(argilla().select(kept))
     again = read(tmp_path / "b.parquet", Roles())
     assert back(again) == back(data)
+
+
+def suggested(names, codes, **more):
+    """Argilla's own code writes suggestions as numbers of the classes that were suggested, None among them."""
+    features = {"text": {"dtype": "string", "_type": "Value"}}
+    features["topic.suggestion"] = {"names": names, "_type": "ClassLabel"}
+    metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    return argilla(**{"topic.suggestion": codes, **more}).replace_schema_metadata(metadata)
+
+
+def test_suggestions_of_argilla_as_numbers(tmp_path):
+    """One class alone was suggested, and by us, but for the third record: all classes are suggested now."""
+    agents = ["bot" if i == 2 else "siis 0.1" if i < 20 else None for i in range(40)]
+    pq.write_table(
+        suggested(["sport", None], [0 if agent else 1 for agent in agents], **{"topic.suggestion.agent": agents}),
+        tmp_path / "a.parquet",
+    )
+    data = read(tmp_path / "a.parquet", Roles())
+    written = data.written_back([Answer("food", 0.9, None, False)] * 40)["answers.parquet"]
+    (tmp_path / "b.parquet").write_bytes(written)
+    done = pq.read_table(tmp_path / "b.parquet")
+    assert done["topic.suggestion"].to_pylist()[:4] == ["food", "food", "sport", "food"]
+    features = json.loads(done.schema.metadata[b"huggingface"])["info"]["features"]
+    assert features["topic.suggestion"] == {"dtype": "string", "_type": "Value"}
+    again = read(tmp_path / "b.parquet", Roles())
+    assert again.written_back([Answer("food", 0.9, None, False)] * 40)["answers.parquet"] == written
+
+
+def test_ratings_of_argilla_without_a_suggestion(tmp_path):
+    users = {"stars.responses.users": [["u1"]] * 40, "stars.responses.status": [["submitted"]] * 40}
+    table = pa.table({"text": TEXTS, "stars.responses": [[i % 2 + 3] for i in range(40)], **users})
+    pq.write_table(table, tmp_path / "a.parquet")
+    data = read(tmp_path / "a.parquet", Roles())
+    written = data.written_back([Answer("4", 0.9, None, False)] * 40)["answers.parquet"]
+    assert pq.read_table(io.BytesIO(written))["stars.suggestion"].to_pylist() == [4] * 40
 
 
 def test_responses_of_argilla_that_are_no_label(tmp_path, refusal):
@@ -699,6 +858,7 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
     assert [len(task["predictions"]) for task in done] == [1] * len(found)
     for task in done:
         task["predictions"].clear()
+        task["data"] = {name: value for name, value in task["data"].items() if not name.startswith("siis_")}
     assert json.dumps(done) == json.dumps(found)
     (folder / "b.json").write_bytes(written)
     again = read_sheet(folder / "b.json")

@@ -38,7 +38,7 @@ def fit(
         typer.Argument(
             metavar="DATA",
             help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather or NPZ; JSON or JSONL of a labelling tool; a "
-            "folder of images, or of JSONL files, one per annotator.",
+            "folder of images, of JSONL files, one per annotator (also .zip), or of a Hugging Face data set.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output folder.")] = RESULTS,
@@ -86,6 +86,18 @@ def fit(
     labels_file: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Table with the columns file and label, for an image folder."),
+    ] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of pictures to compare examples by: names of files, or contents. (default: that of a "
+            "labelling tool)",
+        ),
+    ] = None,
+    image_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the files that it names. (default: that of the table)"),
     ] = None,
     encoder: Annotated[
         str | None,
@@ -202,6 +214,7 @@ def fit(
       siis fit answers.csv --annotators ann bob eve --embeddings vectors.npy
       siis fit data.csv --label label --corrections corrections.csv
       siis fit export.json --label sentiment --out results
+      siis fit export.json --image-folder media/ --encoder mobilenet.onnx
       siis fit doccano-export/ --out results
       siis fit book.xlsx --sheet July --label kind
       siis fit data.csv --issue-columns cleanlab
@@ -246,6 +259,8 @@ def fit(
             "embeddings": _text(embeddings),
             "graph": _text(graph),
             "labels_file": _text(labels_file),
+            "image": image,
+            "image_folder": _text(image_folder),
             "encoding": encoding,
             "sheet": sheet,
             "encoder": chosen_encoder(encoder, encoder_size, encoder_mean, encoder_std, tokenizer),

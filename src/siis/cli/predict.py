@@ -24,6 +24,13 @@ def predict(
     id: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the example ids. (default: as in the fit)")
     ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of pictures of a table. (default: the only one)")
+    ] = None,
+    image_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the files that it names. (default: that of the table)"),
+    ] = None,
     encoder: Annotated[
         str | None,
         typer.Option(metavar="FILE.onnx", help="New path of the encoder. (default: its path in the fit)"),
@@ -48,13 +55,16 @@ def predict(
       siis predict results/model.siis new.parquet --id name
       siis predict results book.xlsx --sheet July
       siis predict results new-photos/ --encoder mobilenet.onnx
+      siis predict results export.json --image-folder media/
       siis predict results new-reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
     """
     with one_sentence():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
         with shown_progress(quiet):
-            content, notes = in_background(lambda: _answers(model, data, encoding, id, sheet, encoder, tokenizer))
+            content, notes = in_background(
+                lambda: _answers(model, data, encoding, id, sheet, encoder, tokenizer, image, image_folder)
+            )
         if not quiet:
             for note in notes:
                 say(note)
@@ -75,6 +85,8 @@ def _answers(
     sheet: str | None,
     encoder: str | None,
     tokenizer: Path | None,
+    image: str | None,
+    image_folder: Path | None,
 ) -> tuple[bytes, tuple[str, ...]]:
     from siis.encode import EncoderChoice  # noqa: PLC0415
     from siis.saved import load_all, sound  # noqa: PLC0415
@@ -84,7 +96,7 @@ def _answers(
     chosen = chosen_encoder(encoder, tokenizer=tokenizer)
     located = None if chosen is None else EncoderChoice.from_plain(chosen)
     with sound(model):
-        return predict_file(saved, data, encoding, id, sheet, located)
+        return predict_file(saved, data, encoding, id, sheet, located, image, image_folder)
 
 
 def model_file(path: Path) -> Path:

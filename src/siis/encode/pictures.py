@@ -6,8 +6,9 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -48,6 +49,35 @@ def a_picture(name: str) -> Iterator[None]:
         raise BrokenPicture(str(problem), name) from None
 
 
+@dataclass(frozen=True)
+class Embedded:
+    """A picture that stands in the file of a table; it is read as a path is.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    data : bytes
+    """
+
+    name: str
+    data: bytes
+
+    def __str__(self) -> str:
+        return self.name
+
+    def read_bytes(self) -> bytes:
+        """Give the content of its file."""
+        return self.data
+
+    def open(self, mode: str = "rb") -> BinaryIO:
+        """Open it for reading."""
+        return io.BytesIO(self.data)
+
+
+Picture: TypeAlias = Path | Embedded
+
+
 def opened(file: Any, mode: str, width: int, height: int) -> Any:
     """Read a picture, at least twice as large as it is wanted where that spares time.
 
@@ -61,9 +91,13 @@ def opened(file: Any, mode: str, width: int, height: int) -> Any:
     -------
     PIL.Image.Image
     """
-    from PIL import Image, ImageOps  # noqa: PLC0415 - only needed for images
+    from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - only needed for images
 
-    with Image.open(file) as found:
+    try:
+        found = Image.open(file)
+    except UnidentifiedImageError:
+        raise ValueError("its format is none of images") from None
+    with found:
         found.draft(mode, (2 * width, 2 * height))  # JPEG: decode no more than is needed
         image = ImageOps.exif_transpose(found)
         if image.mode in DEEP_MODES:
@@ -98,12 +132,12 @@ def centre(name: str, data: bytes, mode: str, width: int, height: int) -> Any:
         return np.asarray(image, dtype=np.uint8).reshape(height, width, len(mode))
 
 
-def are_photographs(paths: tuple[Path, ...], side: int, sample: int) -> bool:
+def are_photographs(paths: tuple[Picture, ...], side: int, sample: int) -> bool:
     """Whether most pictures, of a sample, are too large to be icons or drawings of a pen.
 
     Parameters
     ----------
-    paths : tuple of Path
+    paths : tuple of Path or Embedded
     side : int
         Pixels that the shorter side of a photograph has.
     sample : int
@@ -120,6 +154,6 @@ def are_photographs(paths: tuple[Path, ...], side: int, sample: int) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # very large images are photographs, too
         for path in seen:
-            with Image.open(path) as image:  # its head alone is read
+            with path.open("rb") as file, Image.open(file) as image:  # its head alone is read
                 large += min(image.size) >= side
     return 2 * large > len(seen)

@@ -12,7 +12,7 @@ from siis._types import Floats
 from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder, load_encoder
 from siis.encode.kept import Kept
-from siis.encode.pictures import BrokenPicture, a_picture
+from siis.encode.pictures import BrokenPicture, Picture, a_picture
 from siis.progress import Progress
 from siis.texts import quoted
 
@@ -79,12 +79,12 @@ def loaded(encoder: str | EncoderChoice | Encoder, kind: str) -> Encoder:
     return load_encoder(choice, "images" if kind == "images" else "texts")
 
 
-def of_images(paths: Sequence[Path]) -> tuple[int, Callable[[int], Content]]:
+def of_images(paths: Sequence[Picture]) -> tuple[int, Callable[[int], Content]]:
     """How many contents there are, and each of them.
 
     Parameters
     ----------
-    paths : sequence of n Path
+    paths : sequence of n Path or Embedded
 
     Returns
     -------

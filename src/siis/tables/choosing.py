@@ -16,6 +16,7 @@ from siis.tables.cells import as_texts, is_text, missing
 from siis.tables.columns import Columns, unreadable
 from siis.tables.messages import one_line
 from siis.tables.parts import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, category_scale
+from siis.tables.pictures import holds_pictures
 from siis.tables.readings import Cells, Reading, ambiguous, learn_reading
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
@@ -118,6 +119,10 @@ def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[st
 
 
 def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:
+    if not is_named and _is_of_pictures(column, sheet.n):
+        option = f" ({sheet.option('image')} compares by them)" if sheet.is_file else ""
+        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"pictures{option}"))
+        return
     found = learn_reading(column, sheet.decimal)
     if found is not None:
         reading, cells = found
@@ -136,6 +141,11 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
         raise unreadable(sheet, name, "numbers, dates or categories", Reading("number"))
     else:
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"of type {quoted(str(column.type))}"))
+
+
+def _is_of_pictures(column: Any, n: int) -> bool:
+    """Whether cells are pictures, or names of pictures that mostly differ; names that repeat are categories."""
+    return holds_pictures(column) and (not is_text(column) or 2 * len(pc.unique(column)) > n)
 
 
 def _why_not(name: str, column: Any, numbers: Floats, is_named: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     assert answers is not None
     before = _given(data) if sheet.told.is_project else {}
     checked = {}
-    for row, name in enumerate(ids_of(sheet, here.id)):
+    ids = ids_of(sheet, here.id)
+    for row, name in enumerate(ids):
         said = Counter(answers[row][named(answers[row])].tolist())
         new = [certain[row]] if row in certain else list(said - before.get(name, Counter()))
         if len(new) > 1:
@@ -89,6 +91,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
             f"{path}: must hold labels that were checked; found none that is marked as the truth or differs from the "
             "data. Review some labels and export again."
         )
+    _check_contents(sheet, ids, checked, data)
     return checked
 
 
@@ -101,6 +104,27 @@ def _check_later(path: Path, told: Told, wanted: Roles, data: Data) -> None:
             f"{path}: must be a later export of the data; it is one of {told.tool}, and the data are {others}, with "
             "other ids. Give a later export, a table with the columns id and label, or fit with --id and a column "
             "that both have."
+        )
+
+
+def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], data: Data) -> None:
+    """Refuse labels of examples that are others in the data, as after an import into a new project."""
+    assert sheet.told is not None
+    if not (data.contents and sheet.told.contents):
+        return
+    known = dict(zip(data.ids, data.contents, strict=True))
+    others = []
+    for name, content in zip(ids, sheet.told.contents, strict=True):
+        if name in checked:
+            fields = content.keys() & known.get(name, {}).keys()
+            if not fields or any(content[field] != known[name][field] for field in fields):
+                others.append(name)
+    if others:
+        raise ValueError(
+            f"{sheet.path}: an id must name the same example as in the data; {len(others):,} of {len(checked):,} "
+            f"checked labels are of other examples, the first has the id {quoted(others[0])}. These examples are new "
+            "or edited, or an import has given them new numbers. Fit this export itself with siis fit, or name the "
+            "examples by a field of the data with siis fit --id."
         )
 
 

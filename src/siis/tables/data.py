@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from siis._types import Features
 from siis.encode import EncoderChoice
+from siis.encode.pictures import Picture
 
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
@@ -48,6 +49,11 @@ class Roles:
         NPZ file with the weights between all examples, as scipy.sparse.save_npz writes it.
     labels_file : Path, optional
         Table with the labels of a folder of images.
+    image : str, optional
+        Column of pictures to compare examples by: names of files, data URIs or contents (with embeddings or a graph:
+        only to show). That of a labelling tool unless said.
+    image_folder : Path, optional
+        Folder of the files that this column names; that of the table unless said.
     encoder : EncoderChoice, optional
         Network that turns images or texts into features; without it they are compared by pixels and words.
     encoding : str
@@ -76,6 +82,8 @@ class Roles:
     merge_classes: bool = False
     sheet: str | None = None
     encoder: EncoderChoice | None = None
+    image: str | None = None
+    image_folder: Path | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -95,7 +103,7 @@ class Data:
     X : ndarray of float32 or float64, or csr_array, shape (n, d); a graph: csr_array of shape (n, n)
     affinity : {"nearest_neighbors", "precomputed"}
     texts : tuple of str, length n, or None
-    images : tuple of Path, length n, or None
+    images : tuple of Path or Embedded, length n, or None
     recipe : Recipe, or None for a graph
         Turns files with new examples into rows like those of X.
     notes : tuple of str
@@ -112,6 +120,8 @@ class Data:
         Answers -> the file of a labelling tool with these answers in it; None for other files.
     tool : str or None
         What wrote the file: its ids are those of that tool, unless the user has named others.
+    contents : tuple of mapping
+        What each example is about, as the file of a labelling tool says it; else empty.
     """
 
     ids: tuple[str, ...]
@@ -120,7 +130,7 @@ class Data:
     X: Features
     affinity: str
     texts: tuple[str, ...] | None
-    images: tuple[Path, ...] | None
+    images: tuple[Picture, ...] | None
     recipe: Recipe | None
     notes: tuple[str, ...]
     rows: Rows | None = None
@@ -129,6 +139,7 @@ class Data:
     annotators: tuple[str, ...] = ()
     written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
     tool: str | None = None
+    contents: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):
@@ -145,14 +156,14 @@ class NewData:
     ids : tuple of str, length n
     X : ndarray of float32 or float64, or csr_array, shape (n, d)
     texts : tuple of str, length n, or None
-    images : tuple of Path, length n, or None
+    images : tuple of Path or Embedded, length n, or None
     notes : tuple of str
     """
 
     ids: tuple[str, ...]
     X: Features
     texts: tuple[str, ...] | None
-    images: tuple[Path, ...] | None
+    images: tuple[Picture, ...] | None
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:

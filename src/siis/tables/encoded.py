@@ -12,6 +12,7 @@ import numpy as np
 
 from siis._types import Floats
 from siis.encode import Encoder, EncoderChoice, load_encoder
+from siis.encode.pictures import Picture
 from siis.encode.run import encoded, of_images, of_texts
 from siis.tables.encoders import Plain, only_keys, refused, text, whole_number
 from siis.texts import plural, quoted
@@ -121,14 +122,14 @@ class Pictures:
 
     @classmethod
     def learn(
-        cls, choice: EncoderChoice, paths: Sequence[Path], broken: dict[int, str]
+        cls, choice: EncoderChoice, paths: Sequence[Picture], broken: dict[int, str]
     ) -> tuple[Self, Floats, str, tuple[str, ...]]:
         """Encode images, and remember by what.
 
         Parameters
         ----------
         choice : EncoderChoice
-        paths : sequence of n Path
+        paths : sequence of n Path or Embedded
         broken : dict of int to str
             Takes the index of each image that cannot be read, and what is wrong with it.
 
@@ -146,13 +147,13 @@ class Pictures:
         return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (said, *notes)
 
     def encode(
-        self, paths: Sequence[Path], broken: dict[int, str], located: EncoderChoice | None = None
+        self, paths: Sequence[Picture], broken: dict[int, str], located: EncoderChoice | None = None
     ) -> tuple[Floats, tuple[str, ...]]:
         """Encode more images.
 
         Parameters
         ----------
-        paths : sequence of n Path
+        paths : sequence of n Path or Embedded
         broken : dict of int to str
             As in ``learn``.
         located : EncoderChoice, optional

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.pictures import BrokenPicture, a_picture, opened
+from siis.encode.pictures import BrokenPicture, Picture, a_picture, opened
 from siis.tables.encoders import Plain, only_keys, whole_number
 from siis.tables.messages import listed
 from siis.texts import plural
@@ -40,12 +40,12 @@ class Pixels:
         """Number of features, d."""
         return self.size * self.size
 
-    def encode(self, paths: tuple[Path, ...], broken: dict[int, str]) -> Floats:
+    def encode(self, paths: tuple[Picture, ...], broken: dict[int, str]) -> Floats:
         """Read images.
 
         Parameters
         ----------
-        paths : tuple of Path, length n
+        paths : tuple of Path or Embedded, length n
         broken : dict of int to str
             Takes the index of each image that cannot be read, and what is wrong with it.
 
@@ -92,10 +92,11 @@ class Pixels:
         return cls(whole_number(size, "size of images", LARGEST_SIZE))
 
 
-def _grey(path: Path, size: int) -> Floats:
+def _grey(path: Picture, size: int) -> Floats:
     from PIL import Image  # noqa: PLC0415 - only needed for images
 
-    image = opened(path, "L", size, size).resize((size, size), Image.Resampling.BOX)
+    with path.open("rb") as file:
+        image = opened(file, "L", size, size).resize((size, size), Image.Resampling.BOX)
     return np.asarray(image, dtype=np.float32).ravel() / 255
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Features
-from siis.encode.pictures import are_photographs
+from siis.encode.pictures import Picture, are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
 from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.cells import as_texts, is_text
@@ -20,12 +20,12 @@ from siis.tables.encoded import Pictures
 from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.given import ids_of, label_summary, labels_of
-from siis.tables.images import Pixels, holds_images, left_out
+from siis.tables.images import Pixels, left_out
 from siis.tables.messages import listed
+from siis.tables.pictures import is_inside, picture_columns, pictures_of, with_pictures
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
-from siis.tables.sheet import Sheet, read_sheet
-from siis.tables.tools.records import is_folder_of_lines
+from siis.tables.sheet import Sheet, is_table, read_sheet
 from siis.tables.understood import LEFT_OUT, ColumnUse
 from siis.texts import plural, quoted
 
@@ -38,7 +38,7 @@ class _Examples:
     labels: Answers | None
     annotations: Answers | None
     texts: tuple[str, ...] | None
-    images: tuple[Path, ...] | None
+    images: tuple[Picture, ...] | None
     source: Any  # a Sheet, the arrays of an NPZ file, or None for images
     notes: tuple[str, ...]
     certain: dict[int, str] = field(default_factory=dict)
@@ -77,7 +77,8 @@ def read(path: Path, roles: Roles) -> Data:
     """Read examples, their given labels and their features.
 
     The suffix tells the format: CSV and TSV (also with .gz), JSON and JSONL as labelling tools write them, XLSX,
-    Parquet, Arrow/Feather, NPZ; or a folder of images, or of JSONL files, one for each annotator.
+    Parquet, Arrow/Feather, NPZ; or a folder of images, of JSONL files, one for each annotator (also as ZIP), or of
+    a data set of Hugging Face.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def read(path: Path, roles: Roles) -> Data:
     """
     path = Path(path)
     _check_roles(roles)
-    if path.is_dir() and not (is_folder_of_lines(path) and not holds_images(path)):
+    if path.is_dir() and not is_table(path):
         examples = _from_folder(path, roles)
     elif not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
@@ -102,6 +103,8 @@ def read(path: Path, roles: Roles) -> Data:
     label_summary(examples.labels, examples.annotations, where)  # refuses data without a label
     broken: dict[int, str] = {}
     X, recipe, features, notes, uses = _features(path, roles, examples, broken)
+    if broken and isinstance(examples.source, Sheet):
+        raise ValueError(broken[min(broken)])
     if broken:
         examples, X = examples.without(broken), np.delete(X, list(broken), axis=0)
     labelled = label_summary(examples.labels, examples.annotations, where)
@@ -109,6 +112,8 @@ def read(path: Path, roles: Roles) -> Data:
     shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
     sheet = examples.source if isinstance(examples.source, Sheet) else None
     shown |= sheet.told.votes if sheet is not None and sheet.told is not None else set()
+    if sheet is not None and examples.images is not None:
+        shown |= {name for name in picture_columns(sheet) if is_inside(sheet.columns[name])}
     return Data(
         ids=examples.ids,
         labels=examples.labels,
@@ -127,6 +132,7 @@ def read(path: Path, roles: Roles) -> Data:
         if sheet is None or sheet.origin is None
         else partial(sheet.origin.answered, question=examples.question),
         tool=None if sheet is None or sheet.told is None else sheet.told.tool,
+        contents=() if sheet is None or sheet.told is None else sheet.told.contents,
     )
 
 
@@ -134,7 +140,8 @@ def _in_order(sheet: Sheet, roles: Roles, uses: tuple[ColumnUse, ...]) -> tuple[
     """What each column became; those that nobody asked for are left out."""
     known = {use.name: use for use in uses}
     known |= {name: ColumnUse(name, "annotator") for name in roles.annotators}
-    known |= {name: ColumnUse(name, kind) for kind, name in (("label", roles.label), ("id", roles.id)) if name}
+    named = (("label", roles.label), ("id", roles.id), ("image", roles.image))
+    known |= {name: ColumnUse(name, kind) for kind, name in named if name}
     return tuple(known.get(name, ColumnUse(name, LEFT_OUT, remark="not used")) for name in sheet.columns)
 
 
@@ -145,6 +152,11 @@ def _check_roles(roles: Roles) -> None:
             raise ValueError(
                 f"a column of labels must have no other role; found {quoted(name)} as --id or --text too. Change one."
             )
+    if roles.image is not None and roles.image in (roles.label, roles.id, *roles.annotators):
+        raise ValueError(
+            f"a column of pictures must have no other role; found {quoted(roles.image)} as --image and another one. "
+            "Change one."
+        )
     if len(set(roles.texts)) < len(roles.texts):
         raise ValueError("each column of texts must be named once; one was named twice in --text. Leave one out.")
     wishes = {
@@ -153,6 +165,8 @@ def _check_roles(roles: Roles) -> None:
         "--graph": roles.graph is not None,
         "--text-only": roles.text_only,
     }
+    if roles.image is not None and roles.embeddings is None and roles.graph is None:  # to show, with these
+        wishes |= {"--image": True, "--text": bool(roles.texts)}
     wished = [name for name, is_wished in wishes.items() if is_wished]
     if len(wished) > 1:
         raise ValueError(f"examples must be compared in one way; found {' and '.join(wished)}. Leave one out.")
@@ -172,8 +186,10 @@ def _refuse(path: Path, what: str, **given: Any) -> None:
 def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
     """The examples, and the roles with the column of labels that was not named but is plain."""
     _refuse(path, "a table", labels_file=roles.labels_file)
-    sheet = read_sheet(path, roles.encoding, roles.sheet)
-    roles, question, told = as_told(sheet, roles)
+    sheet, wished = read_sheet(path, roles.encoding, roles.sheet), roles
+    roles, question, told = as_told(sheet, wished)
+    roles, about = with_pictures(sheet, roles, wished)
+    told += about
     named, roles = roles, _with_label(sheet, roles)
     check_answered(sheet, roles)
     roles = _with_texts(sheet, roles)
@@ -192,9 +208,10 @@ def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
         ]
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
     texts = shown_texts(cells) if cells else None
+    images = None if roles.image is None else pictures_of(sheet, roles.image, roles.image_folder)
     ids = ids_of(sheet, roles.id)
     said = (*sheet.notes, *told, *notes)
-    return _Examples(ids, labels, annotations, texts, None, sheet, said, certain, question), roles
+    return _Examples(ids, labels, annotations, texts, images, sheet, said, certain, question), roles
 
 
 def _with_label(sheet: Sheet, roles: Roles) -> Roles:
@@ -206,7 +223,7 @@ def _with_label(sheet: Sheet, roles: Roles) -> Roles:
 
 def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
     """The only column of sentences is what an encoder is for, where nobody has named another."""
-    if roles.encoder is None or roles.texts:
+    if roles.encoder is None or roles.texts or roles.image is not None:
         return roles
     others = (roles.label, roles.id, *roles.annotators, *(roles.features or ()))
     found = [name for name, column in sheet.columns.items() if name not in others and _is_prose(column)]
@@ -237,6 +254,8 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
     _refuse(
         path,
         "an NPZ file",
+        image=roles.image,
+        image_folder=roles.image_folder,
         encoder=roles.encoder,
         features=roles.features,
         text=roles.text,
@@ -264,6 +283,8 @@ def _from_folder(path: Path, roles: Roles) -> _Examples:
     _refuse(
         path,
         "a folder of images",
+        image=roles.image,
+        image_folder=roles.image_folder,
         features=roles.features,
         text=roles.text,
         text_only=roles.text_only,
@@ -300,7 +321,7 @@ def _features(
 
 
 def _of_images(
-    images: tuple[Path, ...], roles: Roles, broken: dict[int, str]
+    images: tuple[Picture, ...], roles: Roles, broken: dict[int, str]
 ) -> tuple[Features, Recipe, str, tuple[str, ...]]:
     if roles.encoder is not None:
         pictures, X, summary, notes = Pictures.learn(roles.encoder, images, broken)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from siis.encode import EncoderChoice
+from siis.encode.pictures import Picture
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
 from siis.tables.columns import Columns
 from siis.tables.data import NewData
@@ -16,7 +17,8 @@ from siis.tables.features import encode_again
 from siis.tables.given import ids_of
 from siis.tables.images import Pixels, find_images, left_out
 from siis.tables.joined import Joined
-from siis.tables.sheet import read_sheet
+from siis.tables.pictures import only_column, pictures_of
+from siis.tables.sheet import Sheet, is_table, read_sheet
 from siis.tables.words import Words
 from siis.texts import plural
 
@@ -85,6 +87,8 @@ class Recipe:
         usual_id: str | None = None,
         page: str | None = None,
         located: EncoderChoice | None = None,
+        image: str | None = None,
+        image_folder: Path | None = None,
     ) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
@@ -102,6 +106,10 @@ class Recipe:
             The sheet of an XLSX file; the first unless said.
         located : EncoderChoice, optional
             Where the network is now that the recipe was learned with; if left out, where it was.
+        image : str, optional
+            Column of pictures of a table; the only one unless said.
+        image_folder : Path, optional
+            Folder of the files that it names; that of the table unless said.
 
         Returns
         -------
@@ -110,39 +118,63 @@ class Recipe:
         path = Path(path)
         if not path.exists():
             raise ValueError(f"{path}: there is no such file. Check the path.")
-        if page is not None and isinstance(self.encoder, Pixels | Pictures | Values):
+        if page is not None and isinstance(self.encoder, Values):
             raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
         if located is not None and not self._has_network:
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
         if isinstance(self.encoder, Pixels | Pictures):
-            return _new_images(self.encoder, path, encoding, id, located)
+            if path.is_dir() and not is_table(path):
+                return _new_images(self.encoder, path, encoding, id, page, located)
+            sheet = read_sheet(path, encoding, page)
+            pictures = pictures_of(sheet, only_column(sheet, image), image_folder)
+            ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
+            return _of_pictures(self.encoder, ids, pictures, located, sheet.notes)
+        if image is not None or image_folder is not None:
+            raise ValueError("the model was not fitted to pictures. Leave --image and --image-folder out.")
         if isinstance(self.encoder, Values):
             return _new_arrays(self.encoder, path, encoding, id, usual_id)
         sheet = read_sheet(path, encoding, page)
-        own = sheet.told.id if sheet.told is not None else None
-        ids = ids_of(sheet, id or (usual_id if usual_id in sheet.columns else own))
+        ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
         X, texts, notes = encode_again(self.encoder, sheet, located)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 
 
+def _usual_id(sheet: Sheet, usual: str | None) -> str | None:
+    return usual if usual in sheet.columns else None if sheet.told is None else sheet.told.id
+
+
 def _new_images(
-    encoder: Pixels | Pictures, path: Path, encoding: str, id: str | None, located: EncoderChoice | None
+    encoder: Pixels | Pictures,
+    path: Path,
+    encoding: str,
+    id: str | None,
+    page: str | None,
+    located: EncoderChoice | None,
 ) -> NewData:
-    if not path.is_dir():
-        raise ValueError(f"{path}: must be a folder of images, as when the model was fitted; found a file. Name one.")
-    if id is not None or encoding != "utf-8":
-        raise ValueError(f"{path}: images are named by their files. Leave --id and --encoding out.")
+    if id is not None or page is not None or encoding != "utf-8":
+        raise ValueError(f"{path}: images are named by their files. Leave --id, --sheet and --encoding out.")
     ids, paths = find_images(path)
+    return _of_pictures(encoder, ids, paths, located, ())
+
+
+def _of_pictures(
+    encoder: Pixels | Pictures,
+    ids: tuple[str, ...],
+    pictures: tuple[Picture, ...],
+    located: EncoderChoice | None,
+    about: tuple[str, ...],
+) -> NewData:
+    """Encode pictures; those that cannot be read are left out and named."""
     broken: dict[int, str] = {}
     notes: tuple[str, ...] = ()
     if isinstance(encoder, Pictures):
-        X, notes = encoder.encode(paths, broken, located)
+        X, notes = encoder.encode(pictures, broken, located)
     else:
-        X = encoder.encode(paths, broken)
+        X = encoder.encode(pictures, broken)
     lost = left_out(ids, broken)
     kept = [i for i in range(len(ids)) if i not in broken]
-    ids, paths = tuple(ids[i] for i in kept), tuple(paths[i] for i in kept)
-    return NewData(ids, X[kept], None, paths, (plural(len(ids), "image"), *lost, *notes))
+    ids, pictures = tuple(ids[i] for i in kept), tuple(pictures[i] for i in kept)
+    return NewData(ids, X[kept], None, pictures, (plural(len(ids), "image"), *about, *lost, *notes))
 
 
 def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None, usual_id: str | None) -> NewData:

@@ -11,10 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis.tables.delimited import read_delimited
+from siis.tables.images import holds_images
 from siis.tables.messages import listed, readable, unknown
 from siis.tables.tools.columnar import understand
+from siis.tables.tools.data_set import files_of, is_data_set
 from siis.tables.tools.json_file import JSON, read_json
-from siis.tables.tools.records import LINES, is_folder_of_lines, read_lines
+from siis.tables.tools.label_studio import told_of_csv
+from siis.tables.tools.records import ARCHIVE, LINES, is_folder_of_lines, read_lines
 from siis.tables.tools.told import Origin, Told
 from siis.tables.workbook import WORKBOOKS, read_workbook
 from siis.texts import quoted
@@ -128,7 +131,7 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> 
         raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
     if encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
         raise ValueError(f"{path}: an encoding is for CSV, TSV and JSON files only. Leave --encoding out.")
-    if is_folder_of_lines(path) or name.endswith((*LINES, *JSON)):
+    if is_folder_of_lines(path) or name.endswith((*LINES, *JSON, ARCHIVE)):
         found = read_json(path, encoding) if name.endswith(JSON) else read_lines(path, encoding)
         columns = list(found.columns.values())
         return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.told, found.origin)
@@ -136,8 +139,9 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> 
     votes: dict[str, Any] = {}
     if name.endswith(TEXT_FILES):
         header, table, decimal, notes = read_delimited(path, encoding)
+        told = told_of_csv(path, header, dict(zip(header, table.columns, strict=True)))
         columns = list(table.columns)
-    elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
+    elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)) or is_data_set(path):
         decimal = "."
         if name.endswith(WORKBOOKS):
             header, table, notes = read_workbook(path, page)
@@ -148,6 +152,20 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> 
     else:
         raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
     return _sheet(path, [*header, *votes], [*columns, *votes.values()], table.num_rows, notes, decimal, told, origin)
+
+
+def is_table(folder: Path) -> bool:
+    """Tell whether a folder holds a table: JSONL files, one for each annotator, or a data set of Hugging Face.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    bool
+    """
+    return is_data_set(folder) or (is_folder_of_lines(folder) and not holds_images(folder))
 
 
 def _sheet(
@@ -175,6 +193,10 @@ def _sheet(
 def _columnar(path: Path) -> Any:
     from pyarrow import feather, parquet  # noqa: PLC0415 - slow imports, and most tables are CSV
 
+    if path.is_dir():
+        tables = [_columnar(file) for file in files_of(path)]
+        with readable(path, "files of the same columns", "Write them again, from one data set."):
+            return pa.concat_tables(tables)
     if path.name.lower().endswith(".parquet"):
         with readable(path, "a Parquet file", DAMAGED), parquet.ParquetFile(path) as file:
             table = file.read()  # this file alone, and no columns from the names of its folders

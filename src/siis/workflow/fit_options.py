@@ -10,16 +10,18 @@ from siis.encode import EncoderChoice
 from siis.results import CLEANLAB, OWN, QUERIES
 from siis.tables import Roles
 
-PATHS = ("embeddings", "graph", "labels_file")
+PATHS = ("embeddings", "graph", "labels_file", "image_folder")
 LISTS = ("features", "text", "annotators", "unlabelled")
 FLAGS = ("text_only", "merge_classes")
-ROLES = {"label", "id", "encoding", "encoder", "sheet", *LISTS, *FLAGS, *PATHS}
+ROLES = {"label", "id", "encoding", "encoder", "sheet", "image", *LISTS, *FLAGS, *PATHS}
 LATER: dict[str, Any] = {  # roles that 0.1 did not have
     "text_only": False,
     "unlabelled": [],
     "merge_classes": False,
     "sheet": None,
     "encoder": None,
+    "image": None,
+    "image_folder": None,
 }
 
 

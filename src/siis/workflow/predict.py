@@ -18,6 +18,8 @@ def predict_file(
     id: str | None = None,
     page: str | None = None,
     located: EncoderChoice | None = None,
+    image: str | None = None,
+    image_folder: Path | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Classify the examples of a file.
 
@@ -34,6 +36,10 @@ def predict_file(
         The sheet of an XLSX file; the first unless said.
     located : EncoderChoice, optional
         Where the encoder is now that it was fitted with.
+    image : str, optional
+        Column of pictures of a table; the only one unless said.
+    image_folder : Path, optional
+        Folder of the files that it names; that of the table unless said.
 
     Returns
     -------
@@ -54,7 +60,7 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    new = recipe.apply(path, encoding, id, extra["id_column"], page, located)
+    new = recipe.apply(path, encoding, id, extra["id_column"], page, located, image, image_folder)
     with said_in_options():
         P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes

@@ -6,20 +6,21 @@ import base64
 import io
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
+from siis.encode.pictures import Picture
+
 SIDE = 64  # pixels, at most
 
 
-def thumbnails_of(images: Sequence[Path] | None) -> Callable[[int], str | None] | None:
+def thumbnails_of(images: Sequence[Picture] | None) -> Callable[[int], str | None] | None:
     """Give the picture of each example of a folder.
 
     Parameters
     ----------
-    images : sequence of n Path, or None
+    images : sequence of n Path or Embedded, or None
 
     Returns
     -------
@@ -31,7 +32,7 @@ def thumbnails_of(images: Sequence[Path] | None) -> Callable[[int], str | None] 
 
     @cache
     def thumbnail(index: int) -> str | None:
-        with Image.open(images[index]) as image:
+        with images[index].open("rb") as file, Image.open(file) as image:
             image.draft("RGB", (2 * SIDE, 2 * SIDE))  # large photographs are decoded small
             return data_uri(image.convert("RGB"))
 

@@ -94,7 +94,8 @@ def _suggested(table: Any, question: str, answers: Sequence[Answer]) -> Any:
     for i, answer in enumerate(answers):
         if values[i] is None or str(agents[i] or "").split(" ")[0] == OURS:
             values[i], scores[i], agents[i] = answer.label, round(answer.probability, DIGITS), AGENT
-    kind = found[0].type
+    responses = table[question + RESPONSES].type
+    kind = responses.value_type if pa.types.is_list(responses) and pa.types.is_null(found[0].type) else found[0].type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):  # ratings
         values = pa.array([None if value is None else float(value) for value in values]).cast(kind)
     else:
@@ -169,13 +170,20 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
     if features is None and not questions:
         return table, {}, [], None, None
     ours = [name for name in table.column_names if name in COLUMNS]
-    origin = Table(table.drop_columns(ours) if ours else table)
-    table = origin.table
+    table = table.drop_columns(ours) if ours else table
     notes = []
-    for name, feature in (features or {}).items():
-        if name in table.column_names and isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
-            table = _with(table, name, _class_names(path, name, table[name], feature.get("names")))
-            notes.append(f"column {quoted(name)}: numbers of classes, shown by their names")
+    coded = {
+        name: feature.get("names")
+        for name, feature in (features or {}).items()
+        if name in table.column_names and isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+    }
+    suggested = {f"{question}{SUGGESTION}" for question in questions} & set(coded)
+    for name in suggested:  # numbers of the classes that others have suggested: a list without the other ones
+        table = _with(table, name, _class_names(path, name, table[name], coded[name]))
+    origin = Table(table)
+    for name in coded.keys() - suggested:
+        table = _with(table, name, _class_names(path, name, table[name], coded[name]))
+        notes.append(f"column {quoted(name)}: numbers of classes, shown by their names")
     said, refused, n_skipped = _responses(path, table, questions)
     parts = [
         name for q in questions for name in table.column_names if name.startswith((q + RESPONSES, q + SUGGESTION))
@@ -205,8 +213,8 @@ def _is_text(kind: Any) -> bool:
 
 
 def _class_names(path: Path, name: str, column: Any, names: Any) -> Any:
-    """Names in place of numbers; -1 is none."""
-    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+    """Names in place of numbers; -1 is none, and so is Argilla's class without a name."""
+    if not isinstance(names, list) or not all(isinstance(one, str | None) for one in names):
         raise ValueError(f"{path}: the classes of column {quoted(name)} must have names; found none. Write it again.")
     if not pa.types.is_integer(column.type):
         return column

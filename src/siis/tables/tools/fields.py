@@ -16,7 +16,7 @@ from siis.tables.messages import listed
 from siis.tables.tools.told import FIELDS, OURS
 from siis.texts import quoted
 
-INLINE = "data:"  # how a picture begins that stands in the file itself
+INLINE, PICTURE = "data:", "data:image/"  # how a file begins that stands in the file itself, and a picture
 DEEPEST = 100  # objects within objects
 
 
@@ -202,13 +202,19 @@ def columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], li
                 lists.append(title)
             for k in range(width):
                 columns[f"{title}.{k}"] = column_of([None if value is None else value[k] for value in values])
-        elif any(isinstance(value, str) and value.startswith(INLINE) for value in values):
+        elif _holds_files(values):
             inline.append(title)
         else:
             columns[title] = column_of(values)
     notes = [f"fields that hold lists are left out: {listed(lists)}"] if lists else []
     notes += [f"fields that hold files are left out: {listed(inline)}"] if inline else []
     return columns, notes
+
+
+def _holds_files(values: Sequence[Any]) -> bool:
+    """Whether there are files in the cells that are no pictures."""
+    starts = [value[: len(PICTURE)] for value in values if isinstance(value, str)]
+    return any(start.startswith(INLINE) for start in starts) and not all(start == PICTURE for start in starts)
 
 
 def _width(values: Sequence[Any]) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow.compute as pc
 
 from siis.tables.tools.fields import (
     column_of,
@@ -36,8 +38,12 @@ from siis.texts import plural, quoted
 TOOL = "Label Studio"
 CHOICES = "choices"
 TEXT = "text"
-FILE = "answers.json"
-SUSPECT = f"{AGENT} suspect"  # the model version of suspects, by which the data manager finds them
+FILE, PREDICTIONS = "answers.json", "predictions.json"  # for another project, and for the one of the export
+SUSPICION = f"{OURS}_suspicion"  # a column of the data manager: it sorts by the fields of the data
+COLUMNS = (SUSPICION, f"{OURS}_is_issue", f"{OURS}_label", f"{OURS}_probability")
+CSV_MARKS = {"annotation_id", "lead_time"}
+CSV_OWN = frozenset({*CSV_MARKS, ID, "annotator", "created_at", "updated_at"})  # columns that are no data
+FEW = 0.1  # share of tasks without an annotation, below which the export may have left them out
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,18 +71,37 @@ class Tasks:
         Returns
         -------
         dict of str to bytes
+            The tasks; where all have an id, the predictions alone as well, for the project that they come from.
         """
         name = question if question is not None else next(iter(self.targets), "label")
-        target = self.targets.get(name, TEXT)
+        predictions = [_prediction(answer, name, self.targets.get(name, TEXT)) for answer in answers]
         done = [
-            {**task, "predictions": [*_others(task), _prediction(answer, name, target)]}
-            for task, answer in zip(self.tasks, answers, strict=True)
+            {**task, "data": _with_columns(task["data"], answer), "predictions": [*_others(task), prediction]}
+            for task, answer, prediction in zip(self.tasks, answers, predictions, strict=True)
         ]
-        return {FILE: written_items(done)}
+        files = {FILE: written_items(done)}
+        if all(task.get(ID) is not None for task in self.tasks):
+            alone = [{"task": task[ID], **one} for task, one in zip(self.tasks, predictions, strict=True)]
+            files[PREDICTIONS] = written_items(alone)
+        return files
+
+
+def _with_columns(data: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    """The data with columns to sort by; without a suspicion where there is none: a null would come first."""
+    plain = answer.to_plain()
+    columns = {f"{OURS}_{name}": plain[name] for name in ("is_issue", "label", "probability")}
+    if plain["quality"] is not None:
+        columns = {SUSPICION: round(1 - plain["quality"], DIGITS), **columns}
+    return {**_without_columns(data), **columns}
+
+
+def _without_columns(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in COLUMNS}
 
 
 def _others(task: dict[str, Any]) -> list[Any]:
-    return [one for one in task.get("predictions") or [] if not _is_ours(one)]
+    """Predictions of others; numbers name predictions that the export does not hold, and no import takes them."""
+    return [one for one in task.get("predictions") or [] if isinstance(one, dict) and not _is_ours(one)]
 
 
 def _is_ours(prediction: dict[str, Any]) -> bool:
@@ -92,11 +117,7 @@ def _prediction(answer: Answer, question: str, target: str) -> dict[str, Any]:
         "type": CHOICES,
         "value": {CHOICES: [answer.label]},
     }
-    return {
-        "model_version": SUSPECT if answer.is_issue else AGENT,
-        "score": round(answer.probability, DIGITS),
-        "result": [result],
-    }
+    return {"model_version": AGENT, "score": round(answer.probability, DIGITS), "result": [result]}
 
 
 def is_tasks(value: Any) -> bool:
@@ -127,7 +148,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
     -------
     Parsed
     """
-    tasks, votes, records = [], [], []
+    tasks, votes, records, contents = [], [], [], []
     targets: dict[str, str] = {}
     refused: dict[str, str] = {}
     n_skipped, n_given = 0, 0
@@ -137,9 +158,12 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         where += f" (id {quoted(str(task['id']))})" if "id" in task else ""
         if isinstance(task.get("id"), list | dict):
             raise ValueError(f"{where}: the id of a task must be a number or a text. Export it again.")
-        records.append(dict(flattened(the_object(task.get("data"), where, "the data of a task"))))
+        data = _without_columns(the_object(task.get("data"), where, "the data of a task"))
+        contents.append(data)
+        records.append(dict(flattened(data)))
         for prediction in the_list(task.get("predictions"), where, "predictions"):
-            the_object(prediction, where, "a prediction")
+            if type(prediction) is not int:  # a number names one that the export does not hold
+                the_object(prediction, where, "a prediction")
         for annotation in the_list(task.get("annotations"), where, "annotations"):
             one = the_object(annotation, where, "an annotation")
             n_given += 1
@@ -165,9 +189,43 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
         refused=refused,
         has_own_ids=True,
         unanswered=None if said.questions or refused else _unanswered(n_given, n_skipped),
+        contents=tuple(contents),
     )
     notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]
+    n_open = sum(not task.get("annotations") for task in tasks)
+    if n_given and n_open < FEW * len(tasks):
+        notes.append(
+            f"{plural(n_open, 'task')} without an annotation: the usual export of {TOOL} leaves such tasks out; "
+            "add &download_all_tasks=true to its address to export them as well"
+        )
     return Parsed({**fields, **said.columns}, len(tasks), notes, told, Tasks(tasks, targets))
+
+
+def told_of_csv(path: Path, header: Sequence[str], columns: Mapping[str, Any]) -> Told | None:
+    """Tell which columns of a CSV file are the tool's own, where Label Studio has written it.
+
+    Parameters
+    ----------
+    path : Path
+    header : sequence of str
+    columns : mapping of str to pyarrow.ChunkedArray
+
+    Returns
+    -------
+    Told or None
+        None for another file.
+    """
+    if not set(header) >= CSV_MARKS:
+        return None
+    if ID in columns and len(pc.unique(columns[ID])) < len(columns[ID]):
+        raise ValueError(
+            f"{path}: each task must have one row; found a row for each annotation, as in Label Studio's CSV of "
+            "several annotators. Export it as JSON."
+        )
+    texts = tuple(text for text in (TEXT,) if text in columns)
+    return Told(
+        f"{TOOL} (CSV)", id=id_column(columns, ID), texts=texts, aside=CSV_OWN & set(header), has_own_ids=True
+    )
 
 
 def _unanswered(n_given: int, n_skipped: int) -> str:

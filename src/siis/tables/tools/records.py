@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +20,13 @@ from siis.tables.tools.fields import (
     written,
     written_items,
 )
-from siis.tables.tools.told import ID, OURS, Answer, Parsed, Told, Vote, id_column, vote_columns
-from siis.texts import plural, quoted
+from siis.tables.tools.told import ID, OURS, PLAIN, Answer, Parsed, Told, Vote, id_column, vote_columns
+from siis.texts import plural, quoted, readable
 
+ARCHIVE = ".zip"  # of doccano: the files of all annotators
+LARGEST = 4 * 2**30  # bytes of the files in an archive, together
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-LABEL, TEXT, ANSWER, ACCEPT = "label", "text", "answer", "accept"
+LABEL, TEXT, IMAGE, ANSWER, ACCEPT = "label", "text", "image", "answer", "accept"
 HASH = "_input_hash"  # of Prodigy: the same for all answers about one example
 WHO = ("_annotator_id", "_session_id")
 VERDICTS = ("accept", "reject", "ignore")
@@ -115,7 +119,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def read_lines(path: Path, encoding: str) -> Parsed:
-    """Read a JSONL file, or a folder of them: one for each annotator, who is called as the file is.
+    """Read a JSONL file, or a folder or archive of them: one for each annotator, who is called as the file is.
 
     Parameters
     ----------
@@ -126,11 +130,37 @@ def read_lines(path: Path, encoding: str) -> Parsed:
     -------
     Parsed
     """
-    if not path.is_dir():
-        return examples_of(path, _records(path, encoding), {path.name: f"{WRITTEN}.jsonl"})
-    files = _files(path)
+    if path.name.lower().endswith(ARCHIVE):
+        with tempfile.TemporaryDirectory() as folder:
+            _unpack(path, Path(folder))
+            return _read_folder(path, Path(folder), encoding)
+    if path.is_dir():
+        return _read_folder(path, path, encoding)
+    return examples_of(path, _records(path, path, encoding), {path.name: f"{WRITTEN}.jsonl"})
+
+
+def _read_folder(path: Path, folder: Path, encoding: str) -> Parsed:
+    """The files of a folder, which are called by the path that the user has named."""
+    files = _files(folder)
     names = {file.name: f"{WRITTEN}.{_stem(file.name)}.jsonl" for file in files}
-    return examples_of(path, [record for file in files for record in _records(file, encoding)], names, is_folder=True)
+    records = [record for file in files for record in _records(file, path / file.name, encoding)]
+    return examples_of(path, records, names, is_folder=True)
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    """The JSONL files of an archive, without their folders."""
+    with readable(path, "a ZIP file", "It may be cut off: download it again."), zipfile.ZipFile(path) as archive:
+        members = [one for one in archive.infolist() if one.filename.lower().endswith(LINES)]
+        size = sum(one.file_size for one in members)
+        names = {Path(one.filename).name for one in members}
+        if members and len(names) == len(members) and size <= LARGEST:
+            for one in members:
+                (folder / Path(one.filename).name).write_bytes(archive.read(one))
+            return
+    raise ValueError(
+        f"{path}: a ZIP file must hold JSONL files with different names, at most {LARGEST / 2**30:.0f} GiB, as "
+        f"doccano exports them; found {plural(len(members), 'such file')}. Export as JSONL, or unpack it."
+    )
 
 
 def _stem(name: str) -> str:
@@ -138,16 +168,16 @@ def _stem(name: str) -> str:
     return name[: -len(suffix)]
 
 
-def _records(path: Path, encoding: str) -> list[Record]:
+def _records(path: Path, called: Path, encoding: str) -> list[Record]:
     found = []
     for number, line in enumerate(read_text(path, encoding).split("\n"), start=1):
         if line.strip():
-            where = f"{path}, line {number:,}"
+            where = f"{called}, line {number:,}"
             found.append(
                 Record(path.name, where, without_ours(the_object(parsed(line, where), where, "each line"), where))
             )
     if not found:
-        raise ValueError(f"{path}: is empty. It needs a JSON object on each line.")
+        raise ValueError(f"{called}: is empty. It needs a JSON object on each line.")
     return found
 
 
@@ -196,7 +226,7 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
     """
     is_prodigy = any(HASH in one.fields or one.fields.get(ANSWER) in VERDICTS for one in records)
     is_doccano = is_folder or any(isinstance(one.fields.get(LABEL), list) for one in records)
-    tool = "Prodigy" if is_prodigy else "doccano" if is_doccano else "JSON lines"
+    tool = "Prodigy" if is_prodigy else "doccano" if is_doccano else PLAIN
     is_joined = is_prodigy or is_folder
     _check_names(records, is_prodigy)
     rows = _rows(records, is_prodigy) if is_joined else list(range(len(records)))
@@ -230,6 +260,7 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
         refused=refused,
         unanswered=None if said.questions or refused else _unanswered(len(records), is_prodigy),
         is_project=not is_prodigy,
+        contents=tuple({name: one[name] for name in (TEXT, IMAGE) if name in one} for one in kept),
     )
     about = [f"{plural(len(records), 'line')} of {tool}"]
     about += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
@@ -261,7 +292,7 @@ def _is_data(name: str, is_prodigy: bool, is_doccano: bool) -> bool:
 
 def _rows(records: Sequence[Record], is_prodigy: bool) -> list[int]:
     """The example of each line, by the first of some fields that every line has."""
-    wanted = (HASH, TEXT, "image") if is_prodigy else (ID, TEXT)
+    wanted = (HASH, TEXT, IMAGE) if is_prodigy else (ID, TEXT)
     name = next((name for name in wanted if all(_key(one, name) is not None for one in records)), None)
     if name is None:
         one = next(one for one in records if _key(one, TEXT) is None)

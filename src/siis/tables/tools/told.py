@@ -16,6 +16,7 @@ OURS = "siis"  # the field, or the beginning of the columns, that holds what sii
 AGENT = f"{OURS} {__version__}"
 WHO = "annotator"  # the column that says who gave the only answer
 ID = "id"  # names examples in every tool: never compared by
+PLAIN = "JSON lines"  # of no tool
 DIGITS = 4  # of probabilities, as in the CSV files
 
 
@@ -124,6 +125,9 @@ class Told:
         Whether the file holds all that was labelled, and not only what somebody has checked.
     has_own_ids : bool
         Whether the ids are the tool's numbers, and no field of the examples.
+    contents : tuple of mapping
+        What each example is about, by field: a later export with the same ids must have the same. Empty where the
+        tool's file does not say it.
     """
 
     tool: str
@@ -137,6 +141,12 @@ class Told:
     unanswered: str | None = None
     is_project: bool = True
     has_own_ids: bool = False
+    contents: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def tool_is_known(self) -> bool:
+        """Whether a labelling tool has written the file, and not just anybody."""
+        return self.tool != PLAIN
 
     def question(self, path: Any, wanted: str | None) -> str | None:
         """Choose the question whose answers are the labels.

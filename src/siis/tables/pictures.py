@@ -1,0 +1,281 @@
+"""Pictures that a table names, as labelling tools do, or holds."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import parse_qs, unquote, unquote_to_bytes, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis.encode.pictures import Embedded, Picture
+from siis.tables.cells import is_text
+from siis.tables.data import Roles
+from siis.tables.images import SUFFIXES
+from siis.tables.messages import listed
+from siis.tables.sheet import Sheet
+from siis.texts import plural, quoted
+
+IMAGE = "image"  # what tools call the column of pictures
+IN_TEXT = "data:image/"  # how a picture begins that stands in a cell
+BYTES, PATH = "bytes", "path"  # the fields of a picture of Hugging Face
+STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF")  # PNG, JPEG, GIF, BMP, WebP
+LOCAL = "d"  # the parameter in which Label Studio names a local file
+
+
+def picture_columns(sheet: Sheet) -> list[str]:
+    """Find the columns of which every cell that is not empty is a picture, or the name of one.
+
+    Parameters
+    ----------
+    sheet : Sheet
+
+    Returns
+    -------
+    list of str
+    """
+    aside = set() if sheet.told is None else {*sheet.told.aside, *sheet.told.votes}
+    return [name for name, column in sheet.columns.items() if name not in aside and holds_pictures(column)]
+
+
+def is_inside(column: Any) -> bool:
+    """Tell whether the pictures of a column stand in the table itself.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        One of ``picture_columns``.
+
+    Returns
+    -------
+    bool
+    """
+    return not is_text(column) or bool(pc.any(pc.starts_with(column, IN_TEXT)).as_py())
+
+
+def holds_pictures(column: Any) -> bool:
+    """Tell whether every cell that is not empty is a picture, or the name of one.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+
+    Returns
+    -------
+    bool
+    """
+    if pa.types.is_struct(column.type):
+        names = {field.name for field in column.type}
+        return names == {BYTES, PATH} and any(_is_picture(one) for one in column.drop_null()[:1].to_pylist())
+    if not is_text(column):
+        return False
+    found = False
+    for cell in _cells(column):
+        if not (cell.startswith(IN_TEXT) or _path_of(cell).lower().endswith(SUFFIXES)):
+            return False
+        found = True
+    return found
+
+
+def _is_picture(value: dict[str, Any]) -> bool:
+    """Sounds of Hugging Face have the same form."""
+    data, path = value[BYTES], value[PATH]
+    return data.startswith(STARTS) if isinstance(data, bytes) else str(path).lower().endswith(SUFFIXES)
+
+
+def _cells(column: Any) -> Iterator[str]:
+    return (text for chunk in column.chunks for cell in chunk if (text := (cell.as_py() or "").strip()))
+
+
+def pictures_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[Picture, ...]:
+    """Give the picture of each row.
+
+    Files are looked for by their whole path first, and then without its first folders: a tool names them as its
+    server finds them. Two names must not lead to one file.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    name : str
+        The column.
+    folder : Path, optional
+        Where the files are; if left out, in the folder of the table.
+
+    Returns
+    -------
+    tuple of Path or Embedded, length n
+    """
+    column = sheet.column(name, "the column of pictures (--image)")
+    if not (is_text(column) or pa.types.is_struct(column.type)):
+        raise ValueError(
+            f"{sheet.path}: a column of pictures must hold their names or contents; {quoted(name)} holds "
+            f"{column.type}. Name another one with --image."
+        )
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"{folder}: must be a folder of pictures (--image-folder); there is none. Check the path.")
+    base = (sheet.path if sheet.path.is_dir() else sheet.path.parent) if folder is None else folder
+    found: list[Picture] = []
+    lost: list[tuple[int, str]] = []
+    names: dict[Path, str] = {}
+    for row, value in enumerate(column.to_pylist(), start=1):
+        where = f"{sheet.path}, row {row:,}, column {quoted(name)}"
+        picture = _picture(value, where, base)
+        if isinstance(picture, str):
+            lost.append((row, picture))
+            continue
+        found.append(picture)
+        if isinstance(picture, Path):
+            text = _named(value)
+            if names.setdefault(picture, text) != text:
+                raise ValueError(
+                    f"{sheet.path}: different names must be different pictures; {quoted(names[picture])} and "
+                    f"{quoted(text)} lead to {picture}. Name the folder in which their paths begin with "
+                    "--image-folder."
+                )
+    if lost:
+        row, text = lost[0]
+        what = f"is {quoted(text)}" if text else "is empty"
+        raise ValueError(
+            f"{sheet.path}, column {quoted(name)}: every row must have a picture; {plural(len(lost), 'row')} of "
+            f"{sheet.n:,} have none in {base}, the first is row {row:,}, which {what}. Name the folder of the files "
+            "with --image-folder (addresses are not loaded: download their files), or compare by other columns with "
+            "--text or --features."
+        )
+    return tuple(found)
+
+
+def _named(value: Any) -> str:
+    return str(value[PATH]) if isinstance(value, dict) else str(value).strip()
+
+
+def _picture(value: Any, where: str, base: Path) -> Picture | str:
+    """A picture, or the name of one that was not found; empty where there is no name."""
+    if isinstance(value, dict):
+        if value.get(BYTES) is not None:
+            return Embedded(where, value[BYTES])
+        value = value.get(PATH)
+    text = (value or "").strip()
+    if text.startswith("data:"):
+        return Embedded(where, _content(text, where))
+    return _located(text, base) or text
+
+
+def _content(text: str, where: str) -> bytes:
+    """The content of a data URI."""
+    head, comma, body = text.partition(",")
+    try:
+        if not comma:
+            raise ValueError
+        if head.endswith(";base64"):
+            return base64.b64decode(re.sub(r"\s", "", unquote(body)), validate=True)
+        return unquote_to_bytes(body)
+    except (ValueError, binascii.Error):
+        raise ValueError(
+            f"{where}: a picture in a cell must be a data URI; found another text. Export it again."
+        ) from None
+
+
+def _path_of(text: str) -> str:
+    """The path in the name of a picture: of a file, an address, or a local file of Label Studio."""
+    parts = urlsplit(text) if "://" in text or "?" in text else None
+    if parts is None:
+        return text.replace("\\", "/")
+    return next(iter(parse_qs(parts.query).get(LOCAL, [])), unquote(parts.path))
+
+
+def _located(text: str, base: Path) -> Path | None:
+    """The file of a name: as it is, or in the folder, by as much of its path as there is."""
+    path = _path_of(text)
+    if not path or "\0" in path:
+        return None
+    if "://" not in text and Path(path).is_absolute() and Path(path).is_file():
+        return Path(path)
+    parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
+    for first in range(len(parts)):
+        for names in (parts[first:], [unquote(part) for part in parts[first:]]):
+            place = base.joinpath(*names)
+            if place.is_file():
+                return place
+    return None
+
+
+def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[str]]:
+    """Compare examples by the pictures that a labelling tool has shown, where nobody wishes another way.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    roles : Roles
+        As ``as_told`` gives them.
+    wished : Roles
+        As the user has said them.
+
+    Returns
+    -------
+    roles : Roles
+    notes : list of str
+    """
+    if roles.image is not None:
+        return replace(roles, text=wished.text), []
+    is_other = bool(wished.texts) or wished.features is not None or wished.text_only
+    is_shown = wished.image_folder is not None or (wished.embeddings is None and wished.graph is None)
+    name = None if sheet.told is None or is_other or not is_shown else _main_column(sheet)
+    if name is None:
+        if wished.image_folder is not None:
+            raise ValueError(
+                f"{sheet.path}: --image-folder goes with a column of pictures; found none. Name it with --image."
+            )
+        return roles, []
+    assert sheet.told is not None
+    if (sheet.told.texts or not sheet.told.tool_is_known) and not _is_at_hand(sheet, name, wished.image_folder):
+        return roles, [f"pictures of column {quoted(name)} not found; --image-folder names their folder"]
+    note = f"pictures: column {quoted(name)} (--text or --features compare by other columns)"
+    return replace(roles, image=name, text=wished.text), [note]
+
+
+def _main_column(sheet: Sheet) -> str | None:
+    """The column of pictures; those that stand in the table go before those that are named there."""
+    columns = picture_columns(sheet)
+    inside = [name for name in columns if is_inside(sheet.columns[name])]
+    wanted = inside or [name for name in columns if name == IMAGE] or columns
+    if len(wanted) > 1:
+        raise ValueError(
+            f"{sheet.path}: one column of pictures must be chosen; found {len(wanted)}: {listed(wanted)}. Name it "
+            "with --image, or compare by other columns with --text or --features."
+        )
+    return wanted[0] if wanted else None
+
+
+def _is_at_hand(sheet: Sheet, name: str, folder: Path | None) -> bool:
+    """Whether the first picture can be found."""
+    column = sheet.columns[name]
+    base = sheet.path if sheet.path.is_dir() else sheet.path.parent
+    return is_inside(column) or folder is not None or _located(next(_cells(column)), base) is not None
+
+
+def only_column(sheet: Sheet, name: str | None) -> str:
+    """Find the column of pictures that a fitted model needs.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    name : str, optional
+        As the user says; if left out, the only one.
+
+    Returns
+    -------
+    str
+    """
+    found = name if name is not None else _main_column(sheet)
+    if found is None:
+        raise ValueError(
+            f"{sheet.path}: the model was fitted to pictures; found no column of them. Name it with --image, or give "
+            "a folder of images."
+        )
+    return found
