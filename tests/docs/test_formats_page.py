@@ -31,7 +31,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
             ran += 1
     assert ran >= 9
     said = capsys.readouterr().out
-    assert re.search(r"siis \S+ suspect [\d.]+ \{'choices': \['sport'\]\}", said)
+    assert re.search(r"0\.\d+ True \{'choices': \['sport'\]\}", said)
     assert "'siis': {'label': 'sport'" in said
     assert "'is_label_issue'" in said
     first = json.loads((tmp_path / "weak-results" / "answers.json").read_text())["0"]
