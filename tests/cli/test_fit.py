@@ -500,3 +500,35 @@ def test_classes_may_be_called_as_missing_labels_are(siis, tmp_path, names, opti
     done = siis("corrections", tmp_path / "fix.csv", "--results", tmp_path / "out", "--quiet")
     assert done.exit_code == 0, done.stderr
     assert read_csv(tmp_path / "out" / "predictions.csv")[0]["label"] == names[1]
+
+
+def test_several_files_and_a_row_of_names(siis, table, tmp_path):
+    lines = table[0].read_text().splitlines(keepends=True)
+    for name, part in (("one.csv", lines[1:101]), ("two.csv", lines[101:])):
+        (tmp_path / name).write_text("".join(["Digits\n", "\n", lines[0], *part]))
+    options = ("--label", "label", "--id", "name", *QUICK)
+    assert siis("fit", table[0], *options, "--out", tmp_path / "whole").exit_code == 0
+    expected = (tmp_path / "whole" / "predictions.csv").read_text()
+    for k, data in enumerate([(tmp_path / "one.csv", tmp_path / "two.csv"), (tmp_path / "*.csv",)]):
+        out = tmp_path / f"out{k}"
+        done = siis("fit", *data, *options, "--header-row", 3, "--out", out)
+        assert done.exit_code == 0, done.stderr
+        assert (out / "predictions.csv").read_text() == expected
+        summary = json.loads((out / "summary.json").read_text())
+        assert "2 files: one.csv (100 rows), two.csv (100 rows)" in summary["understood"]
+        assert summary["options"]["more"] == [str(tmp_path / "two.csv")]
+        assert len(FitOptions.from_plain(summary["options"]).files) == 2
+        write_csv(tmp_path / "fix.txt", ["id", "label"], [("digit 150", "0")])
+        done = siis("corrections", tmp_path / "fix.txt", "--results", out, "--quiet")
+        assert done.exit_code == 0, done.stderr
+        assert read_csv(out / "predictions.csv")[150]["label"] == "0"
+    done = siis("predict", tmp_path / "whole", *data, "--header-row", 3, "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 201
+    done = siis("fit", tmp_path / "none*.csv", *options, "--out", tmp_path / "no")
+    assert done.exit_code == 1
+    assert "none*.csv: no file has such a name" in done.stderr
+    (tmp_path / "two.csv").unlink()
+    done = siis("corrections", tmp_path / "fix.txt", "--results", tmp_path / "out0")
+    assert done.exit_code == 1
+    assert "two.csv, must be where they were" in done.stderr

@@ -34,11 +34,12 @@ class IssueColumns(StrEnum):
 
 def fit(
     data: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            metavar="DATA",
-            help="CSV, TSV (also .gz), XLSX, Parquet, Arrow/Feather or NPZ; JSON or JSONL of a labelling tool; a "
-            "folder of images, of JSONL files, one per annotator (also .zip), or of a Hugging Face data set.",
+            metavar="DATA...",
+            help="CSV, TSV, TXT (also .gz), XLSX, Parquet, Arrow/Feather or NPZ; JSON or JSONL of a labelling tool; "
+            "a folder of images, of JSONL files, one per annotator (also .zip), or of a Hugging Face data set. "
+            "Several tables with the same columns are read as one.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output folder.")] = RESULTS,
@@ -133,6 +134,10 @@ def fit(
     sheet: Annotated[
         str | None, typer.Option(metavar="NAME", help="Sheet of an XLSX file. (default: the first)")
     ] = None,
+    header_row: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Row of the column names in CSV or XLSX. (default: found)"),
+    ] = None,
     corrections: Annotated[
         list[Path] | None,
         typer.Option(
@@ -216,16 +221,18 @@ def fit(
       siis fit export.json --label sentiment --out results
       siis fit export.json --image-folder media/ --encoder mobilenet.onnx
       siis fit doccano-export/ --out results
-      siis fit book.xlsx --sheet July --label kind
+      siis fit book.xlsx --sheet July --header-row 3 --label kind
+      siis fit monday.csv tuesday.csv --label label
       siis fit data.csv --issue-columns cleanlab
       siis fit data.csv --config fit.toml --seed 1 --json
       siis fit large.parquet --label label --engine torch --device cuda
       siis fit 'data/*.parquet' --label label --cluster local --workers 4 --memory 8GB
     """
     with one_sentence(f"Files in {out} are as they were."):
-        first_words(data, quiet)
+        first_words(data[0], quiet)
         from siis.review.journal import check_not_reviewed  # noqa: PLC0415
-        from siis.workflow import FitOptions  # noqa: PLC0415  (heavy)
+        from siis.tables.several import found_files  # noqa: PLC0415  (heavy)
+        from siis.workflow import FitOptions  # noqa: PLC0415
 
         check_not_reviewed(out)
 
@@ -263,10 +270,16 @@ def fit(
             "image_folder": _text(image_folder),
             "encoding": encoding,
             "sheet": sheet,
+            "header_row": header_row,
             "encoder": chosen_encoder(encoder, encoder_size, encoder_mean, encoder_std, tokenizer),
         }
-        files = tuple(str(path) for path in corrections or ())
-        options = FitOptions(str(data), roles, files, title, parameters, queries, issue_columns.value)
+        checked = tuple(str(path) for path in corrections or ())
+        first, *more = map(str, data if cluster is not None else found_files(data))
+        options = FitOptions(first, roles, checked, title, parameters, queries, issue_columns.value, tuple(more))
+        if cluster is not None and more:
+            raise ValueError(
+                "on a cluster, name all files by one path in which * stands for anything: 'data/*.parquet'."
+            )
         if cluster is not None:
             fit_on_cluster(options, out, cluster, workers, memory, quiet, as_json)
             return

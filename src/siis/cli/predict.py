@@ -17,8 +17,8 @@ from siis.results import MODEL
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="model.siis, or its folder.")],
     data: Annotated[
-        Path,
-        typer.Argument(metavar="NEWDATA", help="File with the columns of the file that the model was fitted to."),
+        list[Path],
+        typer.Argument(metavar="NEWDATA...", help="Files with the columns of the data that the model was fitted to."),
     ],
     out: Annotated[Path | None, typer.Option(help="Output CSV file. (default: standard output)")] = None,
     id: Annotated[
@@ -43,6 +43,10 @@ def predict(
     sheet: Annotated[
         str | None, typer.Option(metavar="NAME", help="Sheet of an XLSX file. (default: the first)")
     ] = None,
+    header_row: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Row of the column names in CSV or XLSX. (default: found)"),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print predictions and errors only.")] = False,
 ) -> None:
     """Classify the examples of a new file with a fitted model.
@@ -54,6 +58,7 @@ def predict(
       siis predict results new.csv --out predictions.csv
       siis predict results/model.siis new.parquet --id name
       siis predict results book.xlsx --sheet July
+      siis predict results monday.csv tuesday.csv --out predictions.csv
       siis predict results new-photos/ --encoder mobilenet.onnx
       siis predict results export.json --image-folder media/
       siis predict results new-reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
@@ -63,7 +68,7 @@ def predict(
 
         with shown_progress(quiet):
             content, notes = in_background(
-                lambda: _answers(model, data, encoding, id, sheet, encoder, tokenizer, image, image_folder)
+                lambda: _answers(model, data, encoding, id, sheet, encoder, tokenizer, image, image_folder, header_row)
             )
         if not quiet:
             for note in notes:
@@ -79,7 +84,7 @@ def predict(
 
 def _answers(
     model: Path,
-    data: Path,
+    data: list[Path],
     encoding: str,
     id: str | None,
     sheet: str | None,
@@ -87,6 +92,7 @@ def _answers(
     tokenizer: Path | None,
     image: str | None,
     image_folder: Path | None,
+    header_row: int | None,
 ) -> tuple[bytes, tuple[str, ...]]:
     from siis.encode import EncoderChoice  # noqa: PLC0415
     from siis.saved import load_all, sound  # noqa: PLC0415
@@ -96,7 +102,7 @@ def _answers(
     chosen = chosen_encoder(encoder, tokenizer=tokenizer)
     located = None if chosen is None else EncoderChoice.from_plain(chosen)
     with sound(model):
-        return predict_file(saved, data, encoding, id, sheet, located, image, image_folder)
+        return predict_file(saved, data, encoding, id, sheet, located, image, image_folder, header_row)
 
 
 def model_file(path: Path) -> Path:

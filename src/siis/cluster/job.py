@@ -31,7 +31,10 @@ from siis.workflow.outcome import fit_data
 from siis.workflow.outputs import output_files
 
 WORK = ".siis-cluster"  # inside the folder of the results, until they are written
-REFUSED = ("text", "annotators", "embeddings", "graph", "labels_file", "encoder", "sheet", "image", "image_folder")
+REFUSED = (
+    *("text", "annotators", "embeddings", "graph", "labels_file", "encoder", "sheet", "header_row", "image"),
+    "image_folder",
+)
 
 
 def fit(options: FitOptions, out: Path, client: Any, say: Tell = lambda text: None) -> dict[str, Any]:

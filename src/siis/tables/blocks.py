@@ -16,6 +16,7 @@ from siis.tables.data import Answers, Roles
 from siis.tables.features import encode_again
 from siis.tables.given import answers_of, settle, texts_of
 from siis.tables.sheet import Sheet, as_plain
+from siis.tables.vectors import spread
 from siis.texts import quoted
 
 MOST_ROWS = 50_000  # in a block, unless a row group holds more
@@ -98,7 +99,7 @@ def _sheet(block: Block, table: Any) -> Sheet:
     columns = {
         name: as_plain(Path(block.path), name, column) for name, column in zip(names, table.columns, strict=True)
     }
-    return Sheet(Path(block.path), columns, int(table.num_rows), (), ".")
+    return Sheet(Path(block.path), spread(columns)[0], int(table.num_rows), (), ".")
 
 
 def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:

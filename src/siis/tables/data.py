@@ -66,6 +66,8 @@ class Roles:
         Labels that differ only in how they are written are one class, called as most of them are.
     sheet : str, optional
         Of an XLSX file; the first unless said.
+    header_row : int, optional
+        Row of the names of columns in a text file or a sheet, from 1; found unless said.
     """
 
     label: str | None = None
@@ -81,6 +83,7 @@ class Roles:
     unlabelled: tuple[str, ...] = ()
     merge_classes: bool = False
     sheet: str | None = None
+    header_row: int | None = None
     encoder: EncoderChoice | None = None
     image: str | None = None
     image_folder: Path | None = None

@@ -18,17 +18,25 @@ from siis.tables.messages import one_line, readable
 from siis.texts import is_number, plural, quoted
 
 LARGEST_BLOCK = 1 << 30  # bytes parsed at once; a row must fit in a block
+TABS = (".tsv", ".tsv.gz")
+SEPARATED = {
+    ";": "columns are separated by semicolons; decimals may be by commas",
+    "\t": "columns are separated by tabs",
+    "|": "columns are separated by vertical bars",
+}
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, str, list[str]]:
+def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> tuple[list[str], Any, str, list[str]]:
     """Read a CSV or TSV file, which may be compressed with gzip.
 
     Parameters
     ----------
     path : Path
     encoding : str
+    header_row : int, optional
+        Line of the names of columns, from 1; the first that is not empty unless said.
 
     Returns
     -------
@@ -41,11 +49,18 @@ def read_delimited(path: Path, encoding: str) -> tuple[list[str], Any, str, list
     notes : list of str
     """
     data = text_bytes(path, encoding)
+    if header_row is not None:
+        lines = data.splitlines(keepends=True)
+        if header_row > len(lines):
+            raise ValueError(
+                f"{path}: holds {len(lines):,} lines; --header-row says {header_row:,}. Name another one."
+            )
+        data = b"".join(lines[header_row - 1 :])
     first = re.search(rb"[^\r\n]+", data)
     if first is None:
         raise ValueError(f"{path}: is empty. A table needs a line of column names and at least one row.")
     separator = _separator(path, first.group())
-    notes = ["columns are separated by semicolons; decimals may be by commas"] if separator == ";" else []
+    notes = [SEPARATED[separator]] if separator in SEPARATED and not path.name.lower().endswith(TABS) else []
     header = _header(path, data, separator)
     table = _parsed(path, data, separator, len(header))
     _check_quotes(path, data, table)
@@ -121,10 +136,11 @@ def _likely(data: bytes) -> str:
 
 
 def _separator(path: Path, first: bytes) -> str:
-    """Tab for TSV; for CSV comma, or semicolon where the first line holds semicolons and no comma."""
-    if path.name.lower().endswith((".tsv", ".tsv.gz")):
+    """Tab for TSV; else what the first line holds most of outside of quotes: commas where it holds none."""
+    if path.name.lower().endswith(TABS):
         return "\t"
-    return ";" if b"," not in first and b";" in first else ","
+    bare = re.sub(rb'"[^"]*"', b"", first).decode()
+    return max((",", *SEPARATED), key=bare.count)
 
 
 def _rows(data: bytes, separator: str) -> Any:

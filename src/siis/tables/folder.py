@@ -45,7 +45,7 @@ def read_folder(
     if table is None and (folder / LABELS_FILE).is_file():
         table = folder / LABELS_FILE
     if table is not None:
-        sheet = read_sheet(Path(table), roles.encoding, roles.sheet)
+        sheet = read_sheet(Path(table), roles.encoding, roles.sheet, roles.header_row)
         labels, annotations, notes = _from_file(sheet, ids, roles)
         return ids, paths, labels, annotations, [*sheet.notes, *notes]
     if roles.label is not None or roles.id is not None or roles.annotators or roles.encoding != "utf-8":

@@ -12,6 +12,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from siis.tables.sheet import Sheet, as_plain
+from siis.tables.vectors import spread
 
 KINDS = "a pandas or polars data frame, a pyarrow table, a dict of columns or an array of two dimensions"
 
@@ -38,7 +39,8 @@ def sheet_of_frame(X: Any) -> Sheet:
             f"(shape=({n}, {len(columns)})) while a minimum of 1 is required."
         )
     path = Path("X")
-    return Sheet(path, {name: as_plain(path, name, column) for name, column in columns.items()}, n, (), is_file=False)
+    plain, vectors, notes = spread({name: as_plain(path, name, column) for name, column in columns.items()})
+    return Sheet(path, plain, n, tuple(notes), is_file=False, vectors=vectors)
 
 
 def collected(X: Any) -> Any:

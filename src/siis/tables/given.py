@@ -16,6 +16,7 @@ from siis.tables.cells import as_texts
 from siis.tables.data import Answers, Roles
 from siis.tables.messages import itemised, listed
 from siis.tables.sheet import Sheet
+from siis.tables.workbook import other_sheets
 from siis.texts import plural, quoted
 
 
@@ -146,7 +147,7 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named, or be called label. Use --label with one of its "
-            f"columns: {listed(list(sheet.columns))}."
+            f"columns: {listed(list(sheet.columns))}.{other_sheets(sheet.others)}"
         )
     answers = answers_of(sheet, label, "the label column (--label)")
     return answers, None, settle(answers, f"column {quoted(label)}", roles, marks)

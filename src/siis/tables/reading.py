@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,8 @@ from siis.tables.messages import listed
 from siis.tables.pictures import is_inside, picture_columns, pictures_of, with_pictures
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
-from siis.tables.sheet import Sheet, is_table, read_sheet
+from siis.tables.several import found_files, joint_name, read_sheets
+from siis.tables.sheet import Sheet, is_table
 from siis.tables.understood import LEFT_OUT, ColumnUse
 from siis.texts import plural, quoted
 
@@ -73,7 +74,7 @@ LONG_TEXTS = (
 PROSE = 20  # letters of a text that nobody named, in the mean
 
 
-def read(path: Path, roles: Roles) -> Data:
+def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     """Read examples, their given labels and their features.
 
     The suffix tells the format: CSV and TSV (also with .gz), JSON and JSONL as labelling tools write them, XLSX,
@@ -82,23 +83,27 @@ def read(path: Path, roles: Roles) -> Data:
 
     Parameters
     ----------
-    path : Path
+    path : Path, or sequence of Path
+        Several tables with the same columns are read as one; * and ? stand for anything.
     roles : Roles
 
     Returns
     -------
     Data
     """
-    path = Path(path)
+    files = found_files(path)
+    path = joint_name(files)
     _check_roles(roles)
-    if path.is_dir() and not is_table(path):
+    if len(files) > 1:
+        examples, roles = _from_table(files, roles)
+    elif path.is_dir() and not is_table(path):
         examples = _from_folder(path, roles)
     elif not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
     elif path.name.lower().endswith(".npz"):
         examples = _from_arrays(path, roles)
     else:
-        examples, roles = _from_table(path, roles)
+        examples, roles = _from_table(files, roles)
     where = f"{path}, column {quoted(roles.label)}" if roles.label else str(path)
     label_summary(examples.labels, examples.annotations, where)  # refuses data without a label
     broken: dict[int, str] = {}
@@ -111,6 +116,7 @@ def read(path: Path, roles: Roles) -> Data:
     unit = "image" if examples.images is not None else "row"
     shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
     sheet = examples.source if isinstance(examples.source, Sheet) else None
+    shown |= set() if sheet is None else sheet.vectors
     shown |= sheet.told.votes if sheet is not None and sheet.told is not None else set()
     if sheet is not None and examples.images is not None:
         shown |= {name for name in picture_columns(sheet) if is_inside(sheet.columns[name])}
@@ -183,10 +189,10 @@ def _refuse(path: Path, what: str, **given: Any) -> None:
             raise ValueError(f"{path}: --{name.replace('_', '-')} does not go with {what}. Leave it out.")
 
 
-def _from_table(path: Path, roles: Roles) -> tuple[_Examples, Roles]:
+def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles]:
     """The examples, and the roles with the column of labels that was not named but is plain."""
-    _refuse(path, "a table", labels_file=roles.labels_file)
-    sheet, wished = read_sheet(path, roles.encoding, roles.sheet), roles
+    _refuse(joint_name(files), "a table", labels_file=roles.labels_file)
+    sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
     roles, question, told = as_told(sheet, wished)
     roles, about = with_pictures(sheet, roles, wished)
     told += about
@@ -264,6 +270,7 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
         labels_file=roles.labels_file,
         encoding=roles.encoding != "utf-8",
         sheet=roles.sheet,
+        header_row=roles.header_row,
     )
     arrays = load_arrays(path)
     label = roles.label or "y"
@@ -289,6 +296,7 @@ def _from_folder(path: Path, roles: Roles) -> _Examples:
         text=roles.text,
         text_only=roles.text_only,
         sheet=roles.sheet if roles.labels_file is None else None,
+        header_row=roles.header_row if roles.labels_file is None else None,
     )
     ids, images, labels, annotations, notes = read_folder(path, roles)
     return _Examples(ids, labels, annotations, None, images, None, tuple(notes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +19,8 @@ from siis.tables.given import ids_of
 from siis.tables.images import Pixels, find_images, left_out
 from siis.tables.joined import Joined
 from siis.tables.pictures import only_column, pictures_of
-from siis.tables.sheet import Sheet, is_table, read_sheet
+from siis.tables.several import found_files, joint_name, read_sheets
+from siis.tables.sheet import Sheet, is_table
 from siis.tables.words import Words
 from siis.texts import plural
 
@@ -81,7 +83,7 @@ class Recipe:
 
     def apply(
         self,
-        path: Path,
+        path: Path | Sequence[Path],
         encoding: str = "utf-8",
         id: str | None = None,
         usual_id: str | None = None,
@@ -89,13 +91,15 @@ class Recipe:
         located: EncoderChoice | None = None,
         image: str | None = None,
         image_folder: Path | None = None,
+        header_row: int | None = None,
     ) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
         Parameters
         ----------
-        path : Path
-            A table; a folder of images; an NPZ or NPY file, also where the model was fitted to embeddings.
+        path : Path, or sequence of Path
+            A table, or several with the same columns; a folder of images; an NPZ or NPY file, also where the model
+            was fitted to embeddings.
         encoding : str
             Of text files.
         id : str, optional
@@ -110,30 +114,37 @@ class Recipe:
             Column of pictures of a table; the only one unless said.
         image_folder : Path, optional
             Folder of the files that it names; that of the table unless said.
+        header_row : int, optional
+            Row of the names of columns in a text file or a sheet, from 1; found unless said.
 
         Returns
         -------
         NewData
         """
-        path = Path(path)
-        if not path.exists():
+        files = found_files(path)
+        path = joint_name(files)
+        if len(files) == 1 and not path.exists():
             raise ValueError(f"{path}: there is no such file. Check the path.")
         if page is not None and isinstance(self.encoder, Values):
             raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
         if located is not None and not self._has_network:
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
         if isinstance(self.encoder, Pixels | Pictures):
-            if path.is_dir() and not is_table(path):
+            if len(files) == 1 and path.is_dir() and not is_table(path):
+                if header_row is not None:
+                    raise ValueError(f"{path}: a row of column names is for tables. Leave --header-row out.")
                 return _new_images(self.encoder, path, encoding, id, page, located)
-            sheet = read_sheet(path, encoding, page)
+            sheet = read_sheets(files, encoding, page, header_row)
             pictures = pictures_of(sheet, only_column(sheet, image), image_folder)
             ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
             return _of_pictures(self.encoder, ids, pictures, located, sheet.notes)
         if image is not None or image_folder is not None:
             raise ValueError("the model was not fitted to pictures. Leave --image and --image-folder out.")
         if isinstance(self.encoder, Values):
+            if header_row is not None or len(files) > 1:
+                raise ValueError(f"{path}: must be one NPZ or NPY file, without --header-row. Name one alone.")
             return _new_arrays(self.encoder, path, encoding, id, usual_id)
-        sheet = read_sheet(path, encoding, page)
+        sheet = read_sheets(files, encoding, page, header_row)
         ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
         X, texts, notes = encode_again(self.encoder, sheet, located)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))

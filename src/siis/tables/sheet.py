@@ -19,12 +19,15 @@ from siis.tables.tools.json_file import JSON, read_json
 from siis.tables.tools.label_studio import told_of_csv
 from siis.tables.tools.records import ARCHIVE, LINES, is_folder_of_lines, read_lines
 from siis.tables.tools.told import Origin, Told
-from siis.tables.workbook import WORKBOOKS, read_workbook
+from siis.tables.vectors import spread
+from siis.tables.workbook import WORKBOOKS, other_sheets, read_workbook
 from siis.texts import quoted
 
-TEXT_FILES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TEXT_FILES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 COLUMNAR_FILES = (".parquet", ".arrow", ".feather", ".ipc")
-TABLES = "CSV, TSV, JSON, JSONL, XLSX, Parquet or Arrow/Feather (.csv, .tsv, .json, .jsonl, .xlsx, .parquet, .arrow)"
+TABLES = (
+    "CSV, TSV, JSON, JSONL, XLSX, Parquet or Arrow/Feather (.csv, .tsv, .txt, .json, .jsonl, .xlsx, .parquet, .arrow)"
+)
 PANDAS_INDEX = "__index_level_"
 DAMAGED = "It may be cut off or damaged: write or copy it again."
 
@@ -49,6 +52,10 @@ class Sheet:
         What the file of a labelling tool says by itself.
     origin : Origin, or None
         Such a file, to be written again.
+    others : tuple of str
+        Names of the other sheets of a workbook.
+    vectors : frozenset of str
+        Columns that were one column of lists.
     """
 
     path: Path
@@ -59,6 +66,8 @@ class Sheet:
     is_file: bool = True
     told: Told | None = None
     origin: Origin | None = None
+    others: tuple[str, ...] = ()
+    vectors: frozenset[str] = frozenset()
 
     def option(self, name: str) -> str:
         """Write an option as its user does: on the command line, or as a parameter.
@@ -105,10 +114,11 @@ class Sheet:
         known = unknown(absent[0], found) if len(absent) == 1 else f" There are: {listed(found)}. Add them."
         raise ValueError(
             f"{self.path}: {role} must be a column of the table; found none named {listed(absent)}.{known}"
+            f"{other_sheets(self.others)}"
         )
 
 
-def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> Sheet:
+def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, header_row: int | None = None) -> Sheet:
     """Read a table, its format told by the suffix.
 
     Parameters
@@ -119,6 +129,8 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> 
         Of text files.
     page : str, optional
         The sheet of a workbook; the first unless said.
+    header_row : int, optional
+        Row of the names of columns in a text file or a workbook, from 1; found unless said.
 
     Returns
     -------
@@ -129,6 +141,10 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> 
         raise ValueError(f"{path}: there is no such file. Check the path.")
     if page is not None and not name.endswith(WORKBOOKS):
         raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
+    if header_row is not None and not name.endswith((*TEXT_FILES, *WORKBOOKS)):
+        raise ValueError(f"{path}: a row of column names is for CSV, TSV and XLSX files. Leave --header-row out.")
+    if header_row is not None and header_row < 1:
+        raise ValueError(f"--header-row must be 1 or more; found {header_row}. Count rows from 1.")
     if encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
         raise ValueError(f"{path}: an encoding is for CSV, TSV and JSON files only. Leave --encoding out.")
     if is_folder_of_lines(path) or name.endswith((*LINES, *JSON, ARCHIVE)):
@@ -136,22 +152,24 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None) -> 
         columns = list(found.columns.values())
         return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.told, found.origin)
     told, origin = None, None
+    others: tuple[str, ...] = ()
     votes: dict[str, Any] = {}
     if name.endswith(TEXT_FILES):
-        header, table, decimal, notes = read_delimited(path, encoding)
+        header, table, decimal, notes = read_delimited(path, encoding, header_row)
         told = told_of_csv(path, header, dict(zip(header, table.columns, strict=True)))
         columns = list(table.columns)
     elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)) or is_data_set(path):
         decimal = "."
         if name.endswith(WORKBOOKS):
-            header, table, notes = read_workbook(path, page)
+            header, table, notes, others = read_workbook(path, page, header_row)
         else:
             table, votes, notes, told, origin = understand(path, _columnar(path))
             header = [str(column).strip() for column in table.column_names]
         columns = [as_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
     else:
         raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
-    return _sheet(path, [*header, *votes], [*columns, *votes.values()], table.num_rows, notes, decimal, told, origin)
+    names, values = [*header, *votes], [*columns, *votes.values()]
+    return _sheet(path, names, values, table.num_rows, notes, decimal, told, origin, others)
 
 
 def is_table(folder: Path) -> bool:
@@ -177,6 +195,7 @@ def _sheet(
     decimal: str,
     told: Told | None,
     origin: Origin | None,
+    others: tuple[str, ...] = (),
 ) -> Sheet:
     titles = _named(path, header)
     kept = dict(zip(titles, columns, strict=True))
@@ -187,7 +206,9 @@ def _sheet(
         raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
     if n == 0:
         raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
-    return Sheet(path, kept, int(n), tuple(notes), decimal, told=told, origin=origin)
+    kept, vectors, more = spread(kept)
+    notes = [*notes, *more]
+    return Sheet(path, kept, int(n), tuple(notes), decimal, True, told, origin, others, vectors)
 
 
 def _columnar(path: Path) -> Any:

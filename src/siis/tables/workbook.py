@@ -1,9 +1,10 @@
-"""Spreadsheets: a sheet of an XLSX file, its first row the names of the columns."""
+"""Spreadsheets: a sheet of an XLSX file, names of columns above the data."""
 
 from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ WORKBOOKS = (".xlsx", ".xlsm")
 INSTALL = "Install it with `pip install 'siis[xlsx]'`, or save the sheet as CSV."
 
 
-def read_workbook(path: Path, sheet: str | None) -> tuple[list[str], Any, list[str]]:
+def read_workbook(
+    path: Path, sheet: str | None, header_row: int | None = None
+) -> tuple[list[str], Any, list[str], tuple[str, ...]]:
     """Read a sheet: values of formulas as they were saved; dates, numbers and texts as they are.
 
     Parameters
@@ -25,6 +28,8 @@ def read_workbook(path: Path, sheet: str | None) -> tuple[list[str], Any, list[s
     path : Path
     sheet : str, optional
         Its name; the first one unless said.
+    header_row : int, optional
+        Row of the names of columns, from 1. If left out, titles above them are found.
 
     Returns
     -------
@@ -33,6 +38,8 @@ def read_workbook(path: Path, sheet: str | None) -> tuple[list[str], Any, list[s
     table : pyarrow.Table
         Columns named 0, 1, ...
     notes : list of str
+    others : tuple of str
+        Names of the other sheets.
     """
     if find_spec("openpyxl") is None:
         raise ValueError(f"{path}: reading XLSX files needs openpyxl, which is not installed. {INSTALL}")
@@ -51,19 +58,58 @@ def read_workbook(path: Path, sheet: str | None) -> tuple[list[str], Any, list[s
             f"{path}: the sheet (--sheet) must be one of the file; found none named {quoted(wanted)}."
             f"{unknown(wanted, names)}"
         )
-    others = [name for name in names if name != wanted]
+    others = tuple(name for name in names if name != wanted)
     notes = [f"sheet {quoted(wanted)}; not read: {listed(others)} (--sheet names another)"] if others else []
     while rows and not any(_is_said(cell) for cell in rows[-1]):
         rows.pop()
-    start = next((i for i, row in enumerate(rows) if any(_is_said(cell) for cell in row)), 0)
-    rows = rows[start:]
     if not rows:
-        raise ValueError(f"{path}: sheet {quoted(wanted)} is empty. It needs a row of column names and data below.")
+        raise ValueError(
+            f"{path}: sheet {quoted(wanted)} is empty. It needs a row of column names and data below."
+            f"{other_sheets(others)}"
+        )
+    if header_row is not None and header_row > len(rows):
+        raise ValueError(
+            f"{path}: sheet {quoted(wanted)} holds {len(rows):,} rows; --header-row says {header_row:,}. "
+            "Name another one."
+        )
+    first = next(i for i, row in enumerate(rows) if any(_is_said(cell) for cell in row))
+    start = _row_of_names(rows, first) if header_row is None else header_row - 1
+    if header_row is None and start > first:
+        notes.append(f"column names are in row {start + 1:,} of the sheet; --header-row names another")
+    rows = rows[start:]
     width = max(k + 1 for row in rows for k, cell in enumerate(row) if _is_said(cell))
     rows = [[*row, *[None] * width][:width] for row in rows]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
     columns = [_column([row[k] for row in rows[1:]]) for k in range(width)]
-    return header, pa.table(columns, names=[str(k) for k in range(width)]), notes
+    return header, pa.table(columns, names=[str(k) for k in range(width)]), notes, others
+
+
+def other_sheets(names: Sequence[str]) -> str:
+    """Name the sheets that may have been meant, in a sentence to follow a message.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    Returns
+    -------
+    str
+        Empty where there are none.
+    """
+    return f" The file has other sheets: {listed(names)} (--sheet)." if names else ""
+
+
+def _row_of_names(rows: list[list[Any]], first: int) -> int:
+    """The row of column names: the first that fills half of the table's width, where all of its cells are texts.
+
+    Rows above it are titles. Where there is no such row, the first row that is not empty holds the names.
+    """
+    counts = [sum(map(_is_said, row)) for row in rows]
+    width = max(counts)
+    found = next(i for i, count in enumerate(counts) if 2 * count >= width and count >= min(2, width))
+    said = [cell for cell in rows[found] if _is_said(cell)]
+    is_names = all(isinstance(cell, str) for cell in said) and len(set(said)) == len(said)
+    return found if is_names else first
 
 
 def _is_said(cell: Any) -> bool:

@@ -13,12 +13,13 @@ from siis.tables import Roles
 PATHS = ("embeddings", "graph", "labels_file", "image_folder")
 LISTS = ("features", "text", "annotators", "unlabelled")
 FLAGS = ("text_only", "merge_classes")
-ROLES = {"label", "id", "encoding", "encoder", "sheet", "image", *LISTS, *FLAGS, *PATHS}
+ROLES = {"label", "id", "encoding", "encoder", "sheet", "header_row", "image", *LISTS, *FLAGS, *PATHS}
 LATER: dict[str, Any] = {  # roles that 0.1 did not have
     "text_only": False,
     "unlabelled": [],
     "merge_classes": False,
     "sheet": None,
+    "header_row": None,
     "encoder": None,
     "image": None,
     "image_folder": None,
@@ -33,6 +34,8 @@ class FitOptions:
     ----------
     data : str
         Path of the file or folder.
+    more : tuple of str
+        Paths of further files with the same columns.
     roles : dict
         Fields of siis.tables.Roles, paths as text, the encoder as a dict. Those left out have their defaults; ``siis
         corrections`` reads only results whose options name all.
@@ -54,16 +57,27 @@ class FitOptions:
     parameters: dict[str, Any] = field(default_factory=dict)
     queries: int = QUERIES
     issue_columns: str = OWN
+    more: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths of all files."""
+        return (self.data, *self.more)
 
     @classmethod
     def from_plain(cls, found: Any) -> FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
         kinds = {
             **{"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int},
-            "issue_columns": str,
+            **{"issue_columns": str, "more": list},
         }
         if isinstance(found, dict):
-            found = {"queries": QUERIES, "issue_columns": OWN, **found}  # version 0.1.0 had no such options
+            found = {
+                "queries": QUERIES,
+                "issue_columns": OWN,
+                "more": [],
+                **found,
+            }  # version 0.1.0 had no such options
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
         if found["issue_columns"] not in (OWN, CLEANLAB):
@@ -71,10 +85,12 @@ class FitOptions:
         roles = {**LATER, **found["roles"]}
         if isinstance(roles.get("text"), str):
             roles["text"] = [roles["text"]]  # 0.1 knew one
-        lists = [found["corrections"], *(roles.get(name) or [] for name in LISTS)]
-        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS, "encoder")]
+        lists = [found["corrections"], found["more"], *(roles.get(name) or [] for name in LISTS)]
+        texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS, "encoder", "header_row")]
         if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
             raise ValueError("these are no roles of siis fit")
+        if type(roles["header_row"]) not in (int, type(None)):
+            raise ValueError("this is no row of siis fit")
         if roles["encoder"] is not None:
             EncoderChoice.from_plain(roles["encoder"])
         if not all(isinstance(roles[name], bool) for name in FLAGS):
@@ -83,7 +99,8 @@ class FitOptions:
             raise ValueError("these are no lists of names")
         if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):
             raise ValueError("these are no parameters of siis fit")
-        return cls(**{**found, "roles": roles, "corrections": tuple(found["corrections"])})
+        lists_of = {name: tuple(found[name]) for name in ("corrections", "more")}
+        return cls(**{**found, "roles": roles, **lists_of})
 
     def to_roles(self) -> Roles:
         """The roles, with paths as paths and lists as tuples.

@@ -13,6 +13,7 @@ from siis.files import check_writable, write_files
 from siis.parameters import check_parameters
 from siis.tables import Data, read
 from siis.tables.corrections import read_checked
+from siis.tables.several import joint_name
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.given import Given, given_of, new_classes
 from siis.workflow.options import said_in_options
@@ -67,8 +68,8 @@ def read_examples(options: FitOptions) -> JobData:
     -------
     JobData
     """
-    path = Path(options.data)
-    return JobData(str(path), read(path, options.to_roles()))
+    files = [Path(path) for path in options.files]
+    return JobData(str(joint_name(files)), read(files, options.to_roles()))
 
 
 def run_job(

@@ -55,9 +55,10 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
     FormerRound
     """
     options = options_of(results, command)
-    if not Path(options.data).exists():
+    lost = [path for path in options.files if not Path(path).exists()]
+    if lost:
         raise ValueError(
-            f"the data of {results}, {options.data}, must be where they were; there is no such file here. Run "
+            f"the data of {results}, {lost[0]}, must be where they were; there is no such file here. Run "
             f"{command} in the folder in which siis fit was run."
         )
     saved: Saved = load_all(model_file)

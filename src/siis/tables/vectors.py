@@ -1,0 +1,64 @@
+"""Columns of lists of numbers, as embeddings are stored -> a column for each place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from siis.texts import quoted
+
+SINGLE = (pa.float16(), pa.float32())
+
+
+def spread(columns: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str], list[str]]:
+    """Replace columns of equally long lists of numbers by a column of numbers for each place.
+
+    Parameters
+    ----------
+    columns : mapping of str to pyarrow.ChunkedArray
+
+    Returns
+    -------
+    columns : dict of str to pyarrow.ChunkedArray
+        Those for a column ``v`` are called ``v.0``, ``v.1``, ...; other columns stay.
+    names : frozenset of str
+        The new ones.
+    notes : list of str
+    """
+    found: dict[str, Any] = {}
+    names: set[str] = set()
+    notes = []
+    for name, column in columns.items():
+        titles = [f"{name}.{k}" for k in range(_width(column))]
+        if not titles or columns.keys() & {*titles}:
+            found[name] = column
+            continue
+        notes.append(f"column {quoted(name)}: lists of {len(titles):,} numbers, one feature each")
+        X = _matrix(column, len(titles))
+        found |= {title: pa.chunked_array([pa.array(X[:, k])]) for k, title in enumerate(titles)}
+        names |= {*titles}
+    return found, frozenset(names), notes
+
+
+def _width(column: Any) -> int:
+    """How many numbers every list has; 0 where they differ, or where the column holds something else."""
+    kind = column.type
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    if not is_list or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+        return 0
+    lengths = pc.unique(pc.list_value_length(column).drop_null()).to_pylist()
+    return int(lengths[0]) if len(lengths) == 1 else 0
+
+
+def _matrix(column: Any, width: int) -> Any:
+    """The numbers, a row for each list; NaN where one is missing."""
+    kind = np.float32 if column.type.value_type in SINGLE else np.float64
+    X = np.full((len(column), width), np.nan, dtype=kind, order="F")
+    numbers = pc.list_flatten(column).cast(pa.from_numpy_dtype(kind), safe=False)
+    said = np.asarray(column.is_valid().to_numpy(), dtype=bool)
+    X[said] = np.asarray(numbers.to_numpy()).reshape(-1, width)
+    return X
