@@ -1,6 +1,7 @@
 """Models of timm and sentence-transformers, from folders that are made here: nothing is fetched."""
 
 import json
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from encoder_case import VOCABULARY, scaled, write_pictures
 from siis.encode import EncoderChoice, encode_images, encode_texts
+from siis.tables import Roles, read
 
 pytestmark = pytest.mark.slow
 needs_timm = pytest.mark.skipif(find_spec("timm") is None, reason="timm is not installed: pip install timm")
@@ -63,3 +65,57 @@ def test_a_model_of_sentence_transformers(tmp_path):
     assert short[0] == pytest.approx(X[0], rel=1e-3, abs=1e-4)
     with pytest.raises(ValueError, match="a model of sentence-transformers"):
         encode_texts(texts, str(tmp_path / "none"))
+
+
+FAKE = """
+import json
+from pathlib import Path
+
+import numpy as np
+
+
+class Weights:
+    def detach(self): return self
+    def cpu(self): return self
+    def float(self): return self
+    def numpy(self): return np.ones((2, 2), dtype=np.float32)
+
+
+class SentenceTransformer:
+    def __init__(self, source, device):
+        if not (Path(source) / "modules.json").is_file():
+            raise OSError(f"{source} holds no modules.json")
+        self.max_seq_length = json.loads((Path(source) / "modules.json").read_text())["tokens"]
+
+    def state_dict(self): return {"weights": Weights()}
+
+    def encode(self, texts, show_progress_bar): return np.array([[len(text), text.count("a"), 1.0] for text in texts])
+
+    def __repr__(self): return "SentenceTransformer()"
+"""
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the library itself is tested above")
+def test_a_folder_of_sentence_transformers_is_no_file(tmp_path, monkeypatch):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "sentence_transformers.py").write_text(FAKE)
+    monkeypatch.syspath_prepend(str(tmp_path / "library"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net").mkdir()
+    with pytest.raises(
+        ValueError, match=r"a model of sentence-transformers; './net' cannot be loaded \(\./net holds no"
+    ):
+        encode_texts(["a cat"], "./net")
+    (tmp_path / "net" / "modules.json").write_text('{"tokens": 9}')
+    for source in ("./net", str(tmp_path / "net"), "net"):
+        assert encode_texts(["a cat", "dog"], source).tolist() == [[5, 2, 1], [3, 0, 1]]
+    (tmp_path / "in.csv").write_text("said,label\n" + "".join(f"{'a ' * i}cat,{'xy'[i % 2]}\n" for i in range(12)))
+    choice = EncoderChoice("./net")
+    data = read(tmp_path / "in.csv", Roles(label="label", text="said", encoder=choice))
+    assert data.X.shape == (12, 3)
+    new = data.recipe.apply(tmp_path / "in.csv", located=EncoderChoice(str(tmp_path / "net")))
+    assert np.array_equal(new.X, data.X)
+    with pytest.raises(ValueError, match=r"Name it again, with --encoder"):
+        data.recipe.apply(tmp_path / "in.csv")
+    monkeypatch.delitem(sys.modules, "sentence_transformers")

@@ -18,7 +18,8 @@ class EncoderChoice:
     Attributes
     ----------
     source : str
-        Path of an ONNX file, or the name of a model of timm (images) or sentence-transformers (texts).
+        Path of an ONNX file, the name of a model of timm (images) or sentence-transformers (texts), or the folder of
+        one of sentence-transformers.
     size : int, optional
         Pixels of a side of the images, or tokens of a text, that it takes. None: as its file says.
     mean, std : tuple of float, optional
@@ -51,8 +52,8 @@ class EncoderChoice:
 
     @property
     def is_file(self) -> bool:
-        """Whether the source is a file (or a folder, by mistake): by its suffix, or by being there."""
-        return self.source.lower().endswith(".onnx") or Path(self.source).exists()
+        """Whether the source is a file: by its suffix, or by being there. A folder holds a model of a library."""
+        return self.source.lower().endswith(".onnx") or Path(self.source).is_file()
 
     def to_plain(self) -> dict[str, Any]:
         """Give the choice as values for JSON.
