@@ -246,7 +246,7 @@ def test_types_of_parquet(tmp_path):
         "coded": pa.array(["u", "v"] * 4).dictionary_encode(),
         "big": pa.array(["u", "w"] * 4, pa.large_string()),
         "when": pa.array([datetime.datetime(2024, 1, 1)] * n),
-        "list": pa.array([[1, 2]] * n),
+        "list": pa.array([[1, 2], [3]] * (n // 2)),
         "bytes": pa.array([b"\xff\xfe"] * n),
         "null": pa.nulls(n),
         "kind": pa.array([3.0, None, 4.5, 3.0, float("nan"), 4.0, 3.0, 3.0]),
