@@ -68,7 +68,9 @@ def predict(
 
         with shown_progress(quiet):
             content, notes = in_background(
-                lambda: _answers(model, data, encoding, id, sheet, encoder, tokenizer, image, image_folder, header_row)
+                lambda: _answers(
+                    model, data, encoding, id, sheet, encoder, tokenizer, image, image_folder, header_row
+                )
             )
         if not quiet:
             for note in notes:

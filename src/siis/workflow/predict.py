@@ -64,9 +64,7 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    new = recipe.apply(
-        path, encoding, id, extra["id_column"], page, located, image, image_folder, header_row
-    )
+    new = recipe.apply(path, encoding, id, extra["id_column"], page, located, image, image_folder, header_row)
     with said_in_options():
         P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes
