@@ -493,9 +493,41 @@ def test_an_archive_of_doccano(tmp_path, refusal):
     assert "bad.zip/ann.jsonl, line 1: a label must be" in refusal(tmp_path / "bad.zip", label=None)
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("export.csv", "a,b")
-    assert "must hold JSONL files with different names" in refusal(tmp_path / "other.zip", label=None)
+    assert "must hold JSONL or JSON files of different names" in refusal(tmp_path / "other.zip", label=None)
     (tmp_path / "cut.zip").write_bytes((tmp_path / "export.zip").read_bytes()[:200])
     assert "must be a ZIP file but cannot be read as one" in refusal(tmp_path / "cut.zip", label=None)
+
+
+def test_lists_of_doccano(tmp_path, refusal):
+    """Its JSON has a list for each annotator."""
+    rows = [{"id": i, "text": text, "label": [one]} for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))]
+    folder = tmp_path / "export"
+    folder.mkdir()
+    write_json(folder / "ann.json", rows)
+    write_json(folder / "bob.json", [{**row, "label": []} for row in rows])
+    data = read(folder, Roles())
+    assert data.labels.tolist() == TOPICS
+    written = back(data)
+    assert sorted(written) == ["answers.ann.json", "answers.bob.json"]
+    assert json.loads(written["answers.ann.json"])[3]["siis"]["label"] == "sport"
+    for name, content in written.items():
+        (folder / name).write_bytes(content)
+    assert back(read(folder, Roles())) == written, "answers beside the export are not read"
+    write_json(folder / "eve.json", {})
+    assert "eve.json: must hold a list of objects" in refusal(folder, label=None)
+
+
+def test_pictures_of_doccano_in_a_later_export(tmp_path):
+    rows = [{"id": i, "filename": f"{i}.png", "x": i % 5, "label": [one]} for i, one in enumerate(TOPICS)]
+    write_lines(tmp_path / "export" / "ann.jsonl", rows)
+    data = read(tmp_path / "export", Roles(features=("x",)))
+    rows[3]["label"] = ["sport"]
+    write_lines(tmp_path / "later" / "ann.jsonl", rows)
+    assert read_checked(tmp_path / "later", Roles(features=("x",)), data) == {"3": "sport"}
+    rows[3]["filename"] = "7.png"
+    write_lines(tmp_path / "later" / "ann.jsonl", rows)
+    with pytest.raises(ValueError, match="an id must name the same example as in the data"):
+        read_checked(tmp_path / "later", Roles(features=("x",)), data)
 
 
 def test_files_of_doccano_that_do_not_belong_together(tmp_path, refusal):

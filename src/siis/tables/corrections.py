@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from siis.labels.unlabelled import named
 from siis.tables.asked import as_told, certain_of, check_answered
@@ -116,8 +117,8 @@ def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], 
     others = []
     for name, content in zip(ids, sheet.told.contents, strict=True):
         if name in checked:
-            fields = content.keys() & known.get(name, {}).keys()
-            if not fields or any(content[field] != known[name][field] for field in fields):
+            before = known.get(name)
+            if before is None or any(content.get(field) != before.get(field) for field in _compared(content, before)):
                 others.append(name)
     if others:
         raise ValueError(
@@ -126,6 +127,11 @@ def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], 
             "or edited, or an import has given them new numbers. Fit this export itself with siis fit, or name the "
             "examples by a field of the data with siis fit --id."
         )
+
+
+def _compared(content: Mapping[str, Any], before: Mapping[str, Any]) -> set[str]:
+    """The fields that both have: some may have been added since; all of them where they share none."""
+    return set(content.keys() & before.keys() or content.keys() | before.keys())
 
 
 def _given(data: Data) -> dict[str, Counter[str]]:

@@ -33,6 +33,8 @@ VERDICTS = ("accept", "reject", "ignore")
 OWN = {LABEL, ANSWER, ACCEPT, "options", "config", "tokens", "spans", "html", "style"}  # what Prodigy itself writes
 ASIDE = ("meta.", "score", "priority")
 WRITTEN = "answers"
+FILE_NAME = "filename"  # of a picture, in doccano
+LISTS = (".json",)  # the same objects in a list
 JSON_MIN = {"annotator", "annotation_id"}
 
 
@@ -108,14 +110,22 @@ def is_folder_of_lines(folder: Path) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The JSONL files, but for those that a fit to the others has written beside them."""
-    found = {
-        path.name: path
-        for path in sorted(folder.iterdir())
-        if path.name.lower().endswith(LINES) and not path.name.startswith(".") and path.is_file()
-    }
-    written = {f"{WRITTEN}.{_stem(name)}.jsonl" for name in found}
-    return [path for name, path in found.items() if name not in written]
+    """The JSONL files, or else the JSON files, but for those that a fit to the others has written beside them."""
+    for suffixes in (LINES, LISTS):
+        found = {
+            path.name: path
+            for path in sorted(folder.iterdir())
+            if path.name.lower().endswith(suffixes) and not path.name.startswith(".") and path.is_file()
+        }
+        if found:
+            written = {_written_name(name) for name in found}
+            return [path for name, path in found.items() if name not in written]
+    return []
+
+
+def _written_name(name: str) -> str:
+    """What the file of an annotator is called when it is written."""
+    return f"{WRITTEN}.{_stem(name)}{LISTS[0] if name.lower().endswith(LISTS) else LINES[0]}"
 
 
 def read_lines(path: Path, encoding: str) -> Parsed:
@@ -142,15 +152,15 @@ def read_lines(path: Path, encoding: str) -> Parsed:
 def _read_folder(path: Path, folder: Path, encoding: str) -> Parsed:
     """The files of a folder, which are called by the path that the user has named."""
     files = _files(folder)
-    names = {file.name: f"{WRITTEN}.{_stem(file.name)}.jsonl" for file in files}
+    names = {file.name: _written_name(file.name) for file in files}
     records = [record for file in files for record in _records(file, path / file.name, encoding)]
     return examples_of(path, records, names, is_folder=True)
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    """The JSONL files of an archive, without their folders."""
+    """The JSONL or JSON files of an archive, without their folders."""
     with readable(path, "a ZIP file", "It may be cut off: download it again."), zipfile.ZipFile(path) as archive:
-        members = [one for one in archive.infolist() if one.filename.lower().endswith(LINES)]
+        members = [one for one in archive.infolist() if one.filename.lower().endswith((*LINES, *LISTS))]
         size = sum(one.file_size for one in members)
         names = {Path(one.filename).name for one in members}
         if members and len(names) == len(members) and size <= LARGEST:
@@ -158,17 +168,20 @@ def _unpack(path: Path, folder: Path) -> None:
                 (folder / Path(one.filename).name).write_bytes(archive.read(one))
             return
     raise ValueError(
-        f"{path}: a ZIP file must hold JSONL files with different names, at most {LARGEST / 2**30:.0f} GiB, as "
+        f"{path}: a ZIP file must hold JSONL or JSON files of different names, at most {LARGEST / 2**30:.0f} GiB, as "
         f"doccano exports them; found {plural(len(members), 'such file')}. Export as JSONL, or unpack it."
     )
 
 
 def _stem(name: str) -> str:
-    suffix = next(suffix for suffix in sorted(LINES, key=len, reverse=True) if name.lower().endswith(suffix))
+    suffixes = sorted((*LINES, *LISTS), key=len, reverse=True)
+    suffix = next(suffix for suffix in suffixes if name.lower().endswith(suffix))
     return name[: -len(suffix)]
 
 
 def _records(path: Path, called: Path, encoding: str) -> list[Record]:
+    if path.name.lower().endswith(LISTS):
+        return _items(called, parsed(read_text(path, encoding), str(called)))
     found = []
     for number, line in enumerate(read_text(path, encoding).split("\n"), start=1):
         if line.strip():
@@ -193,6 +206,12 @@ def read_list(path: Path, found: list[Any]) -> Parsed:
     -------
     Parsed
     """
+    return examples_of(path, _items(path, found), {path.name: f"{WRITTEN}.json"})
+
+
+def _items(path: Path, found: Any) -> list[Record]:
+    if not isinstance(found, list):
+        raise ValueError(f"{path}: must hold a list of objects; found something else. Export it again.")
     records = []
     for number, value in enumerate(found, start=1):
         where = f"{path}, item {number:,}"
@@ -205,7 +224,7 @@ def read_list(path: Path, found: list[Any]) -> Parsed:
         records.append(Record(path.name, where, fields))
     if not records:
         raise ValueError(f"{path}: is an empty list. It needs an object for each example.")
-    return examples_of(path, records, {path.name: f"{WRITTEN}.json"})
+    return records
 
 
 def examples_of(path: Path, records: list[Record], names: dict[str, str], is_folder: bool = False) -> Parsed:
@@ -260,7 +279,7 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
         refused=refused,
         unanswered=None if said.questions or refused else _unanswered(len(records), is_prodigy),
         is_project=not is_prodigy,
-        contents=tuple({name: one[name] for name in (TEXT, IMAGE) if name in one} for one in kept),
+        contents=tuple({name: one[name] for name in (TEXT, IMAGE, FILE_NAME) if name in one} for one in kept),
     )
     about = [f"{plural(len(records), 'line')} of {tool}"]
     about += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
