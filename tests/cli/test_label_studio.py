@@ -1,0 +1,155 @@
+"""The documented loop with a running Label Studio: export, fit, import predictions, review, corrections.
+
+It runs where the environment variable SIIS_LABEL_STUDIO names the program, of an environment of its own.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from cli_case import read_csv
+from siis import __version__
+from tool_case import sentences
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        "SIIS_LABEL_STUDIO" not in os.environ,
+        reason="Label Studio is not at hand: set SIIS_LABEL_STUDIO to its program, as in env/bin/label-studio",
+    ),
+]
+
+TOKEN = "0123456789abcdef0123456789abcdef01234567"
+START = 400  # seconds, for its first start
+CONFIG = """
+<View>
+  <Text name="txt" value="$text"/>
+  <Choices name="topic" toName="txt"><Choice value="sport"/><Choice value="food"/></Choices>
+</View>
+"""
+
+
+class Server:
+    def __init__(self, port):
+        self.address = f"http://127.0.0.1:{port}"
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.address + path,
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={"Authorization": f"Token {TOKEN}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or "null")
+
+    def export(self, project, path=None):
+        tasks = self.call("GET", f"/api/projects/{project}/export?exportType=JSON&download_all_tasks=true")
+        if path is not None:
+            path.write_text(json.dumps(tasks), encoding="utf-8")
+        return tasks
+
+    def sorted_by(self, project, column):
+        view = {"project": project, "data": {"ordering": [column]}}
+        number = self.call("POST", f"/api/dm/views?project={project}", view)["id"]
+        return self.call("GET", f"/api/tasks?project={project}&view={number}&fields=all")["tasks"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Label Studio on this machine alone, with a data base of its own; nothing is sent to its makers."""
+    folder = tmp_path_factory.mktemp("label-studio")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "LABEL_STUDIO_BASE_DATA_DIR": str(folder),
+        "DJANGO_DB": "sqlite",
+        "COLLECT_ANALYTICS": "false",
+        "LATEST_VERSION_CHECK": "false",
+        "SENTRY_DSN": "",
+        "FRONTEND_SENTRY_DSN": "",
+        "HOME": str(folder),
+    }
+    arguments = ["start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
+    arguments += ["--username", "me@example.org", "--password", "nine-long-words", "--user-token", TOKEN]
+    with (folder / "log").open("wb") as log:
+        program = subprocess.Popen(
+            [os.environ["SIIS_LABEL_STUDIO"], *arguments, "--enable-legacy-api-token"],
+            env={**os.environ, **settings},
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+        )
+    made = Server(port)
+    try:
+        for _ in range(START):
+            assert program.poll() is None, (folder / "log").read_text()[-2000:]
+            try:
+                made.call("GET", "/api/version")
+                break
+            except (urllib.error.URLError, OSError):
+                time.sleep(1)
+        yield made
+    finally:
+        program.terminate()
+        program.wait(30)
+
+
+def test_the_documented_loop(server, siis, tmp_path):
+    texts, topics = sentences(60)
+    project = server.call("POST", "/api/projects", {"title": "topics", "label_config": CONFIG})["id"]
+    server.call("POST", f"/api/projects/{project}/import", [{"data": {"text": text}} for text in texts])
+    numbers = {task["data"]["text"]: task["id"] for task in server.export(project)}
+    for i, (text, topic) in enumerate(zip(texts, topics, strict=True)):
+        label = "food" if i == 10 else topic  # that one is of sport
+        result = {"from_name": "topic", "to_name": "txt", "type": "choices", "value": {"choices": [label]}}
+        if i % 3:
+            server.call("POST", f"/api/tasks/{numbers[text]}/annotations", {"result": [result]})
+    export, reviewed, results = tmp_path / "export.json", tmp_path / "reviewed.json", tmp_path / "results"
+    assert len(server.export(project, export)) == 60
+
+    done = siis("fit", export, "--out", results)
+    assert done.exit_code == 0, done.stderr
+    wrong = str(numbers[texts[10]])
+    assert wrong in [row["id"] for row in read_csv(results / "label_issues.csv")]
+    predictions = json.loads((results / "predictions.json").read_text(encoding="utf-8"))
+    assert server.call("POST", f"/api/projects/{project}/import/predictions", predictions) == {"created": 60}
+
+    copy = server.call("POST", "/api/projects", {"title": "copy", "label_config": CONFIG})["id"]
+    answers = json.loads((results / "answers.json").read_text(encoding="utf-8"))
+    assert server.call("POST", f"/api/projects/{copy}/import", answers)["prediction_count"] == 60
+    worst = server.sorted_by(copy, "-tasks:data.siis_suspicion")
+    suspicions = [task["data"].get("siis_suspicion") for task in worst]
+    known = [one for one in suspicions if one is not None]
+    assert len(known) == 40
+    assert suspicions[:40] == sorted(known, reverse=True)
+    assert worst[0]["data"]["text"] == texts[10]
+
+    (given,) = next(task for task in server.export(project) if str(task["id"]) == wrong)["annotations"]
+    given["result"][0]["value"]["choices"] = ["sport"]
+    server.call("PATCH", f"/api/annotations/{given['id']}", {"result": given["result"]})
+    assert isinstance(server.export(project, reviewed)[0]["predictions"][0], int), "they are numbers"
+    server.export(copy, tmp_path / "copy.json")
+    done = siis("corrections", tmp_path / "copy.json", "--results", results)
+    assert done.exit_code == 1, "the copy has other numbers"
+    assert "an id must name the same example as in the data" in done.stderr
+    done = siis("corrections", reviewed, "--results", results)
+    assert done.exit_code == 0, done.stderr
+    again = {one["task"]: one for one in json.loads((results / "predictions.json").read_text(encoding="utf-8"))}
+    assert again[int(wrong)]["result"][0]["value"]["choices"] == ["sport"]
+
+    versions = f"/api/projects/{project}/model-versions/"
+    former = {"model_version": f"siis {__version__}"}
+    assert server.call("DELETE", versions, former) == {"deleted_predictions": 60}
+    imported = server.call("POST", f"/api/projects/{project}/import/predictions", list(again.values()))
+    assert imported == {"created": 60}
+    assert server.call("GET", versions) == {f"siis {__version__}": 60}
+    done = siis("fit", reviewed, "--out", tmp_path / "second")
+    assert done.exit_code == 0, done.stderr
