@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from siis.tables import Roles, read
+from siis.tables.tools.told import Answer
 from tool_case import annotation, write_json, write_lines
 
 N = 12
@@ -162,6 +163,11 @@ def test_shards_of_parquet(tmp_path, photos, refusal):
     data = read(tmp_path / "set", Roles())
     assert np.array_equal(data.X, wanted(photos))
     assert np.array_equal(read(tmp_path / "hub", Roles()).X, data.X)
+    named = read(tmp_path / "set" / "train-*.parquet", Roles())
+    assert np.array_equal(named.X, data.X)
+    assert named.labels.tolist() == TOPICS
+    answers = [Answer("red", 0.9, None, False)] * N
+    assert list(named.written_back(answers)) == ["answers.parquet"]
     pq.write_table(hugging_face(), tmp_path / "hub" / "data" / "test-00000-of-00001.parquet")
     assert "one split must be chosen; found test, train" in refusal(tmp_path / "hub", label=None)
     (tmp_path / "set" / "train-00000-of-00002.parquet").unlink()

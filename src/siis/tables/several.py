@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from siis.tables.messages import listed
 from siis.tables.sheet import TABLES, Sheet, read_sheet
+from siis.tables.tools.columnar import Table
 from siis.texts import plural, quoted
 
 
@@ -87,12 +88,28 @@ def read_sheets(
     notes = dict.fromkeys(note for sheet in sheets for note in sheet.notes)
     said = (f"{len(sheets):,} files: {sizes}", *notes)
     n = sum(sheet.n for sheet in sheets)
-    return Sheet(joint_name(paths), columns, n, said, first.decimal, vectors=first.vectors)
+    return Sheet(
+        joint_name(paths),
+        columns,
+        n,
+        said,
+        first.decimal,
+        told=first.told,
+        origin=_origin(sheets),
+        vectors=first.vectors,
+    )
+
+
+def _origin(sheets: Sequence[Sheet]) -> Table | None:
+    """The shards of a data set of Hugging Face, to be written as one file."""
+    tables = [sheet.origin.table for sheet in sheets if isinstance(sheet.origin, Table)]
+    return Table(pa.concat_tables(tables, promote_options="permissive")) if len(tables) == len(sheets) else None
 
 
 def _check_alike(first: Sheet, sheet: Sheet) -> None:
     for one in (first, sheet):
-        if one.told is not None:
+        is_shard = isinstance(one.origin, Table) and first.told is not None and not first.told.is_project
+        if one.told is not None and not is_shard:
             raise ValueError(f"{one.path}: a file of {one.told.tool} must be read alone. Name it alone.")
     lacking = [name for name in first.columns if name not in sheet.columns]
     more = [name for name in sheet.columns if name not in first.columns]

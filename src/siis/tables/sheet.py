@@ -147,7 +147,7 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
         raise ValueError(f"--header-row must be 1 or more; found {header_row}. Count rows from 1.")
     if encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
         raise ValueError(f"{path}: an encoding is for CSV, TSV and JSON files only. Leave --encoding out.")
-    if is_folder_of_lines(path) or name.endswith((*LINES, *JSON, ARCHIVE)):
+    if (is_folder_of_lines(path) and not is_data_set(path)) or name.endswith((*LINES, *JSON, ARCHIVE)):
         found = read_json(path, encoding) if name.endswith(JSON) else read_lines(path, encoding)
         columns = list(found.columns.values())
         return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.told, found.origin)
