@@ -208,6 +208,8 @@ def test_a_share_of_wrong_labels_that_cannot_be_told_is_not_shown():
     assert "It cannot be estimated" in words
     assert "At most 45 %: labels and features are only loosely related." in words
     assert "33 %" not in words
+    assert "related. No single label stands out." in " ".join(words.split())
+    assert "to 45 %. No single label stands out." in " ".join(known.split())
     assert "probably wrong" not in words
     assert "(expected" not in words
     assert "The expected agreement cannot be estimated" in words
