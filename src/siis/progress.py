@@ -27,8 +27,8 @@ def listening(listener: Listener) -> Iterator[None]:
     Parameters
     ----------
     listener : callable
-        Takes the name of a stage, the share of it that is done, from 0 to 1, and the seconds that are left of all
-        stages, None where nobody knows.
+        Takes the name of a stage, the share of it that is done, and the seconds that are left of all stages, None
+        where they are not known. The share is 0 once, when the stage begins, and 1 once, when it ends.
     """
     token = _listener.set(listener)
     try:
@@ -99,9 +99,11 @@ class Progress:
 
         def report(share: float) -> None:
             nonlocal said
+            if not 0 < share < 1:  # the stage itself says when it begins and ends
+                return
             now = time.perf_counter()
             seconds = pass_on(share)
-            if now - said >= EVERY and 0 < share < 1:
+            if now - said >= EVERY:
                 said = now
                 seconds = (now - started) * (1 / share - 1) if seconds is None else seconds
                 self.say(1, f"{name}: {share:.0%}, about {round_seconds(seconds)} left")

@@ -88,3 +88,18 @@ def test_stages_that_have_ended_are_not_ahead_though_nobody_listens():
     with progress.stage("a"):
         pass
     assert progress.forecast.left("b", 0.0) < 2.0
+
+
+def test_a_stage_begins_once_and_ends_once():
+    """A listener draws a row for each beginning: work that reports 0 or 1 itself must not begin or end the stage."""
+    told = []
+    with listening(lambda name, share, left: told.append(share)), Progress(0).stage("graph") as report:
+        for share in (0.0, 0.5, 1.0):
+            report(share)
+    assert told == [0.0, 0.5, 1.0]
+    told.clear()
+    X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 2
+    with listening(lambda name, share, left: told.append((name, share))):
+        SIISClassifier().fit(X, y)
+    ends = [what for what in told if what[1] in (0.0, 1.0)]
+    assert len(ends) == len(set(ends))
