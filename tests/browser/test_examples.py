@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from browser_case import CONTRAST, hover
-from report_case import make_report
+from report_case import DOT, make_report
 
 pytestmark = pytest.mark.slow
 
@@ -163,3 +163,49 @@ def test_pressed_buttons_can_be_read(open_report):
         page.keyboard.press("Enter")
         assert row.get_by_text("Choose…").evaluate(readable) >= 4.5
         assert row.locator(".cells .unusual dd").evaluate(readable) >= 4.5
+
+
+LARGE = "data:image/gif;base64,R0lGODlhAgABAIAAAAAAAP///yH5BAEAAAAALAAAAAACAAEAAAIBRAA7"
+
+
+def test_a_picture_is_enlarged_by_a_click_and_by_a_key(open_report):
+    report = make_report(2, pictures=True)
+    name = report.suspects[0].id
+    page = open_report(replace(report, large={name: LARGE}))
+    page.locator("#rows tr").first.locator("img.big").click()
+    assert page.locator("#enlarged").is_visible()
+    assert page.get_attribute("#enlarged-image", "src") == LARGE
+    assert page.text_content("#enlarged-name") == name
+    page.keyboard.press("a")  # nothing is decided behind the picture
+    assert page.text_content("#progress-text") == "0 of 2 reviewed"
+    page.keyboard.press("Escape")
+    assert not page.locator("#enlarged").is_visible()
+    page.locator("#rows .near img").first.click()
+    assert page.get_attribute("#enlarged-image", "src") == DOT  # the page has no larger one
+    assert page.locator("#enlarged-image").bounding_box()["width"] >= 300
+    page.keyboard.press("Escape")
+    page.locator("#rows tr[data-place]").first.focus()
+    page.keyboard.press("e")
+    assert page.get_attribute("#enlarged-image", "src") == LARGE
+    page.get_by_role("button", name="Close").click()
+    assert not page.locator("#enlarged").is_visible()
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.keyboard.press("e")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_names_of_classes_on_the_map_differ_where_classes_do(open_report):
+    long = "Mycobacterium tuberculosis complex of the "
+    names = (f"{long}first kind", f"{long}second kind", "Mycobacterium avium", "cat")
+    page = open_report(make_report(4, classes=names))
+    assert page.locator("#legend button span").all_text_contents() == list(names)
+    page.locator("#map-canvas").scroll_into_view_if_needed()
+    assert page.evaluate(
+        "[...document.querySelectorAll('#legend button span')].every((s) => s.scrollWidth <= s.clientWidth + 1)"
+    )
+    written = page.evaluate("shortNames(DATA.classes, 16)")
+    assert len(set(written)) == 4
+    assert written[3] == "cat"
+    assert all(len(name) <= 18 for name in written)
+    alike = page.evaluate("shortNames(['abcdef', 'abcdeg', 'abcdefg', 'abc'], 4)")
+    assert len(set(alike)) == 4

@@ -159,12 +159,12 @@ def test_a_review_of_several_pages(open_report):
 
 def test_the_sentence_follows_what_is_stored(open_report):
     page = open_report(make_report(n_queries=2))
-    assert page.text_content("#said") == "Nothing is decided yet."
+    assert page.text_content("#said") == "Nothing is decided in this list yet."
     page.keyboard.press("a")
     page.keyboard.press("k")
     page.reload()
     assert page.text_content("#said") == "Decided before: 2; the last was example-00001: dog stays, will be saved."
-    assert page.text_content("#query-said") == "Nothing is decided yet."
+    assert page.text_content("#query-said") == "Nothing is decided in this list yet."
 
 
 def test_reload_keeps_the_work(open_report):

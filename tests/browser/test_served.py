@@ -5,13 +5,17 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from report_case import make_report
 from siis.cli import app
+from siis.review import Journal, ReviewServer, Session
+from siis.review.journal import Decision
 
 pytestmark = pytest.mark.slow
 CURRENT = "#rows tr[aria-current=true] .id"
@@ -138,6 +142,40 @@ def test_the_whole_story(fitted, start, browser):
     )
     lines = (fitted / "results" / "decisions.jsonl").read_text().splitlines()
     assert [json.loads(line)["decision"] for line in lines] == ["kept", "accepted", "accepted", "undone"]
+
+
+@pytest.fixture
+def session_link(tmp_path):
+    """The link of a review with two decisions on examples that have left all lists."""
+    with Journal(tmp_path) as journal:
+        for name in ("gone 1", "gone 2"):
+            journal.add(Decision(name, "accepted", "cat"))
+        report = make_report(n_queries=2)
+        ids = {one.id for one in (*report.suspects, *report.queries)} | {"gone 1", "gone 2"}
+        session = Session(journal, report, ids, {"gone 1": "cat", "gone 2": "cat"}, lambda *_: report, pause=60)
+        server = ReviewServer(session)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server.link
+        server.shutdown()
+        server.server_close()
+
+
+def test_what_was_decided_is_counted_and_said_alike(session_link, browser):
+    """No "Nothing is decided" below "2 decided", although these have left the list."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.goto(session_link)
+    page.wait_for_selector("#rows tr[data-place]")
+    said = "Decided before: 2; the last was gone 2: cat, saved."
+    for prefix in ("", "query-"):
+        assert page.text_content(f"#{prefix}progress-text").startswith("2 decided, ")
+        assert page.text_content(f"#{prefix}said") == said
+    for _ in range(2):
+        page.locator("#decided-rows button").first.click()
+        until(page, "!byId('served').textContent.startsWith('Saving')")
+    assert page.text_content("#progress-text").startswith("0 decided, ")
+    assert page.text_content("#said") == "Nothing is decided in this list yet."
+    context.close()
 
 
 def test_a_second_window_hears_of_decisions_and_nobody_is_disturbed_while_typing(fitted, start, browser):

@@ -281,6 +281,46 @@ def test_cells_of_suspects_and_what_tells_them_apart(judged):
     assert json.loads(to_json(data))["rows"][0] is not None
 
 
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("0.14285714924335480", "0.142857"),
+        ("-1234567.891", "-1234568"),
+        ("1234.56789", "1234.57"),
+        ("0,3333333333", "0,333333"),
+        ("1.23456789e-12", "1.23457e-12"),
+        ("0.00001234567", "0.0000123457"),
+        ("2.50000000000001", "2.5"),
+        ("0.0000000", "0"),
+        ("9.99999999", "10"),
+        ("12345678", "12345678"),
+        ("1.5", "1.5"),
+        ("1.2.3.4567", "1.2.3.4567"),
+        ("1e400.5", "1e400.5"),
+    ],
+)
+def test_numbers_are_shown_with_six_digits(judged, cell, shown):
+    rows = table()
+    rows[0] = (cell, "wolf", "7", "n")
+    data = collect(judged, ids=IDS, rows=rows)
+    assert next(s for s in data.suspects if s.id == "row 0").cells[0] == shown
+    assert any(snippet and f"size {shown}, kind wolf" in snippet for snippet in data.map.snippets)
+
+
+def test_large_pictures_fill_the_room_there_is(judged, monkeypatch):
+    data = collect(judged, ids=IDS, thumbnails=lambda i: DOT, pictures=lambda i: DOT + str(i))
+    listed = [*data.suspects, *data.queries]
+    assert set(data.large) >= {one.id for one in listed} | {near.id for one in listed for near in one.neighbors}
+    assert data.large["row 0"] == f"{DOT}0"
+    page = render(data)
+    assert f'"row 0":"{DOT}0"' in page
+    monkeypatch.setattr("siis.report.shown.MOST_LARGE", 3 * len(DOT) + 10)
+    assert len(collect(judged, ids=IDS, thumbnails=lambda i: DOT, pictures=lambda i: DOT).large) == 3
+    assert collect(judged, ids=IDS, thumbnails=lambda i: DOT).large == {}
+    with pytest.raises(ValueError, match="pictures must give data URIs of images"):
+        collect(judged, ids=IDS, pictures=lambda i: "javascript:alert(1)")
+
+
 def test_cells_take_a_bounded_room(judged, monkeypatch):
     monkeypatch.setattr("siis.report.shown.MOST_CHARACTERS", 10_000)
     data = collect(judged, ids=IDS, rows=table())

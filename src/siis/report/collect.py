@@ -22,7 +22,7 @@ from siis.report.findings import shown as findings_shown
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.queries import query, wanted
 from siis.report.reliability import reliability
-from siis.report.shown import Material, shown_cells
+from siis.report.shown import Material, large_pictures, shown_cells
 from siis.report.suspects import MOST_PICTURED, doubted, found_issues, most_doubtful, suspect
 from siis.report.words import expected_wrong, graph_word, summary
 
@@ -40,6 +40,7 @@ def collect(
     texts: Sequence[str | None] | None = None,
     rows: TableRows | None = None,
     thumbnails: Callable[[int], str | None] | None = None,
+    pictures: Callable[[int], str | None] | None = None,
     checked: Iterable[int] | None = None,
     given: Sequence[Any] | LabelCoding | None = None,
     warnings: Sequence[str] = (),
@@ -68,6 +69,10 @@ def collect(
     thumbnails : callable, optional
         Index of an example -> its picture as a data URI ("data:image/..."), or None. Called for the worst 2,000
         suspects, the queries, their neighbours, and up to 3,000 points of the map.
+    pictures : callable, optional
+        The same for large pictures, which the page shows when a thumbnail is clicked. Called for queries and
+        suspects, then for their neighbours, until the page holds 12 MB of them. Without it thumbnails are drawn
+        larger.
     checked : iterable of int, optional
         Indices of the examples whose labels a reviewer has confirmed: never suspects.
     given : sequence of n or LabelCoding, optional
@@ -151,6 +156,7 @@ def collect(
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
         findings=findings_shown(told, ids),
         enough=_enough(told.enough),
+        large=large_pictures(material, pictures, groups) if pictures is not None else {},
     )
 
 

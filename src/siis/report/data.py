@@ -369,6 +369,8 @@ class ReportData:
         Near-duplicates, outliers, classes that overlap, annotators: those that apply.
     enough : Enough or None
         None without selection, and where no example is left to label.
+    large : dict of str to str
+        Large pictures of listed examples and of their neighbours, by id, as data URIs; those that fit into the page.
     """
 
     title: str
@@ -391,3 +393,4 @@ class ReportData:
     tabled: int | None
     findings: list[Finding] = field(default_factory=list)
     enough: Enough | None = None
+    large: dict[str, str] = field(default_factory=dict)

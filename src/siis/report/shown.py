@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from siis.report.data import Neighbor
@@ -14,6 +16,9 @@ SNIPPET, NEAR_SNIPPET, HOVER_SNIPPET = 300, 120, 100  # characters
 CELL = 200  # characters of a cell
 MOST_CHARACTERS = 4_000_000  # of all cells in a report
 MOST_HOVER_COLUMNS = 100  # of a table whose cells are read for the map
+MOST_LARGE = 12_000_000  # characters of all large pictures
+DIGITS = 6  # significant digits of a number with decimals
+DECIMALS = re.compile(r"[+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +109,10 @@ class Material:
         if self.rows is None or not 0 < len(self.rows.names) <= MOST_HOVER_COLUMNS:
             return None
         pairs = zip(self.rows.names, self.rows[index], strict=True)
-        return snippet(", ".join(f"{name} {cell[:CELL]}" for name, cell in pairs if cell), HOVER_SNIPPET)
+        return snippet(", ".join(f"{name} {shown_cell(cell)}" for name, cell in pairs if cell), HOVER_SNIPPET)
 
     def thumbnail(self, index: int) -> str | None:
-        """An example's picture, checked to be one.
+        """An example's thumbnail.
 
         Parameters
         ----------
@@ -117,10 +122,27 @@ class Material:
         -------
         str or None
         """
-        picture = None if self.thumbnails is None else self.thumbnails(index)
+        return self.checked("thumbnails", self.thumbnails, index)
+
+    def checked(self, name: str, source: Callable[[int], str | None] | None, index: int) -> str | None:
+        """A picture of an example, checked to be one.
+
+        Parameters
+        ----------
+        name : str
+            Of the source.
+        source : callable, optional
+            Index -> data URI or None.
+        index : int
+
+        Returns
+        -------
+        str or None
+        """
+        picture = None if source is None else source(index)
         if picture is not None and not picture.startswith("data:image/"):
             raise ValueError(
-                f"thumbnails must give data URIs of images; that of {self.ids[index]!r} begins with {picture[:20]!r}"
+                f"{name} must give data URIs of images; that of {self.ids[index]!r} begins with {picture[:20]!r}"
             )
         return picture
 
@@ -142,12 +164,70 @@ def shown_cells(rows: TableRows, groups: Sequence[Sequence[int]]) -> tuple[dict[
     found: dict[int, list[str]] = {}
     used = 0
     for k, group in enumerate(groups):
-        new = {i: [shortened(cell, CELL) for cell in rows[i]] for i in group if i not in found}
+        new = {i: [shown_cell(cell) for cell in rows[i]] for i in group if i not in found}
         used += sum(len(cell) + 3 for cells in new.values() for cell in cells)
         if used > MOST_CHARACTERS:
             return found, k
         found.update(new)
     return found, len(groups)
+
+
+def large_pictures(
+    material: Material, pictures: Callable[[int], str | None], groups: Sequence[Sequence[int]]
+) -> dict[str, str]:
+    """Gather large pictures until the page is full: of listed examples first, then of their neighbours.
+
+    Parameters
+    ----------
+    material : Material
+    pictures : callable
+        Index -> data URI or None.
+    groups : sequence of sequences of int
+        A listed example and its neighbours.
+
+    Returns
+    -------
+    dict of str to str
+        By id.
+    """
+    order = dict.fromkeys([*(group[0] for group in groups), *(i for group in groups for i in group[1:])])
+    found: dict[str, str] = {}
+    used = 0
+    for index in order:
+        picture = material.checked("pictures", pictures, index)
+        used += len(picture or "")
+        if used > MOST_LARGE:
+            break
+        if picture is not None:
+            found[material.ids[index]] = picture
+    return found
+
+
+def shown_cell(text: str) -> str:
+    """Write a cell as a page shows it: a long one is cut, a number is rounded to six significant digits.
+
+    The digits before the decimal point all stay.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    if len(text) <= DIGITS or len(text) > CELL or not DECIMALS.fullmatch(text):
+        return shortened(text, CELL)
+    number = Decimal(text.replace(",", "."))
+    if number and number.adjusted() <= -DIGITS:
+        shorter = f"{number:.{DIGITS}g}"
+    else:
+        decimals = max(DIGITS - 1 - number.adjusted(), 0) if number else 0
+        shorter = f"{number:.{decimals}f}"
+        shorter = shorter.rstrip("0").rstrip(".") if "." in shorter else shorter
+    if len(shorter) >= len(text):
+        return text
+    return shorter.replace(".", ",") if "," in text else shorter
 
 
 def snippet(text: str | None, length: int) -> str | None:

@@ -39,13 +39,14 @@ class JobData:
     name : str
         What they are called before the notes about them.
     data : Data
-    thumbnails : callable, optional
-        Index -> data URI; if left out, the images of the data.
+    thumbnails, pictures : callable, optional
+        Small and large pictures, index -> data URI; if left out, the images of the data.
     """
 
     name: str
     data: Data
     thumbnails: Callable[[int], str | None] | None = None
+    pictures: Callable[[int], str | None] | None = None
 
 
 def plain_step(name: str, work: Callable[[], Result]) -> Result:
@@ -165,6 +166,7 @@ def _fitted(
         title=options.title,
         results=str(out),
         thumbnails=examples.thumbnails,
+        pictures=examples.pictures,
         n_queries=options.queries,
         former=former,
     )

@@ -20,7 +20,7 @@ from siis.report.findings import Findings, find
 from siis.tables import Data
 from siis.workflow.given import Given
 from siis.workflow.options import in_options, said_in_options
-from siis.workflow.thumbnails import thumbnails_of
+from siis.workflow.thumbnails import large_of, thumbnails_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,7 @@ def fit_data(
     title: str = "",
     results: str = "",
     thumbnails: Callable[[int], str | None] | None = None,
+    pictures: Callable[[int], str | None] | None = None,
     n_queries: int = N_QUERIES,
     former: SIISClassifier | None = None,
 ) -> Outcome:
@@ -73,8 +74,8 @@ def fit_data(
         Of SIISClassifier.
     source, title, results : str
         Name of the file, heading of the report, and folder of the results.
-    thumbnails : callable, optional
-        Index -> data URI; if left out, the images of the data.
+    thumbnails, pictures : callable, optional
+        Small and large pictures, index -> data URI; if left out, the images of the data.
     n_queries : int
         How many examples to name, at most, that should be labelled or checked next.
     former : SIISClassifier, optional
@@ -112,6 +113,7 @@ def fit_data(
             texts=data.texts,
             rows=data.rows,
             thumbnails=thumbnails or thumbnails_of(data.images),
+            pictures=pictures or large_of(data.images),
             checked=np.flatnonzero(given.certain).tolist(),
             given=coding,
             warnings=said,

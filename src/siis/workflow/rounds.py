@@ -17,7 +17,7 @@ from siis.workflow.fit_options import FitOptions
 from siis.workflow.job import JobData, Result, read_examples, run_job
 from siis.workflow.outcome import Outcome
 from siis.workflow.outputs import checked_labels
-from siis.workflow.thumbnails import thumbnails_of
+from siis.workflow.thumbnails import large_of, thumbnails_of
 
 NAMING = {"siis review": "siis review DIR", "siis corrections": "--results DIR"}  # how each is given the results
 
@@ -112,7 +112,7 @@ class Rounds:
     def __init__(self, former: FormerRound, results: Path) -> None:
         self._options, self._base, self._results = replace(former.options, corrections=()), former.model, results
         read = read_examples(self._options)
-        self._examples = JobData(read.name, read.data, thumbnails_of(read.data.images))
+        self._examples = JobData(read.name, read.data, thumbnails_of(read.data.images), large_of(read.data.images))
 
     @property
     def ids(self) -> frozenset[str]:

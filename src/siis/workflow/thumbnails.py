@@ -1,4 +1,4 @@
-"""Small pictures for a report."""
+"""Pictures for a report: small ones in its lists, large ones to look at."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from PIL import Image
 
 from siis.encode.pictures import Picture
 
-SIDE = 64  # pixels, at most
+SIDE = 64  # pixels of a thumbnail, at most
+LARGE = 480  # pixels of a large picture, at most
+Pictures = Callable[[int], str | None]
 
 
-def thumbnails_of(images: Sequence[Picture] | None) -> Callable[[int], str | None] | None:
-    """Give the picture of each example of a folder.
+def thumbnails_of(images: Sequence[Picture] | None) -> Pictures | None:
+    """Give a small picture of each example of a folder.
 
     Parameters
     ----------
@@ -27,16 +29,30 @@ def thumbnails_of(images: Sequence[Picture] | None) -> Callable[[int], str | Non
     callable or None
         Index -> data URI.
     """
-    if images is None:
-        return None
+    return None if images is None else cache(lambda index: data_uri(_opened(images[index], SIDE)))
 
-    @cache
-    def thumbnail(index: int) -> str | None:
-        with images[index].open("rb") as file, Image.open(file) as image:
-            image.draft("RGB", (2 * SIDE, 2 * SIDE))  # large photographs are decoded small
-            return data_uri(image.convert("RGB"))
 
-    return thumbnail
+def large_of(images: Sequence[Picture] | None) -> Pictures | None:
+    """Give a large picture of each example of a folder.
+
+    Parameters
+    ----------
+    images : sequence of n Picture, or None
+
+    Returns
+    -------
+    callable or None
+        Index -> data URI; None where the thumbnail shows every pixel.
+    """
+
+    def large(index: int) -> str | None:
+        image = _opened(images[index], LARGE) if images is not None else None
+        if image is None or max(image.size) <= SIDE:
+            return None
+        image.thumbnail((LARGE, LARGE))
+        return _address(image, "JPEG")
+
+    return None if images is None else cache(large)
 
 
 def data_uri(image: Any) -> str:
@@ -52,6 +68,12 @@ def data_uri(image: Any) -> str:
     """
     image.thumbnail((SIDE, SIDE))
     return min((_address(image, kind) for kind in ("PNG", "JPEG")), key=len)
+
+
+def _opened(picture: Picture, side: int) -> Any:
+    with picture.open("rb") as file, Image.open(file) as image:
+        image.draft("RGB", (2 * side, 2 * side))  # large photographs are decoded small
+        return image.convert("RGB")
 
 
 def _address(image: Any, kind: str) -> str:

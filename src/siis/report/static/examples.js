@@ -1,8 +1,21 @@
 // What is seen of an example: its picture, its text, the cells of its table, and what tells it from its neighbours.
 const SHOWN_CELLS = 5, SHOWN_DIFFERENCES = 3;
 
+// A picture that a click enlarges.
 function picture(number, id, size) {
-  return number === null ? null : make("img", { src: DATA.pictures[number], alt: "Picture of " + id, class: size });
+  if (number === null) return null;
+  const small = make("img", { src: DATA.pictures[number], alt: "Picture of " + id, class: size });
+  return make("button", { type: "button", class: "enlarge", title: "Enlarge", "aria-label": `Enlarge the picture of ${id}`, on: { click: () => enlarge(number, id) } }, small);
+}
+
+// The large picture where the page has it, else the small one drawn larger.
+function enlarge(number, id) {
+  const hasLarge = Object.hasOwn(DATA.large, id);
+  const image = byId("enlarged-image");
+  Object.assign(image, { src: hasLarge ? DATA.large[id] : DATA.pictures[number], alt: "Picture of " + id, className: hasLarge ? "" : "small" });
+  byId("enlarged-name").textContent = id;
+  byId("enlarged-note").textContent = hasLarge ? "" : "Drawn from its thumbnail.";
+  byId("enlarged").showModal();
 }
 
 const cellsOf = (example) => (example.cells === null ? null : DATA.rows[example.cells]);

@@ -11,6 +11,7 @@ const SHAPES = [
 ];
 const PAD = 24;
 const NAME_HEIGHT = 18;
+const LONG_NAME = 12; // letters of a class from which on the legend has one column
 const MOST_NAMED = 40; // classes whose names are written on the map
 
 function tracePath(context, shape, x, y, radius) {
@@ -55,6 +56,25 @@ function namePlaces(names) {
   });
 }
 
+// Names of at most so many letters that still differ where the names do: cut at the end; where that leaves several the
+// same, cut at both ends of where they part; else the whole name.
+function shortNames(names, most) {
+  const cut = (name, from) => (name.length - from <= most ? (from ? "…" : "") + name.slice(from) : (from ? "…" : "") + name.slice(from, from + most - 1) + "…");
+  const alike = (short) => {
+    const groups = new Map();
+    short.forEach((text, k) => groups.set(text, [...(groups.get(text) ?? []), k]));
+    return [...groups.values()].filter((group) => group.length > 1);
+  };
+  const short = names.map((name) => cut(name, 0));
+  for (const group of alike(short)) {
+    let same = 0;
+    while (group.every((k) => names[k][same] === names[group[0]][same])) same++;
+    for (const k of group) short[k] = cut(names[k], Math.max(0, same - 3));
+  }
+  for (const group of alike(short)) for (const k of group) short[k] = names[k];
+  return short;
+}
+
 // left: what the former map's `leave` has given, where a new one takes its place.
 function startMap(left = null) {
   const { map, classes } = DATA;
@@ -64,6 +84,7 @@ function startMap(left = null) {
   const isOn = classes.map((name) => !left?.off.includes(name));
   const view = { zoom: 1, x: 0.5, y: 0.5, ...left?.view };
   const ended = new AbortController(), { signal } = ended;
+  const written = shortNames(classes, 16);
   const anchors = classes.length <= MOST_NAMED ? classes.map((_, code) => middle(map, code)) : [];
   let only = left?.only ?? "all";
   let current = left ? map.ids.indexOf(left.id) : -1;
@@ -135,7 +156,7 @@ function startMap(left = null) {
     const names = [];
     anchors.forEach((i, code) => {
       if (i < 0 || !isOn[code]) return;
-      const [x, y] = place(i), name = classes[code].length > 16 ? classes[code].slice(0, 15) + "…" : classes[code];
+      const [x, y] = place(i), name = written[code];
       names.push({ name, x, y: y + 5, width: context.measureText(name).width });
     });
     namePlaces(names).forEach((y, k) => {
@@ -277,6 +298,7 @@ function startMap(left = null) {
     repaint();
   }
   byId("legend").append(...entries);
+  byId("legend").classList.toggle("long", classes.some((name) => name.length > LONG_NAME));
   byId("legend-all").addEventListener("click", () => classes.forEach((_, code) => turn(code, true)));
   byId("legend-none").addEventListener("click", () => classes.forEach((_, code) => turn(code, false)));
   const observer = new ResizeObserver(repaint);

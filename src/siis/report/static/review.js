@@ -42,6 +42,7 @@ function startList(name, prefix, places, left = null) {
   let page = 0;
   let choosing = false;
   let told = null; // what is said of a decision, for as long as that is what is said
+  let resting = left?.resting ?? said.textContent; // what is said while nothing happens
 
   const rowOf = (place) => rows.querySelector(`tr[data-place="${place}"]`);
   const made = () => places.filter((place) => decisions.of(place)).length;
@@ -93,7 +94,18 @@ function startList(name, prefix, places, left = null) {
     told = { id, none, text: said.textContent };
   }
 
+  // Of the decisions that the progress above it counts: those in this list, and those that are in no list any more.
+  function restingText() {
+    const counted = decisions.order.filter((id) => !PLACES.has(id) || places.includes(PLACES.get(id)));
+    if (!counted.length) return "Nothing is decided in this list yet.";
+    const last = counted[counted.length - 1];
+    return `Decided before: ${grouped(counted.length)}; the last was ${last}: ${decisions.words(last)}.`;
+  }
+
   function state() {
+    const rest = restingText();
+    if (said.textContent === resting) said.textContent = rest;
+    resting = rest;
     if (told?.text === said.textContent) tell(told.id, told.none);
     for (const line of rows.querySelectorAll("tr[data-place]")) line.querySelector(".verdict").textContent = decisions.words(ITEMS[line.dataset.place].id);
     const [text, value, most] = decisions.progress(made(), places.length);
@@ -198,6 +210,7 @@ function startList(name, prefix, places, left = null) {
     } else if (key === "c" && isThere && rowOf(current)) choose(current);
     else if (key === "u" && decisions.of(current)) takeBack(current);
     else if (key === "u") undoLast();
+    else if (key === "e") { if (isThere && item.thumbnail !== null) enlarge(item.thumbnail, item.id); }
     else if ("jn".includes(key)) move(1);
     else if (key === "p") move(-1);
   }
@@ -223,9 +236,7 @@ function startList(name, prefix, places, left = null) {
   const following = (left?.ids ?? []).map((id) => PLACES.get(id)).find((place) => places.includes(place));
   const first = following ?? places.find((place) => !decisions.of(place));
   if (first !== undefined) current = first;
-  const last = decisions.order.map((id) => PLACES.get(id)).findLast((place) => places.includes(place));
   if (left !== null) said.textContent = left.said;
-  else if (last !== undefined) said.textContent = `Decided before: ${grouped(made())}; the last was ${ITEMS[last].id}: ${decisions.words(ITEMS[last].id)}.`;
   const refresh = () => (choosing ? state() : show(rows.contains(document.activeElement)));
 
   // Where the reviewer is: ids from the current row on, since that one may not be in the next list; ids on which a
@@ -239,6 +250,7 @@ function startList(name, prefix, places, left = null) {
       opened: [...opened].map(idAt),
       filters: filters.leave(),
       said: said.textContent,
+      resting,
       isActive: active === list,
     };
   }
@@ -297,7 +309,7 @@ function toggleKeys() {
   if (!isHidden) box.scrollIntoView({ block: "nearest" });
 }
 
-const KEYS = ["a", "k", "c", "u", "j", "n", "p"];
+const KEYS = ["a", "k", "c", "u", "j", "n", "p", "e"];
 const isTyped = (node) => node.tagName === "SELECT" || (node.tagName === "INPUT" && !["checkbox", "radio"].includes(node.type));
 
 // left: what each former list's `leave` has given, by its name, where new ones take their places.
@@ -311,7 +323,7 @@ function startReview(left = {}) {
 function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
-    if (!isPlainKey(event) || isTyped(target)) return;
+    if (!isPlainKey(event) || isTyped(target) || byId("enlarged").open) return;
     const list = lists.find((one) => one.section.contains(target)) || (target === document.body ? active : null);
     if (list === null) return;
     if (list.rows.contains(target) && (key === "ArrowDown" || key === "ArrowUp")) list.move(key === "ArrowDown" ? 1 : -1);
