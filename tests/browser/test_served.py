@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from report_case import make_report
 from siis.cli import app
-from siis.review import Journal, ReviewServer, Session
-from siis.review.journal import Decision
+from siis.decisions import Decision, Journal
+from siis.review import ReviewServer, Session
 
 pytestmark = pytest.mark.slow
 CURRENT = "#rows tr[aria-current=true] .id"
@@ -147,7 +147,7 @@ def test_the_whole_story(fitted, start, browser):
 @pytest.fixture
 def session_link(tmp_path):
     """The link of a review with two decisions on examples that have left all lists."""
-    with Journal(tmp_path) as journal:
+    with Journal(tmp_path, "t") as journal:
         for name in ("gone 1", "gone 2"):
             journal.add(Decision(name, "accepted", "cat"))
         report = make_report(n_queries=2)

@@ -26,6 +26,7 @@ NAMES = (
     "label_issues.csv",
     "label_quality.csv",
     "label_next.csv",
+    "checked_labels.csv",
     "near_duplicates.csv",
     "outliers.csv",
     "class_overlap.csv",

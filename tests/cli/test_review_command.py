@@ -12,18 +12,19 @@ from typer.testing import CliRunner
 import siis.cli.review as command
 from cli_case import read_csv, write_csv
 from siis.cli import app
-from siis.review import Journal, ReviewServer
-from siis.review.journal import JOURNAL, Decision
+from siis.decisions import JOURNAL, Decision, Journal
+from siis.review import ReviewServer
 from siis.workflow.rounds import Rounds, former_round
 
 pytestmark = pytest.mark.slow
+FIT = ["fit", "--label", "label", "--id", "name", "--n-neighbors", 5]
 
 
 @pytest.fixture(scope="module")
 def source(table, tmp_path_factory):
     """Results of a default fit."""
     out = tmp_path_factory.mktemp("fitted") / "results"
-    fit = ["fit", table[0], "--label", "label", "--id", "name", "--out", out, "--n-neighbors", 5, "--quiet"]
+    fit = [*FIT, table[0], "--out", out, "--quiet"]
     done = CliRunner().invoke(app, [str(arg) for arg in fit], catch_exceptions=False)
     assert done.exit_code == 0, done.stderr
     return out
@@ -37,6 +38,10 @@ def results(source, tmp_path):
     for path in source.iterdir():
         (out / path.name).write_bytes(path.read_bytes())
     return out
+
+
+def journal_of(folder):
+    return Journal(folder, json.loads((folder / "summary.json").read_text())["table"])
 
 
 @pytest.fixture
@@ -123,7 +128,7 @@ def test_what_cannot_be_reviewed(siis, results, opened, tmp_path):
 
 def test_one_review_at_a_time(siis, table, results, opened, tmp_path):
     write_csv(tmp_path / "fix.csv", ["id", "label"], [("digit 0", "0")])
-    with Journal(results):
+    with journal_of(results):
         for args in (
             ("review", results),
             ("corrections", tmp_path / "fix.csv", "--results", results),
@@ -133,7 +138,7 @@ def test_one_review_at_a_time(siis, table, results, opened, tmp_path):
             assert done.exit_code == 1
             assert "under review" in done.stderr
             assert "Ctrl-C" in done.stderr
-    with Journal(results) as journal:
+    with journal_of(results) as journal:
         journal.add(Decision("digit 1", "kept", "1"))
     with (results / JOURNAL).open("a") as file:
         file.write('{"id": "dig')
@@ -150,17 +155,18 @@ def test_rounds_are_those_of_corrections_whenever_they_are_run(siis, results, tm
     assert siis("corrections", tmp_path / "fix.csv", "--results", results, "--out", tmp_path / "one").exit_code == 0
     former = former_round(results, results / "model.siis", "siis review")
     assert former.checked == {}
-    rounds = Rounds(former, results)
-    write = lambda work: work()  # noqa: E731
-    rounds.run({suspects[0]: "1"}, write)
-    rounds.run(decided, write)
+    with journal_of(results) as journal:
+        rounds = Rounds(former, results, journal)
+        write = lambda work: work()  # noqa: E731
+        rounds.run({suspects[0]: "1"}, write)
+        rounds.run(decided, write)
     for name in ("predictions.csv", "label_issues.csv", "label_quality.csv", "label_next.csv"):
         assert (results / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
 
 
-def test_corrections_take_in_what_was_decided(siis, results, tmp_path):
+def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, results, tmp_path):
     first, second, third = (row["id"] for row in read_csv(results / "label_issues.csv")[:3])
-    with Journal(results) as journal:
+    with journal_of(results) as journal:
         journal.add(Decision(first, "chosen", "0"))
         journal.add(Decision(second, "chosen", "0"))
     write_csv(tmp_path / "fix.csv", ["id", "label"], [(second, "1"), (third, "1")])
@@ -168,9 +174,25 @@ def test_corrections_take_in_what_was_decided(siis, results, tmp_path):
     assert done.exit_code == 0, done.stderr
     wanted = {first: "0", second: "1", third: "1"}
     assert former_round(results, results / "model.siis", "siis review").checked == wanted
-    with Journal(results) as journal:  # a later review begins from there
-        assert journal.made == {}
-        assert journal.checked(wanted) == wanted
+    with journal_of(results) as journal:  # a later review begins from there
+        assert {name: one.decision for name, one in journal.made.items()} == {
+            first: "chosen",
+            second: "corrected",
+            third: "corrected",
+        }
+        assert journal.checked({}) == wanted
+    rows = {row["id"]: row for row in read_csv(results / "checked_labels.csv")}
+    given = {row["name"]: row["label"] for row in read_csv(table[0])}
+    assert {name: (row["given"], row["label"]) for name, row in rows.items()} == {
+        name: (given[name], label) for name, label in wanted.items()
+    }
+    assert [rows[name]["decision"] for name in wanted] == ["chosen", "corrected", "corrected"]
+    assert all(row["at"] > "2026" for row in rows.values())
+    again = siis(*FIT, table[0], "--out", results)
+    assert again.exit_code == 0, again.stderr
+    assert f"3 checked labels: certain, 3 of them saved in {results / JOURNAL}" in again.stderr
+    assert former_round(results, results / "model.siis", "siis review").checked == wanted
+    assert {row["id"]: row for row in read_csv(results / "checked_labels.csv")} == rows
 
 
 def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):

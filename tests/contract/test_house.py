@@ -22,6 +22,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "parameters": 0,
     "result_table": 0,
     "texts": 0,
+    "decisions": 1,
     "encode": 1,
     "graph": 1,
     "labels": 1,

@@ -9,8 +9,9 @@ import time
 import pytest
 
 from report_case import make_report
+from siis.decisions import Journal
 from siis.report import read_report, render
-from siis.review import Journal, ReviewServer, Session
+from siis.review import ReviewServer, Session
 from siis.review.server import HEADERS
 
 DECISION = {"id": "example-00000", "decision": "kept", "label": "cat"}
@@ -18,7 +19,7 @@ DECISION = {"id": "example-00000", "decision": "kept", "label": "cat"}
 
 class Served:
     def __init__(self, folder, refit):
-        self.journal = Journal(folder)
+        self.journal = Journal(folder, "t")
         self.report = make_report()
         ids = {one.id for one in self.report.suspects}
         self.session = Session(self.journal, self.report, ids, {}, refit, pause=0.05)
@@ -211,8 +212,8 @@ def test_a_review_that_ends_writes_nothing_more(tmp_path):
 
 
 def test_decisions_on_other_data_are_refused(tmp_path):
-    (tmp_path / "decisions.jsonl").write_text('{"id": "gone", "decision": "kept", "label": "cat"}\n')
-    with Journal(tmp_path) as journal, pytest.raises(ValueError, match="there is no id 'gone' in them"):
+    (tmp_path / "decisions.jsonl").write_text('{"id": "gone", "decision": "kept", "label": "cat", "table": "t"}\n')
+    with Journal(tmp_path, "t") as journal, pytest.raises(ValueError, match="there is no id 'gone' in them"):
         Session(journal, make_report(), {"here"}, {}, lambda checked, write: make_report())
 
 

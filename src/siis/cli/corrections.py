@@ -20,6 +20,9 @@ def corrections(
     ],
     results: Annotated[Path, typer.Option(help="Results folder that was reviewed.")] = RESULTS,
     out: Annotated[Path | None, typer.Option(help="Output folder. (default: the same)")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace results of another table in the output folder.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -40,18 +43,26 @@ def corrections(
     folder = out or results
     with one_sentence(f"Files in {folder} are as they were."):
         first_words(file, quiet)
-        from siis.review.journal import JOURNAL, Journal, check_not_reviewed  # noqa: PLC0415
+        from siis.decisions import JOURNAL, Journal, check_not_reviewed, user_name  # noqa: PLC0415
         from siis.workflow.rounds import former_round, options_of  # noqa: PLC0415  (heavy)
 
         if not file.exists():
             raise ValueError(f"{file}: there is no such file. Check the path.")
-        options_of(results, "siis corrections")
+        _, table = options_of(results, "siis corrections")
         if folder != results:
             check_not_reviewed(folder)
-        with Journal(results) if (results / JOURNAL).exists() else nullcontext() as journal:
+        found = Journal(results, table or "", user_name()) if (results / JOURNAL).exists() else None
+        with found or nullcontext():
             former = former_round(results, model_file(results), "siis corrections")
-            earlier = former.checked if journal is None else journal.checked(former.checked)
-            again = replace(former.options, corrections=(str(file),))
-            run_and_print(again, folder, quiet, as_json, earlier=earlier, former=former.model)
-            if journal is not None and folder == results:
-                journal.close_round()
+            run_and_print(
+                replace(former.options, corrections=(str(file),)),
+                folder,
+                quiet,
+                as_json,
+                earlier=former.checked if found is None else found.checked(former.checked),
+                table=table,
+                former=former.model,
+                journal=found if folder == results else None,
+                record=None if found is None else found.made,
+                overwrite=overwrite,
+            )

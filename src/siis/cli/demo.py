@@ -31,7 +31,7 @@ def demo(
 
         data, truth, thumbnails = demo_data(seed)
         digits = JobData("Handwritten digits of scikit-learn", data, thumbnails)
-        options = FitOptions("digits", parameters={"random_state": seed}, title="Handwritten digits")
+        options = FitOptions("digits", parameters={"random_state": seed}, title="Handwritten digits", demo=True)
         outcome = run_and_print(options, out, quiet, False, source=lambda _: digits)
         if not quiet:
             typer.echo("\n" + demo_summary(outcome, truth))

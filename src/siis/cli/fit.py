@@ -198,6 +198,9 @@ def fit(
             help="File with values of these options; the command line takes precedence.",
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace results of another table in the output folder.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -230,7 +233,7 @@ def fit(
     """
     with one_sentence(f"Files in {out} are as they were."):
         first_words(data[0], quiet)
-        from siis.review.journal import check_not_reviewed  # noqa: PLC0415
+        from siis.decisions import check_not_reviewed  # noqa: PLC0415
         from siis.tables.several import found_files  # noqa: PLC0415  (heavy)
         from siis.workflow import FitOptions  # noqa: PLC0415
 
@@ -285,7 +288,7 @@ def fit(
             return
         if workers is not None or memory is not None:
             raise ValueError("--workers and --memory go with --cluster local. Add it, or leave them out.")
-        run_and_print(options, out, quiet, as_json)
+        run_and_print(options, out, quiet, as_json, overwrite=overwrite)
 
 
 def chosen_encoder(

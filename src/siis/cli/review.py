@@ -31,6 +31,10 @@ def review(
         Path, typer.Argument(metavar="RESULTS", show_default=False, help="Results folder to review.")
     ] = RESULTS,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page. (default: any free port)")] = 0,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Reviewer, kept with each decision. (default: your user name)"),
+    ] = None,
     opened: Annotated[
         bool | None,
         typer.Option("--open/--no-open", help="Open the browser. (default: if this is a terminal on a desktop)"),
@@ -50,16 +54,18 @@ def review(
     """
     with one_sentence(f"Files in {results} are as they were."):
         first_words(results, False)
+        from siis.decisions import Journal, user_name  # noqa: PLC0415
         from siis.report import read_report  # noqa: PLC0415
-        from siis.review import Journal, Session  # noqa: PLC0415
+        from siis.review import Session  # noqa: PLC0415
         from siis.workflow.rounds import Rounds, former_round, options_of  # noqa: PLC0415  (heavy)
 
-        options_of(results, "siis review")
-        with Journal(results) as journal:
-            if journal.note:
-                say(f"{journal.note}.")
+        _, table = options_of(results, "siis review")
+        report = read_report(results / REPORT)
+        with Journal(results, table or "", user_name() if by is None else by) as journal:
+            for note in filter(None, (journal.note, journal.others())):
+                say(f"{note}.")
             former = in_background(lambda: former_round(results, model_file(results), "siis review"))
-            rounds = in_background(lambda: Rounds(former, results))
+            rounds = in_background(lambda: Rounds(former, results, journal))
 
             def refit(checked: Mapping[str, str], write: Callable[[Callable[[], None]], None]) -> ReportData:
                 try:
@@ -67,7 +73,7 @@ def review(
                 except PROBLEMS as problem:
                     raise ValueError(sentence_of(problem)) from problem
 
-            session = Session(journal, read_report(results / REPORT), rounds.ids, former.checked, refit)
+            session = Session(journal, report, rounds.ids, former.checked, refit)
             with _served(session, port) as server:
                 if journal.made:
                     say(f"{_saved(session)} from before.")

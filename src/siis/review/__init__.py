@@ -1,6 +1,6 @@
 """A review that needs no files to be carried: decisions are kept at once, and fitted in the background."""
 
-from siis.review.journal import JOURNAL, Journal, check_not_reviewed
+from siis.decisions import JOURNAL, Journal, check_not_reviewed
 from siis.review.server import ReviewServer
 from siis.review.session import Session
 

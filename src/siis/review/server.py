@@ -7,13 +7,12 @@ import json
 import os
 import secrets
 import socketserver
-from dataclasses import fields
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from siis.review.journal import Decision
+from siis.decisions import Decision
 from siis.review.session import Session
 
 ADDRESS = "127.0.0.1"
@@ -31,6 +30,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+FIELDS = {"id", "decision", "label"}  # who decided, and when, the journal knows
 FORM = "a decision must be a JSON object with id, decision and label"
 TEXT, HTML, JSON = "text/plain; charset=utf-8", "text/html; charset=utf-8", "application/json"
 
@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
             plain = {**json.loads(self.rfile.read(int(length)))}
         except (TypeError, ValueError, RecursionError) as problem:
             raise Refused(HTTPStatus.BAD_REQUEST, FORM) from problem
-        if set(plain) != {one.name for one in fields(Decision)}:
+        if set(plain) != FIELDS:
             raise Refused(HTTPStatus.BAD_REQUEST, FORM)
         try:
             self.server.session.decide(Decision(**plain))

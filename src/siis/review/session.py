@@ -8,9 +8,9 @@ from collections.abc import Callable, Container, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+from siis.decisions import KEPT, UNDONE, Decision, Journal
 from siis.report import ReportData, render
 from siis.report.page import digest, to_json
-from siis.review.journal import KEPT, UNDONE, Decision, Journal
 
 PAUSE = 1.0  # seconds without a new decision, after which to fit
 

@@ -14,15 +14,11 @@ PATHS = ("embeddings", "graph", "labels_file", "image_folder")
 LISTS = ("features", "text", "annotators", "unlabelled")
 FLAGS = ("text_only", "merge_classes")
 ROLES = {"label", "id", "encoding", "encoder", "sheet", "header_row", "image", *LISTS, *FLAGS, *PATHS}
-LATER: dict[str, Any] = {  # roles that 0.1 did not have
-    "text_only": False,
-    "unlabelled": [],
-    "merge_classes": False,
-    "sheet": None,
-    "header_row": None,
-    "encoder": None,
-    "image": None,
-    "image_folder": None,
+NOT_SAID: dict[str, Any] = {  # the roles that a summary leaves out
+    **dict.fromkeys(ROLES),
+    **{name: [] for name in LISTS if name != "features"},
+    **dict.fromkeys(FLAGS, False),
+    "encoding": "utf-8",
 }
 
 
@@ -37,8 +33,7 @@ class FitOptions:
     more : tuple of str
         Paths of further files with the same columns.
     roles : dict
-        Fields of siis.tables.Roles, paths as text, the encoder as a dict. Those left out have their defaults; ``siis
-        corrections`` reads only results whose options name all.
+        Fields of siis.tables.Roles, paths as text, the encoder as a dict. Those left out have their defaults.
     corrections : tuple of str
         Paths.
     title : str
@@ -48,6 +43,8 @@ class FitOptions:
         How many examples to name that should be labelled next.
     issue_columns : {"siis", "cleanlab"}
         What the columns of ``label_issues.csv`` are called.
+    demo : bool
+        The examples are the digits of ``siis demo``, drawn by ``random_state``; ``data`` is what they are called.
     """
 
     data: str
@@ -58,6 +55,7 @@ class FitOptions:
     queries: int = QUERIES
     issue_columns: str = OWN
     more: tuple[str, ...] = ()
+    demo: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -69,22 +67,20 @@ class FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
         kinds = {
             **{"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int},
-            **{"issue_columns": str, "more": list},
+            **{"issue_columns": str, "more": list, "demo": bool},
         }
         if isinstance(found, dict):
-            found = {
-                "queries": QUERIES,
-                "issue_columns": OWN,
-                "more": [],
-                **found,
-            }  # version 0.1.0 had no such options
+            later = {"queries": QUERIES, "issue_columns": OWN, "more": [], "demo": False}  # not in version 0.1.0
+            found = {**later, **found}
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
         if found["issue_columns"] not in (OWN, CLEANLAB):
             raise ValueError("these are no columns of siis fit")
-        roles = {**LATER, **found["roles"]}
+        roles = {**NOT_SAID, **found["roles"]}
         if isinstance(roles.get("text"), str):
             roles["text"] = [roles["text"]]  # 0.1 knew one
+        if found["demo"] and not isinstance(found["parameters"].get("random_state"), int):
+            raise ValueError("the demo must have a seed")
         lists = [found["corrections"], found["more"], *(roles.get(name) or [] for name in LISTS)]
         texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS, "encoder", "header_row")]
         if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):

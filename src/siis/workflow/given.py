@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +71,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
     Given
     """
     certain = np.zeros(len(data.ids), dtype=bool)
-    at = {**data.certain, **_places(data.ids, checked)}
+    at = {**data.certain, **placed(data.ids, checked)}
     certain[list(at)] = True
     if data.annotations is None:
         assert data.labels is not None
@@ -93,6 +95,24 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
     return Given(Distributions(Y, names), labels, weights, certain)
 
 
+def digest_of(data: Data) -> str:
+    """Name a table by its ids and its labels as the file gives them: decisions belong to one table.
+
+    Parameters
+    ----------
+    data : Data
+
+    Returns
+    -------
+    str
+        The same for the same ids and labels.
+    """
+    answers = data.labels if data.labels is not None else data.annotations
+    assert answers is not None
+    content = json.dumps([list(data.ids), answers.tolist()])
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
 def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
     """Name the checked labels that the data itself does not hold: new classes, or slips of the pen.
 
@@ -111,8 +131,19 @@ def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
     return sorted({unguarded(label) for label in checked.values()} - known)
 
 
-def _places(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
-    """The example of each checked id; spreadsheets' guards against formulas are taken off."""
+def placed(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
+    """Find the example of each checked id; spreadsheets' guards against formulas are taken off.
+
+    Parameters
+    ----------
+    ids : tuple of n str
+    checked : mapping of str to str
+        The label of each checked id.
+
+    Returns
+    -------
+    dict of int to str
+    """
     place = {name: i for i, name in enumerate(ids)}
     found = {}
     for name, label in checked.items():

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from siis.decisions import CORRECTED, JOURNAL, Decision, Journal, user_name
 from siis.engine.choice import DASK
 from siis.estimators.classifier import SIISClassifier
 from siis.files import check_writable, write_files
 from siis.parameters import check_parameters
+from siis.results import SUMMARY
 from siis.tables import Data, read
 from siis.tables.corrections import read_checked
 from siis.tables.several import joint_name
 from siis.workflow.fit_options import FitOptions
-from siis.workflow.given import Given, given_of, new_classes
+from siis.workflow.given import Given, digest_of, given_of, new_classes, placed
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import output_files
+from siis.workflow.thumbnails import large_of, thumbnails_of
 
 Result = TypeVar("Result")
 
@@ -59,7 +65,7 @@ def no_word(text: str) -> None:
 
 
 def read_examples(options: FitOptions) -> JobData:
-    """Read the file that the options name.
+    """Read the examples that the options name.
 
     Parameters
     ----------
@@ -69,8 +75,14 @@ def read_examples(options: FitOptions) -> JobData:
     -------
     JobData
     """
+    if options.demo:
+        from siis.workflow.demo import demo_data  # noqa: PLC0415  (reads a data set)
+
+        data, _, thumbnails = demo_data(int(options.parameters["random_state"]))
+        return JobData("Handwritten digits of scikit-learn", data, thumbnails)
     files = [Path(path) for path in options.files]
-    return JobData(str(joint_name(files)), read(files, options.to_roles()))
+    data = read(files, options.to_roles())
+    return JobData(str(joint_name(files)), data, thumbnails_of(data.images), large_of(data.images))
 
 
 def run_job(
@@ -78,12 +90,19 @@ def run_job(
     out: Path,
     *,
     earlier: Mapping[str, str] | None = None,
+    table: str | None = None,
     former: SIISClassifier | None = None,
+    journal: Journal | None = None,
+    record: Mapping[str, Decision] | None = None,
+    overwrite: bool = False,
     source: Callable[[FitOptions], JobData] = read_examples,
     say: Callable[[str], None] = no_word,
     step: Step = plain_step,
 ) -> tuple[Outcome, dict[str, bytes]]:
     """Read examples, merge checked labels, fit, and write the files; those of an earlier fit stay until the end.
+
+    The decisions in ``out`` on the same table are taken; those on another table stay in their file. New checked
+    labels become decisions in ``out`` before the files are written.
 
     Parameters
     ----------
@@ -92,8 +111,16 @@ def run_job(
         Folder of the results; made if it does not exist.
     earlier : mapping of str to str, optional
         Labels that were checked in earlier rounds, by id; the corrections of the options go before.
+    table : str, optional
+        Digest of the table that ``earlier`` and ``former`` belong to: the examples must be of it.
     former : SIISClassifier, optional
         Of an earlier round, to start from.
+    journal : Journal, optional
+        That of ``out``, where the caller has it; its decisions are then among ``earlier`` already.
+    record : mapping of str to Decision, optional
+        Who has decided what and when, by id, where another journal holds it.
+    overwrite : bool
+        Whether results of another table may be replaced.
     source : callable
         Gives the examples; if left out, those of the file.
     say : callable
@@ -110,12 +137,28 @@ def run_job(
     check_options(options)
     check_writable(out)
     examples = step("read", lambda: source(options))
-    checked = _checked(options, earlier or {}, examples.data)
-    given = given_of(examples.data, checked)
-    for line in _understood(examples, checked):
-        say(line)
-    outcome, contents = step("fit", lambda: _fitted(examples, given, options, out, former))
-    step("write", lambda: write_files(out, contents))
+    data, found = examples.data, digest_of(examples.data)
+    check_unchanged(options, found, table)
+    replaced = check_replaceable(out, found, options, overwrite)
+    new, record = _corrected(options, data), record or {}
+    with ExitStack() as stack:
+        if journal is None and (new or record or (out / JOURNAL).exists()):
+            journal = stack.enter_context(Journal(out, found, user_name()))
+            earlier = journal.checked(earlier or {})
+        checked = {**(earlier or {}), **new}
+        decisions = [] if journal is None else [journal.signed(one) for one in _to_record(checked, new, record)]
+        made = {} if journal is None else {**journal.made, **{one.id: one for one in decisions}}
+        given = given_of(data, checked)
+        for line in _understood(examples, checked, new, journal, replaced):
+            say(line)
+        outcome, contents = step("fit", lambda: _fitted(examples, given, options, out, former, made))
+
+        def write() -> None:
+            if journal is not None:
+                journal.add(*decisions)
+            write_files(out, contents)
+
+        step("write", write)
     return outcome, contents
 
 
@@ -137,26 +180,105 @@ def check_options(options: FitOptions) -> None:
         check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
 
 
-def _checked(options: FitOptions, earlier: Mapping[str, str], data: Data) -> dict[str, str]:
-    """Labels that a reviewer has checked, by id; later files go before earlier ones."""
-    checked = dict(earlier)
+def check_unchanged(options: FitOptions, found: str, table: str | None) -> None:
+    """Refuse a table other than the one that results were made of.
+
+    Parameters
+    ----------
+    options : FitOptions
+        Of the results.
+    found : str
+        Digest of the table as it is now.
+    table : str or None
+        Digest of the table that the results were made of; None where that is not known.
+    """
+    if table is not None and table != found:
+        raise ValueError(
+            f"{options.data} must hold the ids and labels that siis fit has read; they have changed since. Fit "
+            f"again: siis fit {options.data}"
+        )
+
+
+def check_replaceable(out: Path, table: str, options: FitOptions, overwrite: bool) -> str:
+    """Refuse to replace the results of another table, unless that is wanted.
+
+    Results of the same file in another state may be replaced.
+
+    Parameters
+    ----------
+    out : Path
+    table : str
+        Digest of the table that is fitted.
+    options : FitOptions
+    overwrite : bool
+
+    Returns
+    -------
+    str
+        What is replaced, in a sentence; "" where the results are of the same table, or where there are none.
+    """
+    try:
+        plain = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+        former, data = plain.get("table"), str(plain["options"]["data"])
+    except (OSError, UnicodeDecodeError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return ""
+    if former == table:
+        return ""
+    if os.path.realpath(data) == os.path.realpath(options.data):
+        return "" if former is None else f"the results in {out} are of other ids or labels of {data}: replaced"
+    if not overwrite:
+        raise ValueError(
+            f"{out} must be empty or hold results of the same table; it holds those of {data}. Choose another --out, "
+            "or replace them with --overwrite."
+        )
+    return f"the results of {data} in {out}: replaced"
+
+
+def _corrected(options: FitOptions, data: Data) -> dict[str, str]:
+    """Labels of files of corrections, by id; later files go before earlier ones."""
+    checked: dict[str, str] = {}
     for file in options.corrections:
         checked.update(read_checked(Path(file), options.to_roles(), data))
-    return checked
+    return {data.ids[i]: label for i, label in placed(data.ids, checked).items()}
 
 
-def _understood(examples: JobData, checked: Mapping[str, str]) -> Iterable[str]:
+def _to_record(
+    checked: Mapping[str, str], new: Mapping[str, str], record: Mapping[str, Decision]
+) -> Iterable[Decision]:
+    """Decisions that the results must hold: those of another journal, and new corrections."""
+    for name, one in record.items():
+        if name not in new and checked.get(name) == one.label:
+            yield one
+    for name, label in new.items():
+        yield Decision(name, CORRECTED, label)
+
+
+def _understood(
+    examples: JobData, checked: Mapping[str, str], new: Mapping[str, str], journal: Journal | None, replaced: str
+) -> Iterable[str]:
     yield f"{examples.name}:"
     for note in examples.data.notes:
         yield f"  {note}"
+    if replaced:
+        yield f"  {replaced}"
+    if journal is not None:
+        for note in filter(None, (journal.note, journal.others())):
+            yield f"  {note}"
     if checked:
-        yield f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain"
+        saved = 0 if journal is None else sum(name not in new for name in journal.made)
+        where = f", {saved:,} of them saved in {journal.path}" if journal is not None and saved else ""
+        yield f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain{where}"
     for name in new_classes(examples.data, checked):
         yield f"  a correction brings in a new class, {name!r}: a slip of the pen?"
 
 
 def _fitted(
-    examples: JobData, given: Given, options: FitOptions, out: Path, former: SIISClassifier | None
+    examples: JobData,
+    given: Given,
+    options: FitOptions,
+    out: Path,
+    former: SIISClassifier | None,
+    made: Mapping[str, Decision],
 ) -> tuple[Outcome, dict[str, bytes]]:
     outcome = fit_data(
         examples.data,
@@ -170,4 +292,4 @@ def _fitted(
         n_queries=options.queries,
         former=former,
     )
-    return outcome, output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns)
+    return outcome, output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns, made)

@@ -8,16 +8,19 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from siis import __version__
+from siis.decisions import Decision
 from siis.report import render
 from siis.report.suspects import unjudged_ranking
 from siis.result_table import Table
 from siis.results import (
     ANNOTATORS,
+    CHECKED,
     CLEANLAB,
     DUPLICATES,
     ISSUES,
@@ -34,7 +37,7 @@ from siis.results import (
 from siis.saved import saved_bytes
 from siis.tables import Data
 from siis.tables.tools.told import Answer
-from siis.workflow.given import guarded
+from siis.workflow.given import digest_of, given_of, guarded
 from siis.workflow.outcome import Outcome
 
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
@@ -47,6 +50,7 @@ def output_files(
     options: Mapping[str, Any] | None = None,
     id_column: str | None = None,
     issue_columns: str = OWN,
+    made: Mapping[str, Decision] = MappingProxyType({}),
 ) -> dict[str, bytes]:
     """Give the files of a fit; the summary comes last and holds the digests of the others.
 
@@ -59,6 +63,8 @@ def output_files(
         Kept with the model, to name new examples by it.
     issue_columns : {"siis", "cleanlab"}
         What the columns of ``label_issues.csv`` are called.
+    made : mapping of str to Decision
+        Who has checked labels and when, by id.
 
     Returns
     -------
@@ -70,6 +76,7 @@ def output_files(
         ISSUES: ISSUE_FILES[issue_columns](outcome),
         QUALITY: _qualities(outcome),
         NEXT: _next(outcome),
+        CHECKED: _checked(outcome, made),
         **_findings(outcome),
         MODEL: saved_bytes(outcome.model, {**_companions(outcome), **rows, "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
@@ -79,7 +86,7 @@ def output_files(
     summary = summary_of(outcome)
     if rows["row_note"] is not None:
         summary["understood"].append(rows["row_note"])
-    plain = {**summary, "options": dict(options or {}), "files": digests}
+    plain = {**summary, "table": digest_of(outcome.data), "options": dict(options or {}), "files": digests}
     contents[SUMMARY] = (json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
         errors="replace"
     )
@@ -252,6 +259,20 @@ def _next(outcome: Outcome) -> bytes:
     probability = {name: p for name, p in zip(outcome.data.ids, likeliest, strict=True) if name in asked}
     rows = ((q.id, q.action, q.classes[0], f"{probability[q.id]:.4f}", f"{q.gain:.4g}") for q in queries)
     return csv_bytes(("id", "action", "likeliest", "probability", "gain"), rows)
+
+
+def _checked(outcome: Outcome, made: Mapping[str, Decision]) -> bytes:
+    """Every checked label beside the one in the file, with who has decided and when."""
+    rows = np.flatnonzero(outcome.given.certain).tolist()
+    data, labels = outcome.data, outcome.given.labels
+    before = data.labels if data.labels is not None else given_of(data, {}).labels if rows else ()
+
+    def line(i: int) -> tuple[str, ...]:
+        one = made.get(data.ids[i])
+        known = (one.decision, one.by, one.at) if one is not None and one.label == labels[i] else ("", "", "")
+        return (data.ids[i], before[i] or "", labels[i], *known)
+
+    return csv_bytes(("id", "given", "label", "decision", "by", "at"), map(line, rows))
 
 
 def _findings(outcome: Outcome) -> dict[str, bytes]:

@@ -8,16 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from siis.decisions import Journal
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.warm import lend_basis
 from siis.files import settle
 from siis.results import SUMMARY
 from siis.saved import Saved, load_all, sound
 from siis.workflow.fit_options import FitOptions
-from siis.workflow.job import JobData, Result, read_examples, run_job
+from siis.workflow.given import digest_of
+from siis.workflow.job import Result, check_unchanged, read_examples, run_job
 from siis.workflow.outcome import Outcome
 from siis.workflow.outputs import checked_labels
-from siis.workflow.thumbnails import large_of, thumbnails_of
 
 NAMING = {"siis review": "siis review DIR", "siis corrections": "--results DIR"}  # how each is given the results
 
@@ -32,11 +33,14 @@ class FormerRound:
     model : SIISClassifier
     checked : dict of str to str
         The labels that were certain, by id.
+    table : str or None
+        Digest of the table; version 0.1 kept none.
     """
 
     options: FitOptions
     model: SIISClassifier
     checked: dict[str, str]
+    table: str | None
 
 
 def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
@@ -54,8 +58,8 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
     -------
     FormerRound
     """
-    options = options_of(results, command)
-    lost = [path for path in options.files if not Path(path).exists()]
+    options, table = options_of(results, command)
+    lost = [] if options.demo else [path for path in options.files if not Path(path).exists()]
     if lost:
         raise ValueError(
             f"the data of {results}, {lost[0]}, must be where they were; there is no such file here. Run "
@@ -63,11 +67,11 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
         )
     saved: Saved = load_all(model_file)
     with sound(results):
-        return FormerRound(options, saved.model, checked_labels(saved.extra))
+        return FormerRound(options, saved.model, checked_labels(saved.extra), table)
 
 
-def options_of(results: Path, command: str) -> FitOptions:
-    """The options with which results were made.
+def options_of(results: Path, command: str) -> tuple[FitOptions, str | None]:
+    """The options with which results were made, and the digest of their table.
 
     Parameters
     ----------
@@ -78,6 +82,8 @@ def options_of(results: Path, command: str) -> FitOptions:
     Returns
     -------
     FitOptions
+    str or None
+        Version 0.1 kept none.
     """
     summary, advice = results / SUMMARY, f"Name the folder of the results ({NAMING[command]})"
     if results.is_file():
@@ -89,7 +95,8 @@ def options_of(results: Path, command: str) -> FitOptions:
             "siis fit DATA."
         )
     try:
-        return FitOptions.from_plain(json.loads(summary.read_text(encoding="utf-8"))["options"])
+        plain = json.loads(summary.read_text(encoding="utf-8"))
+        return FitOptions.from_plain(plain["options"]), None if plain.get("table") is None else str(plain["table"])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(
             f"{summary} must be a summary that siis fit has written; it is not. {advice}, or fit anew: siis fit DATA."
@@ -107,12 +114,14 @@ class Rounds:
     former : FormerRound
     results : Path
         Folder; its files are replaced by each round.
+    journal : Journal
+        Of these results.
     """
 
-    def __init__(self, former: FormerRound, results: Path) -> None:
+    def __init__(self, former: FormerRound, results: Path, journal: Journal) -> None:
         self._options, self._base, self._results = replace(former.options, corrections=()), former.model, results
-        read = read_examples(self._options)
-        self._examples = JobData(read.name, read.data, thumbnails_of(read.data.images), large_of(read.data.images))
+        self._examples, self._journal = read_examples(self._options), journal
+        check_unchanged(self._options, digest_of(self._examples.data), former.table)
 
     @property
     def ids(self) -> frozenset[str]:
@@ -145,6 +154,7 @@ class Rounds:
             self._options,
             self._results,
             earlier=checked,
+            journal=self._journal,
             former=copy.copy(self._base),
             source=lambda _: self._examples,
             step=step,

@@ -1,25 +1,25 @@
-"""Decisions of a review as lines of a file: each is on the disk before anybody is told that it is saved."""
+"""Checked labels as lines of a file, each with its table: a line is on the disk before it counts as saved."""
 
 from __future__ import annotations
 
 import errno
+import getpass
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from siis.files import flush_folder
 
 JOURNAL = "decisions.jsonl"
 KEPT = "kept"
-MADE = ("accepted", KEPT, "chosen")
+CORRECTED = "corrected"  # by a file of corrections
+MADE = ("accepted", KEPT, "chosen", CORRECTED)
 UNDONE = "undone"  # the decision on this id before counts no more
-TAKEN = "taken"  # the results hold all before this line for good: siis corrections has fitted it
 FAR = 2**40  # a byte that no journal reaches, to lock where only bytes can be locked
 
 
@@ -31,32 +31,45 @@ class Decision:
     ----------
     id : str
     decision : str
-        "accepted", "kept", "chosen" or "undone".
+        "accepted", "kept" or "chosen" in a review, "corrected" by a file of corrections, or "undone".
     label : str or None
         None where it is undone.
+    by : str
+        Who decided; empty where that is not known.
+    at : str
+        When, in ISO 8601; empty before the decision is written.
     """
 
     id: str
     decision: str
     label: str | None
+    by: str = ""
+    at: str = ""
 
     def __post_init__(self) -> None:
         wanted = type(None) if self.decision == UNDONE else str
         if not isinstance(self.id, str) or not isinstance(self.label, wanted):
             raise ValueError("a decision must have the text of an id, and a label unless it is undone")
+        if not isinstance(self.by, str) or not isinstance(self.at, str):
+            raise ValueError("who decided, and when, must be texts")
         if self.decision not in (*MADE, UNDONE):
             raise ValueError(f"a decision must be one of {', '.join((*MADE, UNDONE))}; found {self.decision!r}")
 
 
 class Journal:
-    """The decisions on a folder of results; one process at a time has it.
+    """The decisions in a folder of results; one process at a time has it.
 
-    The lock is the system's, on the open file: it ends with the process, however that ends.
+    Each line names the table that it belongs to. Decisions on other tables stay in the file and do not count. The
+    lock is the system's, on the open file: it ends with the process, however that ends.
 
     Parameters
     ----------
     folder : Path
         The file is made if it does not exist.
+    table : str
+        Digest of the table whose decisions count.
+    by : str
+        Who decides from now on.
 
     Attributes
     ----------
@@ -67,17 +80,18 @@ class Journal:
         What was wrong with the end of the file, and mended; or "".
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / JOURNAL
+    def __init__(self, folder: Path, table: str, by: str = "") -> None:
+        self.path, self.table, self.by = folder / JOURNAL, table, by
         self.made: dict[str, Decision] = {}
         self.note = ""
         self._named: set[str] = set()
+        self._others: set[tuple[str, str]] = set()  # table and id of decisions on other tables
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
         try:
             if not _lock(self._file):
                 raise ValueError(
-                    f"{folder} must not be under review already; another siis review, or siis corrections, is at "
-                    "work there. Go on with its link, or end it with Ctrl-C first."
+                    f"{folder} must not be under review already; another siis command is at work there. Go on with "
+                    "the link of siis review, or end that command with Ctrl-C first."
                 )
             flush_folder(folder)
             self._replay()
@@ -96,24 +110,51 @@ class Journal:
         with suppress(OSError):
             os.close(self._file)
 
-    def add(self, decision: Decision) -> None:
-        """Write a decision; when this returns it is on the disk.
+    def add(self, *decisions: Decision) -> None:
+        """Write decisions; when this returns they are on the disk.
+
+        Parameters
+        ----------
+        *decisions : Decision
+            One that changes nothing is not written again.
+        """
+        former, named, new = dict(self.made), set(self._named), []
+        for one in decisions:
+            if self._is_new(one):
+                new.append(self.signed(one))
+                self._put(new[-1])
+        try:
+            if new:
+                self._write([{**asdict(one), "table": self.table} for one in new])
+        except BaseException:
+            self.made, self._named = former, named
+            raise
+
+    def signed(self, decision: Decision) -> Decision:
+        """Note who decides and when, unless the decision says so itself.
 
         Parameters
         ----------
         decision : Decision
-            One that changes nothing is not written again.
-        """
-        if decision == self.made.get(decision.id) or (decision.decision == UNDONE and decision.id not in self.made):
-            return
-        self._write({"id": decision.id, "decision": decision.decision, "label": decision.label})
-        self._put(decision)
 
-    def close_round(self) -> None:
-        """Note that the results hold all decisions for good: another round begins."""
-        if self._named:
-            self._write({"decision": TAKEN})
-            self._forget()
+        Returns
+        -------
+        Decision
+            The former one where it is the same.
+        """
+        if not self._is_new(decision):
+            return self.made.get(decision.id, decision)
+        if decision.at:
+            return decision
+        return replace(decision, by=self.by, at=datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def others(self) -> str:
+        """Say what the file holds on other tables; "" where it holds nothing on them."""
+        count = len(self._others)
+        if not count:
+            return ""
+        many = "1 decision was" if count == 1 else f"{count:,} decisions were"
+        return f"{many} made on another table: they stay in {self.path} and are not applied"
 
     def checked(self, earlier: Mapping[str, str]) -> dict[str, str]:
         """Labels that are certain, by id.
@@ -130,28 +171,30 @@ class Journal:
         kept = {name: label for name, label in earlier.items() if name not in self._named}
         return {**kept, **{name: str(one.label) for name, one in self.made.items()}}
 
+    def _is_new(self, decision: Decision) -> bool:
+        former = self.made.get(decision.id)
+        if former is None:
+            return decision.decision != UNDONE
+        return (former.decision, former.label) != (decision.decision, decision.label)
+
     def _put(self, decision: Decision) -> None:
         self._named.add(decision.id)
         self.made.pop(decision.id, None)
         if decision.decision != UNDONE:
             self.made[decision.id] = decision
 
-    def _forget(self) -> None:
-        self.made.clear()
-        self._named.clear()
-
-    def _write(self, plain: dict[str, Any]) -> None:
-        """Append a line, whole or not at all."""
+    def _write(self, lines: Iterable[dict[str, str | None]]) -> None:
+        """Append lines, all whole or none."""
         try:
             is_there = os.path.samestat(os.fstat(self._file), self.path.stat())
         except FileNotFoundError:
             is_there = False
         if not is_there:
             raise ValueError(f"{self.path} was moved away or replaced. End the review and start it again")
-        line = json.dumps({**plain, "at": datetime.now(UTC).isoformat(timespec="seconds")}).encode() + b"\n"
+        content = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
         size = os.fstat(self._file).st_size
         try:
-            if os.write(self._file, line) != len(line):
+            if os.write(self._file, content) != len(content):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(self._file)
         except OSError:
@@ -185,11 +228,29 @@ class Journal:
 
     def _read(self, line: bytes) -> None:
         plain = {**json.loads(line)}
-        plain.pop("at", None)
-        if plain == {"decision": TAKEN}:
-            self._forget()
+        if plain.get("decision") == "taken":  # by siis corrections, before lines named their tables
+            return
+        table = plain.pop("table", "")
+        decision = Decision(**plain)
+        if table == self.table:
+            self._put(decision)
+        elif decision.decision == UNDONE:
+            self._others.discard((str(table), decision.id))
         else:
-            self._put(Decision(**plain))
+            self._others.add((str(table), decision.id))
+
+
+def user_name() -> str:
+    """The name of the user; "" where the system knows none.
+
+    Returns
+    -------
+    str
+    """
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 def check_not_reviewed(folder: Path) -> None:
