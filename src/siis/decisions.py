@@ -55,6 +55,19 @@ class Decision:
         if self.decision not in (*MADE, UNDONE):
             raise ValueError(f"a decision must be one of {', '.join((*MADE, UNDONE))}; found {self.decision!r}")
 
+    def is_same(self, other: Decision | None) -> bool:
+        """Whether both say the same of an example, whoever made them.
+
+        Parameters
+        ----------
+        other : Decision or None
+
+        Returns
+        -------
+        bool
+        """
+        return other is not None and (self.id, self.decision, self.label) == (other.id, other.decision, other.label)
+
 
 class Journal:
     """The decisions in a folder of results; one process at a time has it.
@@ -116,12 +129,13 @@ class Journal:
         Parameters
         ----------
         *decisions : Decision
-            One that changes nothing is not written again.
+            One that changes nothing is not written again. One without a time is made now, by ``by``.
         """
         former, named, new = dict(self.made), set(self._named), []
+        now = datetime.now(UTC).isoformat(timespec="seconds")
         for one in decisions:
             if self._is_new(one):
-                new.append(self.signed(one))
+                new.append(one if one.at else replace(one, by=self.by, at=now))
                 self._put(new[-1])
         try:
             if new:
@@ -129,24 +143,6 @@ class Journal:
         except BaseException:
             self.made, self._named = former, named
             raise
-
-    def signed(self, decision: Decision) -> Decision:
-        """Note who decides and when, unless the decision says so itself.
-
-        Parameters
-        ----------
-        decision : Decision
-
-        Returns
-        -------
-        Decision
-            The former one where it is the same.
-        """
-        if not self._is_new(decision):
-            return self.made.get(decision.id, decision)
-        if decision.at:
-            return decision
-        return replace(decision, by=self.by, at=datetime.now(UTC).isoformat(timespec="seconds"))
 
     def others(self) -> str:
         """Say what the file holds on other tables; "" where it holds nothing on them."""
@@ -173,9 +169,7 @@ class Journal:
 
     def _is_new(self, decision: Decision) -> bool:
         former = self.made.get(decision.id)
-        if former is None:
-            return decision.decision != UNDONE
-        return (former.decision, former.label) != (decision.decision, decision.label)
+        return decision.decision != UNDONE if former is None else not decision.is_same(former)
 
     def _put(self, decision: Decision) -> None:
         self._named.add(decision.id)

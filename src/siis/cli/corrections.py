@@ -43,7 +43,7 @@ def corrections(
     folder = out or results
     with one_sentence(f"Files in {folder} are as they were."):
         first_words(file, quiet)
-        from siis.decisions import JOURNAL, Journal, check_not_reviewed, user_name  # noqa: PLC0415
+        from siis.decisions import JOURNAL, Journal, check_not_reviewed  # noqa: PLC0415
         from siis.workflow.rounds import former_round, options_of  # noqa: PLC0415  (heavy)
 
         if not file.exists():
@@ -51,7 +51,7 @@ def corrections(
         _, table = options_of(results, "siis corrections")
         if folder != results:
             check_not_reviewed(folder)
-        found = Journal(results, table or "", user_name()) if (results / JOURNAL).exists() else None
+        found = Journal(results, table or "") if (results / JOURNAL).exists() else None
         with found or nullcontext():
             former = former_round(results, model_file(results), "siis corrections")
             run_and_print(

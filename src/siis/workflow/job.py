@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -142,20 +143,25 @@ def run_job(
     replaced = check_replaceable(out, found, options, overwrite)
     new, record = _corrected(options, data), record or {}
     with ExitStack() as stack:
-        if journal is None and (new or record or (out / JOURNAL).exists()):
-            journal = stack.enter_context(Journal(out, found, user_name()))
+        if journal is None and (out / JOURNAL).exists():
+            journal = stack.enter_context(Journal(out, found))
             earlier = journal.checked(earlier or {})
-        checked = {**(earlier or {}), **new}
-        decisions = [] if journal is None else [journal.signed(one) for one in _to_record(checked, new, record)]
-        made = {} if journal is None else {**journal.made, **{one.id: one for one in decisions}}
+        checked = {**(earlier or {}), **{name: str(one.label) for name, one in new.items()}}
+        former_made = {} if journal is None else dict(journal.made)
+        decisions = [
+            one
+            for name, one in {**record, **new}.items()
+            if checked.get(name) == one.label and not one.is_same(former_made.get(name))
+        ]
+        made = {**former_made, **{one.id: one for one in decisions}}
         given = given_of(data, checked)
         for line in _understood(examples, checked, new, journal, replaced):
             say(line)
         outcome, contents = step("fit", lambda: _fitted(examples, given, options, out, former, made))
 
         def write() -> None:
-            if journal is not None:
-                journal.add(*decisions)
+            if decisions:
+                (journal or stack.enter_context(Journal(out, found))).add(*decisions)
             write_files(out, contents)
 
         step("write", write)
@@ -234,27 +240,20 @@ def check_replaceable(out: Path, table: str, options: FitOptions, overwrite: boo
     return f"the results of {data} in {out}: replaced"
 
 
-def _corrected(options: FitOptions, data: Data) -> dict[str, str]:
-    """Labels of files of corrections, by id; later files go before earlier ones."""
-    checked: dict[str, str] = {}
+def _corrected(options: FitOptions, data: Data) -> dict[str, Decision]:
+    """Decisions in files of corrections, by id, made when the file was written; later files take precedence."""
+    found: dict[str, Decision] = {}
+    by = user_name()
     for file in options.corrections:
-        checked.update(read_checked(Path(file), options.to_roles(), data))
-    return {data.ids[i]: label for i, label in placed(data.ids, checked).items()}
-
-
-def _to_record(
-    checked: Mapping[str, str], new: Mapping[str, str], record: Mapping[str, Decision]
-) -> Iterable[Decision]:
-    """Decisions that the results must hold: those of another journal, and new corrections."""
-    for name, one in record.items():
-        if name not in new and checked.get(name) == one.label:
-            yield one
-    for name, label in new.items():
-        yield Decision(name, CORRECTED, label)
+        at = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC).isoformat(timespec="seconds")
+        checked = read_checked(Path(file), options.to_roles(), data)
+        for i, label in placed(data.ids, checked).items():
+            found[data.ids[i]] = Decision(data.ids[i], CORRECTED, label, by, at)
+    return found
 
 
 def _understood(
-    examples: JobData, checked: Mapping[str, str], new: Mapping[str, str], journal: Journal | None, replaced: str
+    examples: JobData, checked: Mapping[str, str], new: Container[str], journal: Journal | None, replaced: str
 ) -> Iterable[str]:
     yield f"{examples.name}:"
     for note in examples.data.notes:
