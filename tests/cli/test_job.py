@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli_case import QUICK, write_csv
+from siis.decisions import JOURNAL
 from siis.workflow import FitOptions, run_job
 
 pytestmark = pytest.mark.slow
@@ -23,7 +24,7 @@ PARAMETERS = {
 
 
 def files(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != JOURNAL}
 
 
 @pytest.fixture
