@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 ROLES = {
     **{"label": "label", "id": "name", "features": None, "text": None, "text_only": False, "annotators": []},
     **{"unlabelled": [], "merge_classes": False, "embeddings": None, "graph": None, "labels_file": None},
+    **{"image": None, "image_folder": None},
     "encoding": "utf-8",
     "sheet": None,
     "encoder": None,
