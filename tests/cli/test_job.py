@@ -15,6 +15,7 @@ ROLES = {
     **{"image": None, "image_folder": None},
     "encoding": "utf-8",
     "sheet": None,
+    "header_row": None,
     "encoder": None,
 }
 PARAMETERS = {
