@@ -219,6 +219,19 @@ def test_pictures_that_are_not_there(tmp_path, photos, refusal):
     )
 
 
+@pytest.mark.parametrize("cell", ["http://[bad/x.png", "a" * 5000 + ".png", "x\0y.png", "../../x.png", "?d=.png"])
+def test_names_that_no_file_can_have(tmp_path, refusal, cell):
+    path = write_json(tmp_path / "export.json", tasks_of([cell] * N))
+    assert "12 rows of 12 have none" in refusal(path, label=None)
+
+
+def test_texts_with_addresses_that_are_none(write):
+    rows = [(f"see http://[{i} and some more words?", TOPICS[i]) for i in range(N)]
+    assert read(write([("words", "label"), *rows]), Roles(text="words", features=None)).X.shape[0] == N
+    rows = [(f"http://[{i}", i % 5, TOPICS[i]) for i in range(N)]
+    assert read(write([("words", "number", "label"), *rows]), Roles()).X.shape[0] == N
+
+
 def test_names_that_lead_to_one_file(tmp_path, photos, refusal):
     (photos / "p 0.png").write_bytes(picture(0))
     cells = [f"x{i}/p 0.png" for i in range(N)]

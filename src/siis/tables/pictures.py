@@ -183,9 +183,12 @@ def _content(text: str, where: str) -> bytes:
 
 def _path_of(text: str) -> str:
     """The path in the name of a picture: of a file, an address, or a local file of Label Studio."""
-    parts = urlsplit(text) if "://" in text or "?" in text else None
-    if parts is None:
+    if not ("://" in text or "?" in text):
         return text.replace("\\", "/")
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # no address, but a text with such signs
+        return text
     return next(iter(parse_qs(parts.query).get(LOCAL, [])), unquote(parts.path))
 
 
@@ -194,15 +197,22 @@ def _located(text: str, base: Path) -> Path | None:
     path = _path_of(text)
     if not path or "\0" in path:
         return None
-    if "://" not in text and Path(path).is_absolute() and Path(path).is_file():
+    if "://" not in text and Path(path).is_absolute() and _is_file(Path(path)):
         return Path(path)
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
     for first in range(len(parts)):
         for names in (parts[first:], [unquote(part) for part in parts[first:]]):
             place = base.joinpath(*names)
-            if place.is_file():
+            if _is_file(place):
                 return place
     return None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or that no file can have
+        return False
 
 
 def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[str]]:
