@@ -25,7 +25,7 @@ from siis.graph.graph import LARGEST, SMALLEST
 from siis.spectral import Basis
 
 ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far rounding may lift the bound over the value
-SINGLE_FLOOR = 1e-2  # the same in single precision
+DIGITS = 1e-6  # of the value at A = 0: how far rounding in single precision may have lowered a gap
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 
 
@@ -317,7 +317,7 @@ class Program:
     def relative_gap(self, primal: float, dual: float) -> float:
         """Compute (primal - dual) / primal (M7), the optimum counting as at least ``floor`` of the value at A = 0.
 
-        In single precision it counts as at least a hundredth of that: below, the value itself is rounding.
+        In single precision, what rounding may have taken from the difference is added to it.
 
         Parameters
         ----------
@@ -328,14 +328,14 @@ class Program:
         float
             Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
-        floor = self.floor if self.basis.dtype == np.float64 else max(self.floor, SINGLE_FLOOR)
-        scale = max(primal, floor * self.value_at_zero, 1e-300)
+        scale = max(primal, self.floor * self.value_at_zero, 1e-300)
         if not dual <= primal + self._rounding * max(scale, self.value_at_zero):
             raise NumericalError(
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "
                 "the labels are too far apart for double precision. Rescale them."
             )
-        return max(primal - dual, 0.0) / scale
+        lost = 0.0 if self.basis.dtype == np.float64 else DIGITS * self.value_at_zero
+        return max(primal - dual, 0.0) / scale + lost / scale
 
     @property
     def _rounding(self) -> float:

@@ -157,6 +157,7 @@ def _solve(
             break  # there is no memory for more digits: the gap says how far it has come
         if has_stalled or (adapts and state.is_too_close(label_norms)):
             state.to_double()  # rounding holds the gap up, or will
+            programs = state.programs
             best = [(A, np.inf) for A, _ in best]  # their values carry rounding, too
             next_adaptation = iteration + FIRST_ADAPTATION
         elif adapts:
