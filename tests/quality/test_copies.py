@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
+import siis
 from siis import SIISClassifier
 from siis.graph import Graph, Neighbors, gaussian_weights, neighbors_on, neighbors_within
 from siis.quality.copies import CLOSEST, copy_table, copy_threshold
@@ -155,5 +157,16 @@ def test_ready_made_graphs_have_no_distances():
     for ask in (model.near_duplicates, model.outliers):
         with pytest.raises(ValueError, match="ready-made"):
             ask()
-    with pytest.raises(ValueError, match="near_duplicates needs labels that were judged"):
-        SIISClassifier(selection=None).fit(X[:200], y[:200]).near_duplicates()
+
+
+@pytest.mark.filterwarnings("ignore:.*connected to no label:UserWarning")
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_the_plain_method_finds_copies_and_outliers(kind, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    X, y = np.vstack([X[:200], X[3] + 1e-9, 9 * X[5]]), np.append(y[:200], [(y[3] + 1) % 10, -1])
+    model = SIISClassifier(selection=None).fit(kind(X), y)
+    siis.save(model, tmp_path / "m")
+    for one in (model, siis.load(tmp_path / "m")):
+        assert {3, 200} <= set(one.near_duplicates()["index"].tolist())
+        assert one.near_duplicates()["labels_differ"][0]
+        assert one.outliers()["index"][0] == 201

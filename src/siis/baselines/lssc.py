@@ -11,7 +11,7 @@ from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.solving import enough_components
 from siis.graph import Graph
 from siis.labels import Supervision
-from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule, seed_of
+from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule
 from siis.spectral import SmoothBasis, smooth_basis
 
 
@@ -136,6 +136,6 @@ class LSSCClassifier(TransductiveClassifier):
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         with task.progress.stage("basis"):
             n_components = enough_components(task.graph, self.n_components)
-            basis = smooth_basis(task.graph, n_components, "normalized", seed_of(self.random_state))
+            basis = smooth_basis(task.graph, n_components, "normalized", self._seed)
         F = sparse_coding(task.graph, basis, task.given, self.lam)
         return F, {"basis_": basis}

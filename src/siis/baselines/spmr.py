@@ -16,7 +16,7 @@ from siis.engine.rows import row_norms
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
 from siis.labels import Supervision
-from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, seed_of
+from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule
 
 RIDGE = 1e-3  # times the trace of the local Gram matrix, as usual for reconstruction weights
 KERNEL_RIDGE = 1e-6  # times the mean of the diagonal: Gaussian kernel matrices are singular to rounding
@@ -236,7 +236,7 @@ class SPMRClassifier(TransductiveClassifier):
         self.verbose = verbose
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
-        seed = seed_of(self.random_state)
+        seed = self._seed
         with task.progress.stage("kernel and reconstruction"):
             machine = manifold_machine(
                 task.graph, task.points, task.given.rows, self.gamma_k, self.gamma_i, self.n_centers, seed

@@ -100,6 +100,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     neighbors: Any = "auto"
     verbose: int
     _optional: ClassVar[tuple[str, ...]] = ()  # attributes that not every fit sets
+    _seed = 0
     _unreached = "the distribution is that of the given labels"
 
     @abstractmethod
@@ -157,6 +158,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         if not isinstance(warm_start, (bool, np.bool_)):
             raise ValueError(f"a warm start must be True or False; found {warm_start!r}")
         check_parameters(self, self._rules)
+        self._seed = seed_of(getattr(self, "random_state", None))  # of a generator, one number for all of the fit
         if self._fit_elsewhere(X, y, sample_weight, certain, bool(warm_start)):
             return self
         progress = Progress(int(self.verbose))
@@ -186,7 +188,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         placed = answer.placed
         for name in self._optional:
             self.__dict__.pop(name, None)  # of an earlier fit
-        self.classes_ = labels.classes
+        self.classes_, self._codes = labels.classes, labels.codes
         self.graph_, self.vertex_ = placed.graph, placed.vertex
         self.bandwidth_ = placed.bandwidth
         self.neighbor_search_, self.neighbor_recall_ = placed.search, placed.recall
@@ -212,12 +214,20 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             raise ValueError(f"{type(self).__name__} has no warm start; only SIISClassifier has. Fit without it.")
         n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph") as report:
-            seed = seed_of(getattr(self, "random_state", None))
             placed = (
                 ready_made(graph_of_weights(X))
                 if self.affinity == "precomputed"
                 else embed(
-                    X, n_neighbors, self.bandwidth, metric, kind, labels.absent, self.neighbors, seed, report, engine
+                    X,
+                    n_neighbors,
+                    self.bandwidth,
+                    metric,
+                    kind,
+                    labels.absent,
+                    self.neighbors,
+                    self._seed,
+                    report,
+                    engine,
                 )
             )
         given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)

@@ -42,7 +42,6 @@ from siis.parameters import (
     Rule,
     metrics,
     one_of,
-    seed_of,
 )
 from siis.program import Program
 from siis.progress import Progress, Report
@@ -477,7 +476,7 @@ class SIISClassifier(Insights, OnCluster):
     ) -> Answer:
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress, engine, warm_start=False)
-        seed, constraints = seed_of(self.random_state), self._constraints()
+        seed, constraints = self._seed, self._constraints()
         vertices = merge_examples(X, labels, self.metric, self.affinity)
         former = Former.of(self) if warm_start else None
         before = None
@@ -578,7 +577,7 @@ class SIISClassifier(Insights, OnCluster):
     def _basis_of(
         self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress, engine: Engine
     ) -> Callable[[Candidate], SmoothBasis]:
-        seed = seed_of(self.random_state)
+        seed = self._seed
         known: dict[Candidate, SmoothBasis | Exception] = {}  # evidence is smoothed by the basis of the program
 
         def basis_of(candidate: Candidate) -> SmoothBasis:
@@ -673,7 +672,7 @@ class SIISClassifier(Insights, OnCluster):
 
     def _settings_now(self) -> str:
         """What a search depends on, beside the data."""
-        return f"{self._constraints()!r}, seed {seed_of(self.random_state)}"
+        return f"{self._constraints()!r}, seed {self._seed}"
 
     def _constraints(self) -> Constraints:
         return Constraints(**{field.name: getattr(self, field.name) for field in fields(Constraints)})
@@ -683,7 +682,7 @@ class SIISClassifier(Insights, OnCluster):
         with progress.stage("basis") as report:
             n_components = enough_components(task.graph, _or_default(self.n_components, 30))
             laplacian = _or_default(self.laplacian, "unnormalized")
-            seed, dtype = seed_of(self.random_state), _precision(task.points)
+            seed, dtype = self._seed, _precision(task.points)
             basis = smooth_basis(
                 task.graph, n_components, laplacian, seed, dtype=dtype, report=report, engine=task.engine
             )

@@ -30,7 +30,6 @@ from siis.estimators.dask_rows import (
     write_rows,
 )
 from siis.labels import GivenLabels, LabelWarning, read_labels
-from siis.parameters import seed_of
 from siis.progress import Progress
 from siis.quality import Assessment, warn_about_labels
 from siis.shards import Choices, Job, Labels, NoWorkers, check_seen
@@ -96,7 +95,7 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
         if rows.n != labels.used.size:
             found = [rows.n, labels.used.size]
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {found}")
-        seed = seed_of(estimator.random_state)
+        seed = estimator._seed
         sample = _Sample(estimator, rows, y, seed)
         at = np.flatnonzero(labels.used)
         known = Labels(at, labels.codes[at], labels.classes)

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Floats, Ints, Sparse
 from siis.estimators.curve import learning_curve
@@ -15,7 +16,7 @@ from siis.graph.rough import graph_weights
 from siis.labels import Supervision
 from siis.labels.given import CERTAINTY
 from siis.labels.unlabelled import coded_rows
-from siis.parameters import COUNT, seed_of
+from siis.parameters import COUNT
 from siis.quality.annotators import annotator_table
 from siis.quality.copies import copy_table
 from siis.quality.enough import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, unknown_gain
@@ -37,7 +38,6 @@ class Insights:
     affinity: str
     neighbors: Any
     bandwidth: float | str
-    random_state: int | None
     label_distributions_: Floats
     held_out_distributions_: Floats
     label_quality_: Floats
@@ -48,6 +48,12 @@ class Insights:
     _n_neighbors: int
     _evidence: Evidence
     _given_codes: Ints
+    _codes: Ints
+    _seed: int
+
+    @abstractmethod
+    def _refuse_on_cluster(self, name: str) -> None:
+        """Refuse where the graph stayed on the workers."""
 
     @abstractmethod
     def _need_selection(self, name: str) -> None:
@@ -68,7 +74,7 @@ class Insights:
             labels_differ, whether the labels of the group are of several classes.
         """
         near = self._near_features("near_duplicates")
-        return copy_table(near, self.vertex_, self._given_codes, self.classes_)
+        return copy_table(near, self.vertex_, self._codes, self.classes_)
 
     def outliers(self) -> Table:
         """List the examples that are far from all others, the farthest first.
@@ -82,8 +88,8 @@ class Insights:
             Columns: index of the example, given class or None, score.
         """
         near = self._near_features("outliers")
-        example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
-        return outlier_table(isolation(near), example, self._given_codes, self.classes_)
+        example = representatives(self.vertex_, coded_rows(self._codes), self.graph_.n_vertices)
+        return outlier_table(isolation(near), example, self._codes, self.classes_)
 
     def class_overlap(self) -> Table:
         """Rank the pairs of classes by how often one is taken for the other.
@@ -102,7 +108,7 @@ class Insights:
         P, codes = self.held_out_distributions_, self._given_codes
         which = np.flatnonzero(np.isfinite(P).all(axis=1) & coded_rows(codes))
         answers, truth = np.argmax(P[which], axis=1), self.label_distributions_[which]
-        seed = seed_of(self.random_state)
+        seed = self._seed
         return overlap_table(answers, truth, np.ones(which.size), self.noise_matrix_, self.classes_, seed)
 
     def rank_annotators(self, example: Any, annotator: Any, label: Any) -> Table:
@@ -170,7 +176,7 @@ class Insights:
         self._need_selection("label_gain")
         if not COUNT.holds(n_labels):
             raise ValueError(f"n_labels must be {COUNT.text}; found {n_labels!r}")
-        codes, P, seed = self._given_codes, self.held_out_distributions_, seed_of(self.random_state)
+        codes, P, seed = self._given_codes, self.held_out_distributions_, self._seed
         used = np.flatnonzero(coded_rows(codes) & (self.vertex_ >= 0))
         is_certain = self.label_quality_[used] == CERTAIN
         weights, c = np.where(is_certain, CERTAINTY, 1.0), self.classes_.size
@@ -194,7 +200,7 @@ class Insights:
         if chosen.score_weight == 0:
             return self.graph_.weights
         k = min(chosen.n_neighbors, self.graph_.n_vertices - 1)
-        near = neighbors_within(self._feature_points(), k, self.neighbors, seed_of(self.random_state))
+        near = neighbors_within(self._feature_points(), k, self.neighbors, self._seed)
         return graph_weights(near, k, chosen.graph, self.bandwidth)
 
     def _known_without_labels(self) -> Floats:
@@ -225,7 +231,10 @@ class Insights:
 
         Such a graph pulls copies of different labels apart, so their neighbours are sought once more.
         """
-        self._need_selection(name)
+        check_is_fitted(self)
+        self._refuse_on_cluster(name)
+        if not hasattr(self, "_codes"):
+            raise ValueError(f"{name} needs a model that was fitted by siis 0.2 or later: fit it again")
         if not self._compares_features:
             raise ValueError(
                 f"{name} needs a graph of features with {LEAST_NEIGHBORS} neighbours or more of each example; this "
@@ -236,10 +245,10 @@ class Insights:
         points = self._feature_points()
         if points.shape[1] == self._points.shape[1]:
             return neighbors_on(self.graph_, points, k)
-        return neighbors_within(points, k, self.neighbors, seed_of(self.random_state))
+        return neighbors_within(points, k, self.neighbors, self._seed)
 
     def _feature_points(self) -> Floats:
         """The vertices in the chosen space, without the scores of the labels."""
-        is_joined = self._evidence.selection.chosen.score_weight > 0
+        is_joined = hasattr(self, "_evidence") and self._evidence.selection.chosen.score_weight > 0
         d = self._points.shape[1] - (self.classes_.size if is_joined else 0)
         return self._points[:, :d]  # type: ignore[no-any-return]

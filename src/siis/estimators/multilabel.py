@@ -190,13 +190,14 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
                 )
             )
         tasks = [_task(column, placed) for column in columns.T]
-        answers = self._answers(tasks, placed, X, progress)
+        answers = self._answers(tasks, placed, X, seed, progress)
         features = {
             name: value for name, value in vars(one).items() if name in ("n_features_in_", "feature_names_in_")
         }
         self.estimators_ = []
         for task, answer in zip(tasks, answers, strict=True):
             fitted = self._one()
+            fitted._seed = seed
             fitted.__dict__.update(features)
             self.estimators_.append(fitted._take(X, task.labels, answer))
         self.__dict__.update(features)
@@ -238,14 +239,16 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         """The classifier of one tag, not fitted."""
         return SIISClassifier(**self.get_params(deep=False), selection=None)
 
-    def _answers(self, tasks: list[_Task], placed: Embedded, X: Features, progress: Progress) -> list[Answer]:
+    def _answers(
+        self, tasks: list[_Task], placed: Embedded, X: Features, seed: int, progress: Progress
+    ) -> list[Answer]:
         """Solve the programs, those with the same labelled vertices in one batch."""
         cores: dict[bytes, tuple[Graph, SmoothBasis]] = {}
         batches: dict[tuple[bytes, bytes], list[int]] = {}
         for t, task in enumerate(tasks):
             key = task.reached.tobytes()
             if key not in cores:
-                cores[key] = self._core(placed, task.reached, X, progress)
+                cores[key] = self._core(placed, task.reached, X, seed, progress)
             batches.setdefault((key, task.given.rows.tobytes()), []).append(t)
         found: dict[int, Answer] = {}
         for (key, _), members in batches.items():
@@ -275,11 +278,13 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             for program, start in zip(programs, starts, strict=True)
         ]
 
-    def _core(self, placed: Embedded, reached: Bools, X: Features, progress: Progress) -> tuple[Graph, SmoothBasis]:
+    def _core(
+        self, placed: Embedded, reached: Bools, X: Features, seed: int, progress: Progress
+    ) -> tuple[Graph, SmoothBasis]:
         """The part of the graph that labels reach, and its basis."""
         graph = placed.graph.subgraph(reached)
         with progress.stage("basis") as report:
-            m, seed = enough_components(graph, self.n_components), seed_of(self.random_state)
+            m = enough_components(graph, self.n_components)
             dtype = np.float32 if placed.points is not None and X.dtype == np.float32 else np.float64
             return graph, smooth_basis(graph, m, self.laplacian, seed, dtype=dtype, report=report, engine=NUMPY)
 

@@ -22,7 +22,7 @@ from siis.evidence.space import Space
 from siis.experts import Forest, LeafGraph, LinearScores, Pool
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
-from siis.parameters import check_parameters
+from siis.parameters import check_parameters, seed_of
 from siis.quality import Calibration
 from siis.result_table import Table
 from siis.selection import Selection
@@ -68,16 +68,22 @@ def check_state(state: Any) -> None:
     for name, default in parameters.items():
         state.setdefault(name, default)
     strange = [name for name in state if name not in parameters and hasattr(SIISClassifier, name)]
-    _must(set(strange) <= {"_unreached"}, f"it sets {', '.join(strange)}")
+    _must(set(strange) <= {"_unreached", "_seed"}, f"it sets {', '.join(strange)}")
     check_parameters(SIISClassifier(**{name: state[name] for name in parameters}), SIISClassifier._rules)
     for name in ("_unreached", "neighbor_search_", "selection_reason_"):
         _must(isinstance(state.get(name, ""), str), f"{name} is no text")
     graph, vertex, classes = _needed(state, "graph_", Graph), _needed(state, "vertex_"), _needed(state, "classes_")
     _check_classes(classes)
+    if "_given_codes" in state:  # all that older files have
+        state.setdefault("_codes", state["_given_codes"])
+    state.setdefault("_seed", seed_of(state["random_state"]))
     v, c = graph.n_vertices, classes.size
     _must(v > 0, "it has no vertices")
     n = vertex.size
     _ints(vertex, "vertex_", (n,), -1, v - 1)
+    if "_codes" in state:
+        _ints(state["_codes"], "_codes", (n,), -1, c - 1)
+    _must(isinstance(state["_seed"], int) and 0 <= state["_seed"] < MOST, "its seed is no number")
     d = _whole(_needed(state, "n_features_in_"), "n_features_in_")
     _check_answers(state, n, v, c)
     _check_points(state, v, n, d)
