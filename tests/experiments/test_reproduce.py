@@ -1,7 +1,9 @@
 """`siis reproduce`, as a user types it."""
 
 import csv
+import importlib.util
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -159,6 +161,24 @@ def test_missing_data_is_one_sentence(tmp_path):
     assert result.exit_code == 1
     assert "holds no isolet.npz" in result.output.replace("\n", " ")
     assert "Traceback" not in result.output
+
+
+def test_advice_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.delenv("SIIS_DATA", raising=False)
+    result = runner.invoke(app, ["reproduce", "coil", "--runs", "1", "--jobs", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "pip install 'siis[data]'" in re.sub(r"\s+", " ", result.output)
+
+
+def test_matplotlib_is_looked_for_before_the_first_run(tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "matplotlib" else find(name))
+    monkeypatch.setattr("siis.experiments.run.find_spec", importlib.util.find_spec, raising=False)
+    result = runner.invoke(app, ["reproduce", "moons", "--runs", "1", "--jobs", "1", "--out", str(tmp_path / "o")])
+    assert result.exit_code == 1
+    assert "pip install 'siis[plot]'" in re.sub(r"\s+", " ", result.output)
+    assert not (tmp_path / "o").exists()
 
 
 def test_help_and_version():

@@ -99,7 +99,7 @@ def reproduce(
         console.print(f"Interrupted; finished runs are kept in {out}. The same command continues where it stopped.")
         raise typer.Exit(INTERRUPTED) from None
     except (OSError, RuntimeError, ValueError, ModuleNotFoundError) as problem:
-        console.print(f"siis: {problem}", style="bold red", highlight=False, soft_wrap=True)
+        console.print(f"siis: {problem}", style="bold red", highlight=False, markup=False, soft_wrap=True)
         raise typer.Exit(1) from None
     typer.echo(f"Results are in {out}; start with {page or out / 'reproduction.md'}")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from siis.experiments import chain, comparison, convergence, moons, sensitivity
@@ -29,6 +30,11 @@ def run(name: str, options: Options, page: Path | None) -> None:
     page : Path or None
         Where to write the page; None: ``reproduction.md`` in the results' folder.
     """
+    if find_spec("matplotlib") is None:
+        raise ModuleNotFoundError(
+            "the figures of the experiments need matplotlib, which is not installed. Install it with "
+            "`pip install 'siis[plot]'`, and run the same command again."
+        )
     options.out.mkdir(parents=True, exist_ok=True)
     for known, experiment in EXPERIMENTS.items():
         if name in (known, "all"):
