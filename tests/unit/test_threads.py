@@ -1,6 +1,9 @@
 """Pieces of work in threads: a failure is heard at once, and the others end at their next pause."""
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -244,3 +247,24 @@ def test_a_busy_pool_holds_nothing_of_work_that_is_done():
     assert [one() for one in held] == [None] * 3
     free.set()
     others[0].join()
+
+
+@several
+def test_no_more_threads_than_the_environment_allows():
+    code = (
+        "import threading, numpy as np; from siis import SIISClassifier; rng = np.random.default_rng(0);"
+        "X = rng.normal(size=(3000, 20)); y = np.where(np.arange(3000) < 600, X[:, 0] > 0, -1).astype(int);"
+        "SIISClassifier(selection=None).fit(X, y);"
+        "print(sum(t.name.startswith('siis') for t in threading.enumerate()))"
+    )
+    started = {}
+    for limit in ("1", ""):
+        environment = {**os.environ, "OMP_NUM_THREADS": limit}
+        if not limit:
+            del environment["OMP_NUM_THREADS"]
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        started[limit] = int(done.stdout)
+    assert started["1"] == 0
+    assert started[""] > 0

@@ -36,7 +36,15 @@ FEW = 3  # threads of work that holds the interpreter lock for much of its time:
 
 @cache
 def n_threads() -> int:
-    """Number of processor cores that this process may use."""
+    """Number of processor cores that this process may use: no more than ``OMP_NUM_THREADS``, where that is set.
+
+    joblib sets it in its worker processes, which share the cores.
+    """
+    limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(_n_cores(), int(limit)) if limit.isdecimal() and int(limit) > 0 else _n_cores()
+
+
+def _n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
