@@ -6,6 +6,7 @@ import openpyxl
 import pytest
 
 from cli_case import QUICK, read_csv, write_csv
+from encoder_case import write_pictures
 from tool_case import annotation, read_lines, sentences, tasks, write_json, write_lines
 
 pytestmark = pytest.mark.slow
@@ -44,6 +45,33 @@ def test_label_studio_there_and_back(siis, tmp_path, monkeypatch):
     done = siis("predict", "results", "export.json")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[1].startswith("100,sport,")
+
+
+def test_pictures_that_label_studio_names(siis, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths, _ = write_pictures(tmp_path / "media" / "upload" / "1", 24)
+    found = [
+        {
+            "id": i,
+            "data": {"image": f"/data/upload/1/{path.parent.name}/{path.name}"},
+            "annotations": [annotation("ab"[i % 2])] if i % 3 else [],
+        }
+        for i, path in enumerate(paths)
+    ]
+    write_json(tmp_path / "export.json", found)
+    done = siis("fit", "export.json", "--out", "results")
+    assert done.exit_code == 1
+    assert "Name the folder of the files with --image-folder" in done.stderr
+    done = siis("fit", "export.json", "--image-folder", "media", "--out", "results", *QUICK)
+    assert done.exit_code == 0, done.stderr
+    assert "data:image" in (tmp_path / "results" / "report.html").read_text(encoding="utf-8"), "they are shown"
+    found[0]["annotations"] = [annotation("a")]
+    write_json(tmp_path / "later.json", found)
+    done = siis("corrections", "later.json", "--results", "results", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    done = siis("predict", "results", "later.json", "--image-folder", "media", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[1].startswith("0,a,")
 
 
 def test_a_folder_of_doccano(siis, tmp_path):

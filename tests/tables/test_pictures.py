@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from encoder_case import image_model
+from siis.encode import EncoderChoice
 from siis.tables import Roles, read
 from siis.tables.tools.told import Answer
 from tool_case import annotation, write_json, write_lines
@@ -91,6 +93,21 @@ def test_pictures_in_the_cells(tmp_path, photos):
     new = data.recipe.apply(path)
     assert np.array_equal(new.X, data.X)
     assert np.array_equal(data.recipe.apply(photos).X.shape, data.X.shape)
+
+
+def test_pictures_with_an_encoder(tmp_path, photos, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    image_model(tmp_path / "net.onnx")
+    choice = EncoderChoice(str(tmp_path / "net.onnx"))
+    inside = read(write_json(tmp_path / "a.json", tasks_of([data_uri(i) for i in range(N)])), Roles(encoder=choice))
+    cells = [f"/data/upload/1/{'ab'[i % 2]}/p {i}.png" for i in range(N)]
+    named = read(write_json(tmp_path / "b.json", tasks_of(cells)), Roles(encoder=choice, image_folder=photos))
+    folder = read(photos, Roles(encoder=choice))
+    rows = [folder.ids.index(f"{'ab'[i % 2]}/p {i}.png") for i in range(N)]
+    assert np.array_equal(inside.X, folder.X[rows])
+    assert np.array_equal(named.X, folder.X[rows])
+    new = named.recipe.apply(tmp_path / "a.json")
+    assert np.array_equal(new.X, folder.X[rows])
 
 
 def test_pictures_of_prodigy(tmp_path, photos):
