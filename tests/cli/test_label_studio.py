@@ -17,13 +17,7 @@ from cli_case import read_csv
 from siis import __version__
 from tool_case import sentences
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        "SIIS_LABEL_STUDIO" not in os.environ,
-        reason="Label Studio is not at hand: set SIIS_LABEL_STUDIO to its program, as in env/bin/label-studio",
-    ),
-]
+pytestmark = pytest.mark.slow
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 START = 400  # seconds, for its first start
@@ -64,6 +58,8 @@ class Server:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """Label Studio on this machine alone, with a data base of its own; nothing is sent to its makers."""
+    if "SIIS_LABEL_STUDIO" not in os.environ:
+        pytest.skip("Label Studio is not at hand: set SIIS_LABEL_STUDIO to its program, as in env/bin/label-studio")
     folder = tmp_path_factory.mktemp("label-studio")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

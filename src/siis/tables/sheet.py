@@ -16,7 +16,7 @@ from siis.tables.messages import listed, readable, unknown
 from siis.tables.tools.columnar import understand
 from siis.tables.tools.data_set import files_of, is_data_set
 from siis.tables.tools.json_file import JSON, read_json
-from siis.tables.tools.label_studio import told_of_csv
+from siis.tables.tools.label_studio import csv_of_label_studio
 from siis.tables.tools.records import ARCHIVE, LINES, is_folder_of_lines, read_lines
 from siis.tables.tools.told import Origin, Told
 from siis.tables.vectors import spread
@@ -156,7 +156,7 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
     votes: dict[str, Any] = {}
     if name.endswith(TEXT_FILES):
         header, table, decimal, notes = read_delimited(path, encoding, header_row)
-        told = told_of_csv(path, header, dict(zip(header, table.columns, strict=True)))
+        told = csv_of_label_studio(path, header, dict(zip(header, table.columns, strict=True)))
         columns = list(table.columns)
     elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)) or is_data_set(path):
         decimal = "."

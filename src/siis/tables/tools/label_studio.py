@@ -201,7 +201,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
     return Parsed({**fields, **said.columns}, len(tasks), notes, told, Tasks(tasks, targets))
 
 
-def told_of_csv(path: Path, header: Sequence[str], columns: Mapping[str, Any]) -> Told | None:
+def csv_of_label_studio(path: Path, header: Sequence[str], columns: Mapping[str, Any]) -> Told | None:
     """Tell which columns of a CSV file are the tool's own, where Label Studio has written it.
 
     Parameters

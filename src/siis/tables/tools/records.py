@@ -110,7 +110,7 @@ def is_folder_of_lines(folder: Path) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The JSONL files, or else the JSON files, but for those that a fit to the others has written beside them."""
+    """The JSONL files, or else the JSON files, without those that a fit to them has written there."""
     for suffixes in (LINES, LISTS):
         found = {
             path.name: path
