@@ -12,5 +12,6 @@ ANNOTATORS = "annotators.csv"
 MODEL = "model.siis"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+ANSWER_COLUMNS = ("siis_label", "siis_probability", "siis_quality", "siis_suspect", "siis_checked")
 OWN, CLEANLAB = "siis", "cleanlab"  # what the columns of ISSUES are called
 QUERIES = 20  # examples in NEXT, unless more or fewer are asked for

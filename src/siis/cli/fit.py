@@ -198,6 +198,10 @@ def fit(
             help="File with values of these options; the command line takes precedence.",
         ),
     ] = None,
+    write_table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the table again, with the answers as columns: .csv or .xlsx."),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace results of another table in the output folder.")
     ] = False,
@@ -278,11 +282,16 @@ def fit(
         }
         checked = tuple(str(path) for path in corrections or ())
         first, *more = map(str, data if cluster is not None else found_files(data))
-        options = FitOptions(first, roles, checked, title, parameters, queries, issue_columns.value, tuple(more))
+        wanted, columns = _text(write_table) or "", issue_columns.value
+        options = FitOptions(
+            first, roles, checked, title, parameters, queries, columns, tuple(more), write_table=wanted
+        )
         if cluster is not None and more:
             raise ValueError(
                 "on a cluster, name all files by one path in which * stands for anything: 'data/*.parquet'."
             )
+        if cluster is not None and write_table is not None:
+            raise ValueError("--write-table does not go with --cluster. Leave it out and use the predictions.")
         if cluster is not None:
             fit_on_cluster(options, out, cluster, workers, memory, quiet, as_json)
             return

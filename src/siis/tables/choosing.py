@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Floats
+from siis.results import ANSWER_COLUMNS
 from siis.tables.amounts import SCALES, has_scales
 from siis.tables.cells import as_texts, is_text, missing
 from siis.tables.columns import Columns, unreadable
@@ -119,6 +120,9 @@ def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[st
 
 
 def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:
+    if not is_named and name in ANSWER_COLUMNS:
+        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark="answers of an earlier siis fit"))
+        return
     if not is_named and _is_of_pictures(column, sheet.n):
         option = f" ({sheet.option('image')} compares by them)" if sheet.is_file else ""
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"pictures{option}"))

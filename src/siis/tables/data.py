@@ -17,6 +17,7 @@ from siis.encode.pictures import Picture
 if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
     from siis.tables.rows import Rows
+    from siis.tables.sheet import Sheet
     from siis.tables.tools.told import Answer
     from siis.tables.understood import ColumnUse
 
@@ -125,6 +126,8 @@ class Data:
         What wrote the file: its ids are those of that tool, unless the user has named others.
     contents : tuple of mapping
         What each example is about, as the file of a labelling tool says it; else empty.
+    sheet : Sheet, or None
+        The table that was read; None for other files.
     """
 
     ids: tuple[str, ...]
@@ -143,6 +146,7 @@ class Data:
     written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
     tool: str | None = None
     contents: tuple[Mapping[str, Any], ...] = ()
+    sheet: Sheet | None = None
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):

@@ -139,6 +139,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
         else partial(sheet.origin.answered, question=examples.question),
         tool=None if sheet is None or sheet.told is None else sheet.told.tool,
         contents=() if sheet is None or sheet.told is None else sheet.told.contents,
+        sheet=sheet,
     )
 
 

@@ -45,6 +45,8 @@ class FitOptions:
         What the columns of ``label_issues.csv`` are called.
     demo : bool
         The examples are the digits of ``siis demo``, drawn by ``random_state``; ``data`` is what they are called.
+    write_table : str
+        Path of the table to write again with the answers as columns; "" for none.
     """
 
     data: str
@@ -56,6 +58,7 @@ class FitOptions:
     issue_columns: str = OWN
     more: tuple[str, ...] = ()
     demo: bool = False
+    write_table: str = ""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -67,11 +70,11 @@ class FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
         kinds = {
             **{"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int},
-            **{"issue_columns": str, "more": list, "demo": bool},
+            **{"issue_columns": str, "more": list, "demo": bool, "write_table": str},
         }
         if isinstance(found, dict):
-            later = {"queries": QUERIES, "issue_columns": OWN, "more": [], "demo": False}  # not in version 0.1.0
-            found = {**later, **found}
+            later = {"queries": QUERIES, "issue_columns": OWN, "more": [], "demo": False, "write_table": ""}
+            found = {**later, **found}  # version 0.1.0 had no such options
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
         if found["issue_columns"] not in (OWN, CLEANLAB):

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from siis.decisions import CORRECTED, JOURNAL, Decision, Journal, user_name
 from siis.engine.choice import DASK
 from siis.estimators.classifier import SIISClassifier
-from siis.files import check_writable, write_files
+from siis.files import check_writable, write_file, write_files
 from siis.parameters import check_parameters
 from siis.results import SUMMARY
 from siis.tables import Data, read
@@ -24,8 +24,9 @@ from siis.workflow.fit_options import FitOptions
 from siis.workflow.given import Given, digest_of, given_of, new_classes, placed
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
-from siis.workflow.outputs import output_files
+from siis.workflow.outputs import answer_cells, output_files
 from siis.workflow.thumbnails import large_of, thumbnails_of
+from siis.workflow.written_table import check_table_file, table_file
 
 Result = TypeVar("Result")
 
@@ -141,6 +142,8 @@ def run_job(
     data, found = examples.data, digest_of(examples.data)
     check_unchanged(options, found, table)
     replaced = check_replaceable(out, found, options, overwrite)
+    if options.write_table:
+        check_table_file(Path(options.write_table), options.files, data)
     new, record = _corrected(options, data), record or {}
     with ExitStack() as stack:
         if journal is None and (out / JOURNAL).exists():
@@ -157,12 +160,14 @@ def run_job(
         given = given_of(data, checked)
         for line in _understood(examples, checked, new, journal, replaced):
             say(line)
-        outcome, contents = step("fit", lambda: _fitted(examples, given, options, out, former, made))
+        outcome, contents, table_content = step("fit", lambda: _fitted(examples, given, options, out, former, made))
 
         def write() -> None:
             if decisions:
                 (journal or stack.enter_context(Journal(out, found))).add(*decisions)
             write_files(out, contents)
+            if table_content is not None:
+                write_file(Path(options.write_table), table_content)
 
         step("write", write)
     return outcome, contents
@@ -278,7 +283,7 @@ def _fitted(
     out: Path,
     former: SIISClassifier | None,
     made: Mapping[str, Decision],
-) -> tuple[Outcome, dict[str, bytes]]:
+) -> tuple[Outcome, dict[str, bytes], bytes | None]:
     outcome = fit_data(
         examples.data,
         given,
@@ -291,4 +296,7 @@ def _fitted(
         n_queries=options.queries,
         former=former,
     )
-    return outcome, output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns, made)
+    contents = output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns, made)
+    if not options.write_table or examples.data.sheet is None:
+        return outcome, contents, None
+    return outcome, contents, table_file(Path(options.write_table), examples.data.sheet, answer_cells(outcome))

@@ -221,18 +221,45 @@ def _digits(number: float) -> str:
 
 def _written_back(outcome: Outcome) -> dict[str, bytes]:
     """The file of a labelling tool with the answers in it; nothing where it was another file."""
+    written_back = outcome.data.written_back
+    return {} if written_back is None else written_back(_answers(outcome))
+
+
+def _answers(outcome: Outcome) -> list[Answer]:
+    """What is said of each example."""
     data, P = outcome.data, outcome.model.label_distributions_
-    if data.written_back is None:
-        return {}
     suspects = {suspect.id for suspect in outcome.report.suspects}
     quality = {int(row["index"]): float(row["quality"]) for row in _ranking(outcome).rows()}
     names = [str(name) for name in outcome.model.classes_]
     winners = np.argmax(P, axis=1).tolist()
-    answers = [
+    return [
         Answer(names[k], float(P[i, k]), None if np.isnan(quality.get(i, np.nan)) else quality[i], name in suspects)
         for i, (name, k) in enumerate(zip(data.ids, winners, strict=True))
     ]
-    return data.written_back(answers)
+
+
+def answer_cells(outcome: Outcome) -> list[tuple[str, ...]]:
+    """Give the answers as cells of a table.
+
+    Parameters
+    ----------
+    outcome : Outcome
+
+    Returns
+    -------
+    list of n tuples of str
+        A cell for each of ``ANSWER_COLUMNS``.
+    """
+    return [
+        (
+            one.label,
+            f"{one.probability:.4f}",
+            "" if one.quality is None else f"{one.quality:.4f}",
+            _written(one.is_issue),
+            _written(bool(checked)),
+        )
+        for one, checked in zip(_answers(outcome), outcome.given.certain, strict=True)
+    ]
 
 
 def _qualities(outcome: Outcome) -> bytes:
