@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
 
 from siis import SIISClassifier, SIISMultilabelClassifier
 from siis.estimators import multilabel
@@ -94,15 +96,17 @@ def test_names_and_a_tag_that_all_have():
 
 
 def test_what_is_no_tag_is_refused():
-    X, given, _ = heaps()
+    X, given, tags = heaps()
     given[7, 2] = 2
     with pytest.raises(ValueError, match=r"found 2 in row 7, column 2. Write NaN"):
         SIISMultilabelClassifier().fit(X, given)
     with pytest.raises(ValueError, match="column 3 of Y has none"):
         SIISMultilabelClassifier().fit(X, np.where(np.arange(4) == 3, np.nan, np.nan_to_num(given) > 0))
-    with pytest.raises(ValueError, match="one column for each tag; found shape"):
-        SIISMultilabelClassifier().fit(X, given[:, 0])
-    with pytest.raises(ValueError, match="Y to be passed"):
+    with pytest.raises(ValueError, match=r"one column for each tag; found shape .* Y\.reshape\(-1, 1\)"):
+        SIISMultilabelClassifier().fit(X, tags[:, 0])
+    with pytest.raises(ValueError, match=r"Unknown label type: continuous\. .* found fractions"):
+        SIISMultilabelClassifier().fit(X, tags + 0.25)
+    with pytest.raises(ValueError, match="y to be passed"):
         SIISMultilabelClassifier().fit(X, None)
     with pytest.raises(ValueError, match="alpha"):
         SIISMultilabelClassifier(alpha="auto").fit(X, given)
@@ -125,3 +129,47 @@ def test_unknown_tags_of_data_frames_and_texts():
     assert list(found.tags_) == ["a", "b"]
     with pytest.raises(ValueError, match=r"Y must hold numbers: .* found texts"):
         SIISMultilabelClassifier().fit(X, [["a"]] * 40)
+
+
+class _NotAnArray:
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype=dtype)
+
+
+KINDS = {
+    "float32": lambda X: X.astype(np.float32),
+    "int32": lambda X: X.astype(np.int32),
+    "csr_array": sp.csr_array,
+    "csr_matrix": sp.csr_matrix,
+    "list": lambda X: X.tolist(),
+    "not an array": _NotAnArray,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_features", [1, 4])
+@pytest.mark.filterwarnings("ignore::siis.errors.UnreachedWarning")
+def test_kinds_of_features(kind, n_features):
+    X, given, _ = heaps()
+    X = np.round(1e4 * X[:, :n_features])  # whole numbers, and few pairs at one distance
+    expected = SIISMultilabelClassifier().fit(X, given)
+    model = SIISMultilabelClassifier().fit(KINDS[kind](X), given)
+    assert np.mean(model.transduction_ == expected.transduction_) > 0.99
+    assert np.mean(model.predict(KINDS[kind](X + 1)) == expected.predict(X + 1)) > 0.99
+    one = SIISMultilabelClassifier().fit(KINDS[kind](X), given[:, :1])
+    assert one.predict(KINDS[kind](X)).shape == one.predict_proba(KINDS[kind](X)).shape == (240, 1)
+
+
+@pytest.mark.parametrize("n_tags", [1, 4])
+def test_scores_of_scikit_learn(n_tags):
+    X, _, tags = heaps()
+    Y = tags[:, :n_tags].astype(int)
+    model = SIISMultilabelClassifier().fit(X, Y)
+    assert [classes.tolist() for classes in model.classes_] == [[0, 1]] * n_tags
+    assert model.n_iter_.shape == (n_tags,)
+    for scoring in ("accuracy", "f1_micro", "roc_auc", "average_precision"):
+        scores = cross_val_score(SIISMultilabelClassifier(), X, Y, scoring=scoring, cv=3, error_score="raise")
+        assert scores.min() > 0.9

@@ -79,6 +79,8 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
     ----------
     tags_ : ndarray of shape (t,)
         Names of the columns of Y; 0, 1, ... where it has none.
+    classes_ : list of t ndarrays
+        Of each tag: [0, 1].
     estimators_ : list of t SIISClassifier
         The fitted classifier of each tag (classes 0 and 1); they share ``graph_`` and, where labels reach the same
         examples, ``basis_``.
@@ -88,6 +90,8 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         1 where an example has the tag, else 0.
     dual_gaps_ : ndarray of shape (t,)
         Relative duality gap of each tag's program.
+    n_iter_ : ndarray of shape (t,)
+        Iterations of each tag's program, after those that all tags share.
     graph_ : Graph
     n_features_in_ : int
 
@@ -158,6 +162,8 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.single_output = False
         return tags
 
     def fit(self, X: Any, Y: Any) -> Self:
@@ -202,7 +208,9 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             self.estimators_.append(fitted._take(X, task.labels, answer))
         self.__dict__.update(features)
         self.tags_, self.graph_ = names, placed.graph
+        self.classes_ = [np.array([0, HAS_TAG]) for _ in names]
         self.dual_gaps_ = np.array([fitted.dual_gap_ for fitted in self.estimators_])
+        self.n_iter_ = np.array([fitted.n_iter_ for fitted in self.estimators_])
         self.probabilities_ = _of_tags(self.estimators_, [fitted.label_distributions_ for fitted in self.estimators_])
         self.transduction_ = (self.probabilities_ > 0.5).astype(np.int64)
         return self
@@ -296,7 +304,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
 def _tag_columns(Y: Any) -> tuple[Floats, Any]:
     """Y as numbers, shape (n, t), and the names of the tags."""
     if Y is None:
-        raise ValueError("fit requires Y to be passed, but the target Y is None")
+        raise ValueError("fit requires y to be passed, but the target y is None")
     names = getattr(Y, "columns", None)
     cells = np.asarray(on_host(Y))
     if cells.dtype.kind == "O":  # None and NA are not known, either
@@ -304,11 +312,18 @@ def _tag_columns(Y: Any) -> tuple[Floats, Any]:
     if cells.dtype.kind not in "buif":
         raise ValueError("Y must hold numbers: 1 (has the tag), 0 (has it not) or NaN (not known); found texts")
     columns = cells.astype(np.float64)
+    known = ~np.isnan(columns)
+    if (columns[known] != np.round(columns[known])).any():
+        raise ValueError(
+            "Unknown label type: continuous. Y must hold 1 (has the tag), 0 (has it not) or NaN (not known); "
+            "found fractions. Round them."
+        )
     if columns.ndim != 2 or columns.shape[1] == 0:
         raise ValueError(
-            f"Y must have one row for each example and one column for each tag; found shape {columns.shape}"
+            f"Y must have one row for each example and one column for each tag; found shape {columns.shape}. "
+            "Only binary classification is supported. Write one tag as Y.reshape(-1, 1), and use SIISClassifier "
+            "for one class per example."
         )
-    known = ~np.isnan(columns)
     wrong = known & (columns != 0) & (columns != HAS_TAG)
     if wrong.any():
         i, t = (int(place[0]) for place in np.nonzero(wrong))
