@@ -33,6 +33,7 @@ def random_fit(seed):
     return model, Program(graph, model.basis_.in_double(), rows, Y, np.full(rows.size, alpha), beta)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_the_stated_gap_bounds_the_true_error(first):

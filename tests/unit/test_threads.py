@@ -7,11 +7,14 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import OpenBLASController, ThreadpoolController
+from sklearn.model_selection import GridSearchCV
+from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
 
+from siis import SIISClassifier
 from siis.engine import loops, threads
 from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, one_blas_thread, pause_point
 
@@ -222,14 +225,65 @@ def test_a_limit_that_others_have_set_is_theirs():
 
 @several
 @pytest.mark.skipif(
-    not hasattr(OpenBLASController, "clear_controlling_thread"), reason="before threadpoolctl 3.8 nothing prevents it"
+    not hasattr(OpenBLASController, "clear_controlling_thread"),
+    reason="before threadpoolctl 3.8 nothing guards a limit",
 )
-def test_others_who_come_during_our_limit_do_not_bring_it_back():
+def test_a_limit_of_another_thread_is_not_overridden():
     before = blas_threads()
+    leave = entered_elsewhere(lambda: ThreadpoolController().limit(limits=3, user_api="blas"))
     with one_blas_thread():
-        leave = entered_elsewhere(lambda: ThreadpoolController().limit(limits=1, user_api="blas"))
-    leave()
+        assert set(blas_threads()) == {3}
+        leave()
     assert blas_threads() == before
+
+
+@several
+def test_others_may_set_limits_when_ours_is_over():
+    """The thread that ran our work still lives."""
+    begun, over, before = threading.Event(), threading.Event(), blas_threads()
+
+    def work():
+        with one_blas_thread():
+            pass
+        begun.set()
+        over.wait(20)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert begun.wait(20)
+    with threadpool_limits(1):
+        assert set(blas_threads()) == {1}
+    over.set()
+    thread.join()
+    assert blas_threads() == before
+
+
+@several
+def test_ours_is_within_a_limit_of_the_same_thread():
+    before = blas_threads()
+    with threadpool_limits(3):
+        with one_blas_thread():
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {3}
+    assert blas_threads() == before
+
+
+@several
+def test_threadpool_limits_is_the_number_of_threads_that_work_uses():
+    with threadpool_limits(1):
+        assert set(in_threads(lambda _: threading.current_thread(), range(8), 4)) == {threading.main_thread()}
+    assert threading.main_thread() not in in_threads(lambda _: threading.current_thread(), range(8), 4)
+
+
+def test_threads_of_work_have_the_limit_of_their_caller(monkeypatch):
+    pool = ThreadPoolExecutor(4)
+    monkeypatch.setattr(threads, "_pool", pool)
+    monkeypatch.setattr(threads, "_n_allowed", lambda: 4, raising=False)
+    with threadpool_limits(3, user_api="openmp"), pool:
+        everybody = threading.Barrier(3, timeout=20)
+        found = in_threads(lambda _: (everybody.wait(), n_threads(), threading.current_thread()), range(9), 4)
+    assert {n for _, n, _ in found} == {3}
+    assert len({thread for *_, thread in found}) == 3
 
 
 @several
@@ -249,22 +303,50 @@ def test_a_busy_pool_holds_nothing_of_work_that_is_done():
     others[0].join()
 
 
+FIT = """
+import threading
+import numpy as np
+from siis import SIISClassifier
+from threadpoolctl import threadpool_limits
+
+def threads_after_a_fit():
+    X = np.random.default_rng(0).normal(size=(3000, 20))
+    y = np.where(np.arange(3000) < 600, X[:, 0] > 0, -1)
+    SIISClassifier(selection=None).fit(X, y)
+    return sum(thread.name.startswith("siis") for thread in threading.enumerate())
+
+"""
+
+
 @several
-def test_no_more_threads_than_the_environment_allows():
-    code = (
-        "import threading, numpy as np; from siis import SIISClassifier; rng = np.random.default_rng(0);"
-        "X = rng.normal(size=(3000, 20)); y = np.where(np.arange(3000) < 600, X[:, 0] > 0, -1).astype(int);"
-        "SIISClassifier(selection=None).fit(X, y);"
-        "print(sum(t.name.startswith('siis') for t in threading.enumerate()))"
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["OMP_NUM_THREADS", "threadpool_limits"])
+def test_a_fit_uses_no_more_threads_than_are_allowed(limit):
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_NUM_THREADS"}
+    if limit == "OMP_NUM_THREADS":
+        environment[limit] = "1"
+        code = "print(threads_after_a_fit())"
+    else:
+        code = "with threadpool_limits(1):\n    print(threads_after_a_fit())\nassert threads_after_a_fit() > 0"
+    done = subprocess.run(
+        [sys.executable, "-c", FIT + code], env=environment, capture_output=True, text=True, check=True
     )
-    started = {}
-    for limit in ("1", ""):
-        environment = {**os.environ, "OMP_NUM_THREADS": limit}
-        if not limit:
-            del environment["OMP_NUM_THREADS"]
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-        )
-        started[limit] = int(done.stdout)
-    assert started["1"] == 0
-    assert started[""] > 0
+    assert int(done.stdout) == 0
+
+
+def own_threads(model, X, y):
+    return sum(thread.name.startswith("siis") for thread in threading.enumerate())
+
+
+@several
+@pytest.mark.slow
+def test_worker_processes_of_a_grid_search_share_the_cores():
+    """With joblib's default backend."""
+    X = np.random.default_rng(0).normal(size=(3000, 20))
+    y = (X[:, 0] > 0).astype(int)
+    search = GridSearchCV(
+        SIISClassifier(selection=None), {"n_neighbors": [5, 10]}, cv=2, scoring=own_threads, n_jobs=n_threads()
+    )
+    search.fit(X, y)
+    counts = [search.cv_results_[f"split{k}_test_score"] for k in range(2)]
+    assert not np.any(counts), "each worker has one core, and no threads of its own"

@@ -7,11 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import OpenBLASController, ThreadpoolController
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,25 +29,31 @@ _local = _Local()
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
 _running = 0  # pieces of work in threads
-_alone = 0  # how many want the linear algebra library in one thread,
-_limit: Any = None  # and what it was before
+_users: set[object] = set()  # blocks that want linear algebra in one thread,
+_holder: _Holder | None = None  # and the thread that limits it for them
 FEW = 3  # threads of work that holds the interpreter lock for much of its time: more are slower
 
 
-@cache
 def n_threads() -> int:
-    """Number of processor cores that this process may use: no more than ``OMP_NUM_THREADS``, where that is set.
+    """Number of threads that work of the calling thread may use.
 
-    joblib sets it in its worker processes, which share the cores.
+    It is the number of processor cores, limited by ``OMP_NUM_THREADS``, which joblib sets in its worker processes, and
+    by ``threadpoolctl.threadpool_limits``, whose limit of OpenMP belongs to the thread that set it.
     """
+    limits: list[int] = [library.num_threads for library in _openmp()]
+    return min([_n_allowed(), *limits])
+
+
+@cache
+def _n_allowed() -> int:
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return min(_n_cores(), int(limit)) if limit.isdecimal() and int(limit) > 0 else _n_cores()
+    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(n, int(limit)) if limit.isdecimal() and int(limit) > 0 else n
 
 
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+@cache
+def _openmp() -> list[Any]:
+    return list(ThreadpoolController().select(user_api="openmp").lib_controllers)
 
 
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: int | None = None) -> list[Result]:
@@ -74,7 +80,7 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
     if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
         return [_after_pause(work, item) for item in items]
     shared = _Shared(work, items)
-    helpers = min(len(items), n_threads() if at_once is None else at_once) - (at_once is None)
+    helpers = min(len(items), shared.n_threads, at_once or len(items)) - (at_once is None)
     try:
         futures = [_workers().submit(shared.help) for _ in range(helpers)]
         if at_once is None:
@@ -98,6 +104,7 @@ class _Shared(Generic[Item, Result]):
     def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
         self.work: Callable[[Item], Result] | None = work
         self.todo = deque(enumerate(items))
+        self.n_threads = n_threads()
         self.results: list[Any] = [None] * len(items)
         self.problems: list[BaseException] = []
         self.cancelled = threading.Event()
@@ -106,6 +113,9 @@ class _Shared(Generic[Item, Result]):
         """Do pieces until none is left."""
         _local.cancelled = self.cancelled
         try:
+            for library in _openmp():
+                if library.num_threads != self.n_threads:
+                    library.set_num_threads(self.n_threads)  # the caller's limit holds in its helpers
             with _counted():
                 results, work = self.results, self.work
                 while work is not None and (piece := self._take()) is not None:
@@ -172,42 +182,72 @@ def alone() -> Iterator[None]:
 def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the calling thread: pieces of work in threads are parallel already.
 
-    Threads of the linear algebra library spin for a while after each call, and take the cores from other work. Where
-    somebody else has limited them it is left to them.
+    Threads of the linear algebra library spin for a while after each call, and take the cores from other work. The
+    limit holds for the process. Since threadpoolctl 3.8 only the thread that set a limit may change it, and the last
+    block may end in another thread than the first: so a thread of its own holds the limit. A limit that other code
+    has set in another thread is left as it is.
     """
-    global _alone, _limit  # noqa: PLW0603  (the limit is the process's: the first sets it, the last lifts it)
-    with _lock:
-        _alone += 1
-        if _alone == 1:
-            is_one = all(library["num_threads"] == 1 for library in _libraries().info())
-            _limit = None if is_one else _limited()
+    user = object()
     try:
-        yield
+        with _lock:
+            if not _users and not _is_one():
+                _hold()
+            _users.add(user)
+        with nullcontext() if _is_one() else _limited():  # within a limit that the calling thread has set itself
+            yield
     finally:
         with _lock:
-            _alone -= 1
-            if _alone == 0 and _limit is not None:
-                _take_control()
-                _limit.restore_original_limits()
+            _users.discard(user)
+            if not _users:
+                _release()
+
+
+class _Holder(threading.Thread):
+    """Limits linear algebra to one thread until ``over`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(name="one-blas-thread", daemon=True)
+        self.begun, self.over = threading.Event(), threading.Event()
+
+    def run(self) -> None:
+        with _limited():
+            self.begun.set()
+            self.over.wait()
+
+
+def _hold() -> None:
+    global _holder  # noqa: PLW0603
+    _holder = _Holder()
+    _holder.start()
+    _holder.begun.wait()
+
+
+def _release() -> None:
+    global _holder  # noqa: PLW0603
+    if _holder is not None:
+        _holder.over.set()
+        if _holder.is_alive():
+            _holder.join()
+        _holder = None
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Limit linear algebra to one thread, if threadpoolctl lets this thread do so."""
+    with _libraries().limit(limits=1):
+        if _is_one():
+            yield
+            return
+    yield  # refused: nothing is to be restored, as the other limit may end first
+
+
+def _is_one() -> bool:
+    return all(library.num_threads == 1 for library in _libraries().lib_controllers)
 
 
 @cache
 def _libraries() -> Any:
     return ThreadpoolController().select(user_api="blas")
-
-
-def _limited() -> Any:
-    _take_control()
-    return _libraries().limit(limits=1)
-
-
-def _take_control() -> None:
-    """Let this thread set limits: since threadpoolctl 3.8 the last one that did keeps all others from it.
-
-    It stays with us: one who came during our limit, and leaves after it, would bring back what was found then.
-    """
-    if hasattr(OpenBLASController, "clear_controlling_thread"):
-        OpenBLASController.clear_controlling_thread(force=True)
 
 
 def pause_point() -> None:
@@ -220,14 +260,14 @@ def _workers() -> ThreadPoolExecutor:
     global _pool  # noqa: PLW0603  (one pool for the process: threads are started once)
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(n_threads(), thread_name_prefix="siis")
+            _pool = ThreadPoolExecutor(_n_allowed(), thread_name_prefix="siis")
         return _pool
 
 
 def _forget() -> None:
     """In a forked child the threads of the parent do not exist."""
-    global _pool, _lock, _running, _alone
-    _pool, _lock, _running, _alone = None, threading.Lock(), 0, 0
+    global _pool, _lock, _running, _users, _holder
+    _pool, _lock, _running, _users, _holder = None, threading.Lock(), 0, set(), None
 
 
 if hasattr(os, "register_at_fork"):

@@ -62,5 +62,5 @@ class Options:
 
 def _alone(function: Callable[..., T], *call: Any) -> T:
     """Run with one thread for linear algebra: processes share the cores, and their number changes no result."""
-    with threadpool_limits(1):
+    with threadpool_limits(1, user_api="blas"):
         return function(*call)
