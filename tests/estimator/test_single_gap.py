@@ -9,6 +9,8 @@ from siis.labels import read_labels
 from siis.program import Program
 from siis.solvers import solve_certified
 
+pytestmark = pytest.mark.slow
+
 
 def random_fit(seed):
     """A fit of the plain method to random blobs in single precision, and the program that it solves, in double."""
@@ -33,7 +35,6 @@ def random_fit(seed):
     return model, Program(graph, model.basis_.in_double(), rows, Y, np.full(rows.size, alpha), beta)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_the_stated_gap_bounds_the_true_error(first):

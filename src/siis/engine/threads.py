@@ -37,8 +37,8 @@ FEW = 3  # threads of work that holds the interpreter lock for much of its time:
 def n_threads() -> int:
     """Number of threads that work of the calling thread may use.
 
-    It is the number of processor cores, limited by ``OMP_NUM_THREADS``, which joblib sets in its worker processes, and
-    by ``threadpoolctl.threadpool_limits``, whose limit of OpenMP belongs to the thread that set it.
+    It is the number of processor cores, limited by ``OMP_NUM_THREADS``, which joblib sets in its worker processes,
+    and by ``threadpoolctl.threadpool_limits``, whose limit of OpenMP belongs to the thread that set it.
     """
     limits: list[int] = [library.num_threads for library in _openmp()]
     return min([_n_allowed(), *limits])
