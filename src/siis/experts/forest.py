@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +26,7 @@ MOST_TREES, LEAST_TREES = 300, 50
 WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
 FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible
 BLOCK = 2**22  # places in trees at once
+_one_forest = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,21 +130,44 @@ def forest_scores(
     )
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     labelled = as_indexed(X[given.rows]) if sp.issparse(X) else single(X[given.rows], center, scale)
-    with warnings.catch_warnings(), parallel_config("threading"):  # no processes, whatever the caller has set
-        warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
-        weights = given.relative_votes
+    weights = given.relative_votes
+    with one_forest():
         model.fit(labelled, codes, sample_weight=weights)
-        held_out = _logarithms(_unseen_votes(model, labelled, given))
-        if not is_worth(held_out):
-            return None, held_out, None
-        if few < n_trees:
-            model.n_estimators = n_trees
+    held_out = _logarithms(_unseen_votes(model, labelled, given))
+    if not is_worth(held_out):
+        return None, held_out, None
+    if few < n_trees:
+        model.n_estimators = n_trees
+        with one_forest():
             model.fit(labelled, codes, sample_weight=weights)
-            held_out = _logarithms(_unseen_votes(model, labelled, given))
+        held_out = _logarithms(_unseen_votes(model, labelled, given))
     votes = np.zeros((X.shape[0], c))
     model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
-    votes[:, model.classes_] = model.predict_proba(as_indexed(X) if sp.issparse(X) else single(X, center, scale))
+    with one_forest():
+        votes[:, model.classes_] = model.predict_proba(as_indexed(X) if sp.issparse(X) else single(X, center, scale))
     return _logarithms(votes), held_out, as_arrays(model, c, center, scale)
+
+
+@contextmanager
+def one_forest() -> Iterator[None]:
+    """Run a forest of scikit-learn in threads, not in processes, and only one at a time in this process.
+
+    The filters of warnings belong to the process, and scikit-learn sets them in each thread. Two forests at once
+    would leave changed filters.
+    """
+    with _one_forest, warnings.catch_warnings(), parallel_config("threading"):
+        warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
+        yield
+
+
+def _renew_lock() -> None:
+    """In a forked child nobody holds the lock."""
+    global _one_forest  # noqa: PLW0603
+    _one_forest = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:

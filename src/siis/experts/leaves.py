@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import parallel_config
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 
 from siis._types import Features, Floats, Ints
 from siis.engine.threads import n_threads
 from siis.evidence import read, smooth_labels
-from siis.experts.forest import Forest, as_arrays, as_indexed, single
+from siis.experts.forest import Forest, as_arrays, as_indexed, one_forest, single
 from siis.experts.linear import moments
 from siis.graph import neighbors_between
 from siis.graph.rough import graph_weights
@@ -114,8 +112,7 @@ def _smoothed(
 ) -> tuple[RandomForestClassifier, Floats, Floats, Floats]:
     """Grow a forest; the points of its leaves and of all examples, and what is read over their graph."""
     model = RandomForestClassifier(N_TREES, random_state=seed, n_jobs=n_threads())
-    with warnings.catch_warnings(), parallel_config("threading"):  # no processes, whatever the caller has set
-        warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
+    with one_forest():
         model.fit(points[given.rows], given.codes, sample_weight=given.relative_votes)
         every = model.apply(points)
     sizes = [tree.tree_.node_count for tree in model.estimators_]
