@@ -49,6 +49,30 @@ def specialists(seed, n=2000, c=10):
     return truth, answers
 
 
+def specialists_of_two(seed, n=1000, c=6):
+    """Each finds examples of two classes, and takes some others for them."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, c, n)
+    answers = np.full((n, 8), -1)
+    for r in range(8):
+        for k in (r % c, (3 * r + 1) % c):
+            answers[rng.random(n) < np.where(truth == k, 0.6, 0.08), r] = k
+    return truth, answers
+
+
+def people_and_functions(seed, n=500, c=2):
+    """Two people who answer with all classes, and six functions of one class, five of them of the same."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, c, n)
+    answers = np.full((n, 8), -1)
+    for r in range(2):
+        seen = rng.random(n) < 0.5
+        answers[seen, r] = np.where(rng.random(n) < 0.8, truth, rng.integers(0, c, n))[seen]
+    for r in range(2, 8):
+        answers[rng.random(n) < np.where(truth == r // 7, 0.6, 0.15), r] = r // 7
+    return truth, answers
+
+
 def crowd(seed, n=1500, c=4, a=40, each=3, confused=False):
     """Forty people of unlike skill, three answers for each example."""
     rng = np.random.default_rng(seed)
@@ -62,8 +86,8 @@ def crowd(seed, n=1500, c=4, a=40, each=3, confused=False):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("make", [keyword_functions, specialists])
-def test_annotators_of_one_class_each_are_no_worse_than_the_majority_vote(make, seed):
+@pytest.mark.parametrize("make", [keyword_functions, specialists, specialists_of_two, people_and_functions])
+def test_annotators_of_few_classes_are_no_worse_than_the_majority_vote(make, seed):
     truth, answers = make(seed)
     found = from_annotators(answers)
     assert accuracy(found.Y, truth, answers) >= accuracy(vote(answers, truth.max() + 1), truth, answers) - 1e-9

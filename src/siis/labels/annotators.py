@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Bools, Floats
+from siis._types import Bools, Floats, Ints
 from siis.labels.answers import Answers, read_answers
 
 ROUNDS = 200
@@ -71,10 +71,11 @@ def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
     the annotator's own answer. With confusion matrices [1]_, theta_r is shrunk towards that of all annotators. The
     model under which held-out answers are likelier is used.
 
-    An annotator who answers with one class only (a labelling function, a specialist) has no confusion matrix: that
-    they answered at all depends on the example. They have one coin, and a uniform prior on examples that nobody else
-    has answered. Where all annotators are like that, all have the same skill, and the likeliest class is that of the
-    majority vote.
+    An annotator who answers with one class, or avoids the classes of more than a quarter of all answers (a labelling
+    function, a specialist), has no confusion matrix: that they answered at all depends on the example. They have one
+    coin, estimated from the answers of the others, for whose skills they do not count, and a uniform prior on
+    examples that nobody else has answered. Where all annotators are like that, all have the same skill, and the
+    likeliest class is that of the majority vote.
 
     Parameters
     ----------
@@ -102,54 +103,95 @@ def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
     ['cat', 'dog', 'cat']
     """
     given = read_answers(answers, long)
-    fit = _confusions if given.is_general.any() and _prefers_confusions(given) else _one_coin
-    theta, prior = fit(given)
+    theta, prior = _skills(given)
     Y, _ = _posterior(given, theta, prior)
     entropy = -np.sum(Y * np.log(np.where(Y > 0, Y, 1.0)), axis=1)
     weights = np.where(Y.any(axis=1), 1 - entropy / np.log(given.classes.size), 0.0)
     return AnnotatedLabels(given.classes, Y, np.clip(weights, 0.0, 1.0), theta, prior, given.tasks, given.workers)
 
 
+def _skills(given: Answers) -> tuple[Floats, Floats]:
+    """Probabilities of the answers, shape (a, c, c), and the prior.
+
+    Specialists do not count for the prior and for the skills of others: they have chosen their examples, and several
+    of one class would agree that all examples are of it.
+    """
+    if not given.is_general.any():
+        return _one_coin(given)
+    general = given.by(given.is_general)
+    theta, prior = (_confusions if _prefers_confusions(general) else _one_coin)(general)
+    return np.where(given.is_general[:, None, None], theta, _judged(given, general, theta, prior)), prior
+
+
+def _judged(given: Answers, general: Answers, theta: Floats, prior: Floats) -> Floats:
+    """One coin for each annotator, shape (a, c, c), from what general annotators answered on the same examples."""
+    P, _ = _posterior(general, theta, prior)
+    own = ~given.is_general[given.annotator] & P[given.example].any(axis=1)
+    by, q = given.annotator[own], P[given.example[own], given.answer[own]]
+    a, c = given.workers.size, given.classes.size
+    n_judged, skills = np.bincount(by, minlength=a), np.full(a, USUAL_SKILL)
+    for _ in range(ROUNDS):
+        before, skills = skills, _shrunk(_hits(by, skills[by], q, a, c), n_judged, 1 / c)
+        if np.abs(skills - before).max() <= CHANGE:
+            break
+    return _coin(np.maximum(skills, _least(c)), c)
+
+
 def _one_coin(given: Answers) -> tuple[Floats, Floats]:
-    """Probabilities of the answers, shape (a, c, c), and the prior; all mistakes of an annotator equally likely."""
+    """The same, all mistakes of an annotator equally likely; one skill for all where each has one class."""
     c, a, m = given.classes.size, given.workers.size, given.answer.size
-    some_general = given.is_general.any()
-    counts = np.asarray(given.is_general[given.annotator] if some_general else np.ones(m, dtype=bool))
-    has_others = given.by_example(counts[:, None].astype(np.float64))[given.example, 0] > counts
-    n_judged = np.bincount(given.annotator[has_others], minlength=a)
+    has_others = np.bincount(given.example, minlength=given.tasks.size)[given.example] > 1
+    by = given.annotator[has_others]
+    n_judged = np.bincount(by, minlength=a)
     theta, Y = _coin(np.full(a, USUAL_SKILL), c), _vote(given)
     for _ in range(ROUNDS):
         prior = _prior(given, Y)
         before, (Y, _) = Y, _posterior(given, theta, prior)
-        said = np.where(counts[:, None], _log_chances(given, theta), 0.0)
+        said = _log_chances(given, theta)
         others = _softmax((_start(given, prior) + given.by_example(said))[given.example] - said)
-        q, chance = others[np.arange(m), given.answer], np.exp(_log_chances(given, theta))
-        right = chance[np.arange(m), given.answer] * q
-        wrong = (1 - chance[np.arange(m), given.answer]) * (1 - q) / (c - 1)
-        hits = np.bincount(given.annotator[has_others], (right / (right + wrong))[has_others], a)
-        mean = (hits.sum() + USUAL_COUNT * USUAL_SKILL) / (n_judged.sum() + USUAL_COUNT)
-        mean = max(mean, (1 / c + USUAL_SKILL) / 2)  # specialists meet mostly where one of them is wrong
-        skills = (hits + USUAL_COUNT * mean) / (n_judged + USUAL_COUNT) if some_general else np.full(a, mean)
-        theta = _coin(np.maximum(skills, 1 / c + LEAST * (1 - 1 / c)), c)
+        q = others[np.arange(m), given.answer][has_others]
+        hits = _hits(by, theta[:, 0, 0][by], q, a, c)
+        least = (1 / c + USUAL_SKILL) / 2  # specialists meet mostly where one of them is wrong
+        skills = _shrunk(hits, n_judged, least)
+        if not given.is_general.any():
+            skills = np.full(a, max(_mean(hits, n_judged), least))
+        theta = _coin(np.maximum(skills, _least(c)), c)
         if np.abs(Y - before).max() <= CHANGE:
             break
     return theta, prior
 
 
+def _hits(by: Ints, skill: Floats, q: Floats, a: int, c: int) -> Floats:
+    """Expected right answers of each annotator, where the others give each answer the probability q."""
+    right, wrong = skill * q, (1 - skill) * (1 - q) / (c - 1)
+    return np.asarray(np.bincount(by, right / (right + wrong), a), dtype=np.float64)
+
+
+def _mean(hits: Floats, n_judged: Ints) -> float:
+    return float((hits.sum() + USUAL_COUNT * USUAL_SKILL) / (n_judged.sum() + USUAL_COUNT))
+
+
+def _shrunk(hits: Floats, n_judged: Ints, least: float) -> Floats:
+    """Skills, shrunk towards that of all, which is at least as given."""
+    return (hits + USUAL_COUNT * max(_mean(hits, n_judged), least)) / (n_judged + USUAL_COUNT)
+
+
+def _least(c: int) -> float:
+    return 1 / c + LEAST * (1 - 1 / c)
+
+
 def _confusions(given: Answers) -> tuple[Floats, Floats]:
-    """The same with a confusion matrix for each annotator who has answered with several classes."""
+    """The same with a confusion matrix for each annotator."""
     c, a = given.classes.size, given.workers.size
-    coin, _ = _one_coin(given)
     cell, Y = given.annotator * c + given.answer, _vote(given)
     usual = USUAL_COUNT * _coin(np.full(1, USUAL_SKILL), c)[0]
     for _ in range(ROUNDS):
         prior = _prior(given, Y)
         counts = np.stack([np.bincount(cell, Y[given.example, k], a * c) for k in range(c)], axis=1)
         counts = counts.reshape(a, c, c).transpose(0, 2, 1)  # annotator, true, answered
-        pooled = counts[given.is_general].sum(axis=0) + usual
-        found = counts + PSEUDO_COUNT * pooled / pooled.sum(axis=1, keepdims=True)
-        found /= found.sum(axis=2, keepdims=True)
-        theta = np.where(given.is_general[:, None, None], found, coin)
+        pooled = counts.sum(axis=0) + usual
+        theta = counts + PSEUDO_COUNT * pooled / pooled.sum(axis=1, keepdims=True)
+        theta /= theta.sum(axis=2, keepdims=True)
         before, (Y, _) = Y, _posterior(given, theta, prior)
         if np.abs(Y - before).max() <= CHANGE:
             break
@@ -187,7 +229,7 @@ def _posterior(given: Answers, theta: Floats, prior: Floats) -> tuple[Floats, Fl
 
 
 def _start(given: Answers, prior: Floats) -> Floats:
-    """Log-probabilities before the answers, shape (n, c): uniform where annotators of one class alone have answered.
+    """Log-probabilities before the answers, shape (n, c): uniform where specialists alone have answered.
 
     These have chosen the examples by the class, and how many they chose says nothing about the classes of all.
     """

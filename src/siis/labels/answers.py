@@ -12,6 +12,9 @@ from siis.labels.coding import encode_labels
 from siis.labels.unlabelled import coded_rows
 
 DISTINCT = 0.9  # share of the pairs (task, worker) that occur once in a table of one row for each answer
+EXPECTED = 5.0  # answers of a class, by its share in all answers; below that nobody is said to avoid it
+AVOIDED = 0.2  # share of the expected answers below which an annotator avoids a class
+PART = 0.25  # share of all answers in the classes that a general annotator may avoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +29,8 @@ class Answers:
     example, annotator, answer : ndarray of int, shape (m,)
         Place among tasks, workers and classes.
     is_general : ndarray of bool, shape (a,)
-        Annotators who have answered with two classes or more.
+        Annotators who have answered with two classes or more, and avoid few. The others, such as labelling
+        functions, have chosen their examples by the class.
     """
 
     tasks: np.ndarray[Any, Any]
@@ -39,7 +43,13 @@ class Answers:
 
     def of(self, examples: Bools) -> Answers:
         """Answers to some of the examples."""
-        kept = examples[self.example]
+        return self._only(examples[self.example])
+
+    def by(self, annotators: Bools) -> Answers:
+        """Answers of some of the annotators."""
+        return self._only(annotators[self.annotator])
+
+    def _only(self, kept: Bools) -> Answers:
         return replace(self, example=self.example[kept], annotator=self.annotator[kept], answer=self.answer[kept])
 
     def by_example(self, values: Floats) -> Floats:
@@ -123,6 +133,14 @@ def _checked(tasks: Any, workers: Any, classes: Any, example: Ints, annotator: I
             f"answers must name two classes or more; found only {classes[0]!r}. With one class there is nothing to "
             "learn."
         )
-    used = np.zeros((len(workers), classes.size), dtype=bool)
-    used[annotator, answer] = True
-    return Answers(tasks, workers, classes, example, annotator, answer, used.sum(axis=1) > 1)
+    counts = np.zeros((len(workers), classes.size))
+    np.add.at(counts, (annotator, answer), 1.0)
+    return Answers(tasks, workers, classes, example, annotator, answer, _is_general(counts))
+
+
+def _is_general(counts: Floats) -> Bools:
+    """Annotators whose answers, counted by class, leave out few of those that are frequent, shape (a,)."""
+    shares = counts.sum(axis=0) / counts.sum()
+    expected = counts.sum(axis=1, keepdims=True) * shares
+    avoided = np.sum(expected, axis=1, where=(expected >= EXPECTED) & (counts < AVOIDED * expected))
+    return np.asarray((avoided <= PART * counts.sum(axis=1)) & (np.count_nonzero(counts, axis=1) > 1))
