@@ -45,6 +45,28 @@ def test_titles_above_the_names_of_columns(workbook, above):
     assert f"column names are in row {row} of the sheet; --header-row names another" in data.notes
 
 
+@pytest.mark.parametrize("above", ["Stock of the shop\n", "Stock, as of today\n\n", 'Stock\n"of\ntoday"\n'])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_titles_above_the_names_of_columns_of_a_text_file(write, refusal, above, separator):
+    rows = [
+        separator.join(map(str, row))
+        for row in (["size", "count", "mass", "kind"], *((i, 2, 3, "xy"[i % 2]) for i in range(9)))
+    ]
+    data = read(write(above + "\n".join(rows)), KIND)
+    assert len(data.ids) == 9
+    line = above.count("\n") + 1
+    assert f"column names are in line {line} of the file; --header-row names another" in data.notes
+    cut = write(above + "\n".join([*rows, "1" + separator + "2"]))
+    assert f"line {line + 10}: every row must have 4 cells" in refusal(cut, label="kind")
+    assert f"line {line + 10}: every row must have 4 cells" in refusal(cut, label="kind", header_row=line)
+
+
+def test_rows_that_are_wider_than_the_names_are_no_table_below_titles(write, refusal):
+    rows = ["size,kind", "1,x", *["4,y,5"] * 9]
+    assert "every row must have 2 cells" in refusal(write("\n".join(rows)))
+    assert "name it: --header-row" in refusal(write("\n".join(rows)))
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -72,6 +94,12 @@ def test_the_row_of_names_can_be_given(workbook, write, refusal):
     assert "--header-row must be 1 or more; found 0" in refusal(text, header_row=0)
     pq.write_table(pa.table({"a": [1, 4], "kind": ["x", "y"]}), text.with_suffix(".parquet"))
     assert "Leave --header-row out" in refusal(text.with_suffix(".parquet"), header_row=2)
+
+
+def test_other_sheets_are_named_where_the_first_is_a_title(workbook, refusal):
+    said = refusal(workbook(Cover=[("Stock of the shop",)], July=ROWS))
+    assert "no rows" in said
+    assert "The file has other sheets: July (--sheet)." in said
 
 
 def test_other_sheets_are_named_where_the_first_is_wrong(workbook, refusal):

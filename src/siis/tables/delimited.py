@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ SEPARATED = {
     "\t": "columns are separated by tabs",
     "|": "columns are separated by vertical bars",
 }
+TITLED, LONGEST_TITLES = 50, 1 << 20  # lines, and bytes, in which titles are looked for
+LEAST_ROWS = 3  # of a table below titles, and columns
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -36,7 +39,7 @@ def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> 
     path : Path
     encoding : str
     header_row : int, optional
-        Line of the names of columns, from 1; the first that is not empty unless said.
+        Line of the names of columns, from 1. If left out, titles above them are found.
 
     Returns
     -------
@@ -49,18 +52,19 @@ def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> 
     notes : list of str
     """
     data = text_bytes(path, encoding)
-    if header_row is not None:
-        lines = data.splitlines(keepends=True)
-        if header_row > len(lines):
-            raise ValueError(
-                f"{path}: holds {len(lines):,} lines; --header-row says {header_row:,}. Name another one."
-            )
-        data = b"".join(lines[header_row - 1 :])
+    start = _titles(path, data) if header_row is None else header_row - 1
+    lines = data.splitlines(keepends=True) if start else []
+    if start and start >= len(lines):
+        raise ValueError(f"{path}: holds {len(lines):,} lines; --header-row says {header_row:,}. Name another one.")
+    if start:
+        data = b"\n" * start + b"".join(lines[start:])  # empty lines, so that messages count lines as the file does
     first = re.search(rb"[^\r\n]+", data)
     if first is None:
         raise ValueError(f"{path}: is empty. A table needs a line of column names and at least one row.")
     separator = _separator(path, first.group())
     notes = [SEPARATED[separator]] if separator in SEPARATED and not path.name.lower().endswith(TABS) else []
+    if start and header_row is None:
+        notes.append(f"column names are in line {start + 1:,} of the file; --header-row names another")
     header = _header(path, data, separator)
     table = _parsed(path, data, separator, len(header))
     _check_quotes(path, data, table)
@@ -143,6 +147,33 @@ def _separator(path: Path, first: bytes) -> str:
     return max((",", *SEPARATED), key=bare.count)
 
 
+def _titles(path: Path, data: bytes) -> int:
+    """Number of lines of titles above the names of columns.
+
+    The names are texts that differ, in a row as wide as those below it; titles have at most half of that width. Only
+    the first rows are looked at.
+    """
+    start = b"".join(data[:LONGEST_TITLES].splitlines(keepends=True)[:TITLED])
+    for separator in ("\t",) if path.name.lower().endswith(TABS) else (",", *SEPARATED):
+        rows, before = [], 0
+        reader = _rows(start, separator)
+        with suppress(csv.Error):
+            for row in reader:
+                if row:
+                    rows.append((before, row))
+                before = reader.line_num
+        rows = rows[:-1] if len(start) < len(data) else rows  # the last one may be cut
+        widths = [len(row) for _, row in rows]
+        for i in range(1, len(rows) - LEAST_ROWS + 1):
+            line, names = rows[i]
+            width = len(names)
+            is_table = width >= LEAST_ROWS and widths[i : i + LEAST_ROWS] == [width] * LEAST_ROWS
+            is_named = len(set(names)) == width and not any(not name.strip() or is_number(name) for name in names)
+            if is_table and is_named and 2 * max(widths[:i]) <= width:
+                return line
+    return 0
+
+
 def _rows(data: bytes, separator: str) -> Any:
     return csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=""), delimiter=separator)
 
@@ -176,6 +207,7 @@ def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
         raise ValueError(
             f"{path}, line {line:,}: every row must have {plural(width, 'cell')}, as the first line has; found "
             f"{len(row):,}, beginning with {quoted(row[0])}. Check its separators and quotes."
+            f"{' If the column names are in another line, name it: --header-row.' if len(row) > width else ''}"
         ) from None
 
 

@@ -205,7 +205,9 @@ def _sheet(
     if not kept:
         raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
     if n == 0:
-        raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
+        raise ValueError(
+            f"{path}: holds column names but no rows. Add at least one row of data.{other_sheets(others)}"
+        )
     kept, vectors, more = spread(kept)
     notes = [*notes, *more]
     return Sheet(path, kept, int(n), tuple(notes), decimal, True, told, origin, others, vectors)
