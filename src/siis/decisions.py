@@ -149,8 +149,12 @@ class Journal:
         count = len(self._others)
         if not count:
             return ""
-        many = "1 decision was" if count == 1 else f"{count:,} decisions were"
-        return f"{many} made on another table: they stay in {self.path} and are not applied"
+        start = "1 decision was" if count == 1 else f"{count:,} decisions were"
+        rest = "it stays in {} and is" if count == 1 else "they stay in {} and are"
+        return (
+            f"{start} made on another table: {rest.format(self.path)} not applied. If the ids still name the same "
+            f"examples, apply them with --corrections {self.path}"
+        )
 
     def checked(self, earlier: Mapping[str, str]) -> dict[str, str]:
         """Labels that are certain, by id.

@@ -61,7 +61,7 @@ def test_decisions_of_one_table_are_not_applied_to_another(siis, two_tables, end
     assert json.loads((results / "summary.json").read_text())["source"] == "cars.csv"
     done = fitted(siis, "birds.csv", "--overwrite")
     assert "the results of cars.csv in siis-results: replaced" in done.stderr
-    said = "1 decision was made on another table: they stay in siis-results/decisions.jsonl and are not applied"
+    said = "1 decision was made on another table: it stays in siis-results/decisions.jsonl and is not applied"
     assert said in done.stderr
     assert json.loads((results / "summary.json").read_text())["checked"] == 0
     reviewed = siis("review", "siis-results", "--no-open")
@@ -152,3 +152,18 @@ def test_the_demo_is_reviewed_and_corrected_as_its_report_says(siis, tmp_path, m
     (row,) = read_csv(tmp_path / "siis-demo" / "checked_labels.csv")
     assert (row["id"], row["given"], row["label"]) == (worst["id"], worst["given"], worst["suggested"])
     assert "data:image/png" in (tmp_path / "siis-demo" / "report.html").read_text()
+
+
+def test_decisions_on_a_table_that_has_grown_can_be_applied_by_id(siis, two_tables):
+    fitted(siis, "cars.csv")
+    results, path = two_tables / "siis-results", two_tables / "cars.csv"
+    decide(results, Decision("35", "chosen", "Large"), Decision("36", "chosen", "Large"))
+    decide(results, Decision("35", "chosen", "Small"), Decision("36", "undone", None), Decision("4", "kept", "Small"))
+    path.write_text(path.read_text() + "Small,0,0,0\n")
+    said = fitted(siis, "cars.csv").stderr
+    assert "apply them with --corrections siis-results/decisions.jsonl" in said
+    fitted(siis, "cars.csv", "--corrections", "siis-results/decisions.jsonl")
+    assert {row["id"]: row["label"] for row in read_csv(results / "checked_labels.csv")} == {
+        "35": "Small",
+        "4": "Small",
+    }

@@ -44,13 +44,14 @@ def test_decisions_belong_to_a_table(tmp_path):
         assert journal.checked({}) == {}
         path = tmp_path / JOURNAL
         assert journal.others() == (
-            f"2 decisions were made on another table: they stay in {path} and are not applied"
+            f"2 decisions were made on another table: they stay in {path} and are not applied. If the ids still name "
+            f"the same examples, apply them with --corrections {path}"
         )
         journal.add(Decision("1", "chosen", "hawk"))
     with Journal(tmp_path, "cars") as journal:
         assert journal.checked({}) == {"1": "small", "2": "large"}
         assert journal.made["1"].by == "ann"
-        assert journal.others().startswith("1 decision was made on another table")
+        assert journal.others().startswith(f"1 decision was made on another table: it stays in {path} and is not")
     with Journal(tmp_path, "") as journal:
         assert journal.made == {}  # nor is a line without a table of all tables
     assert [line["by"] for line in lines(tmp_path)] == ["ann"] * 4 + ["bob"]

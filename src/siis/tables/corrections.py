@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from siis.decisions import JOURNAL, UNDONE
 from siis.labels.unlabelled import named
 from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.data import Data, Roles
@@ -21,6 +22,8 @@ def read_corrections(
     path: Path, encoding: str = "utf-8", id: str | None = None, label: str | None = None
 ) -> dict[str, str]:
     """Read checked labels from a table with the columns id and label; other columns are ignored.
+
+    Of decisions.jsonl, the last decision on each id counts.
 
     Parameters
     ----------
@@ -152,6 +155,10 @@ def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, st
     )
     ids = texts_of(sheet, id, "the column of ids").to_pylist()
     labels = answers_of(sheet, label, "the column of checked labels")
+    if path.name == JOURNAL and "decision" in sheet.columns:
+        decisions = texts_of(sheet, "decision", "the column of decisions").to_pylist()
+        last = dict(zip(ids, zip(decisions, labels, strict=True), strict=True))
+        return {name: label for name, (decision, label) in last.items() if decision != UNDONE and label is not None}
     checked: dict[str, str] = {}
     first: dict[str, int] = {}
     for row, (name, label) in enumerate(zip(ids, labels, strict=True), start=1):
