@@ -1,6 +1,10 @@
 """`--write-table`: the user's own table, with the answers as columns."""
 
 import csv
+import errno
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +89,19 @@ def test_what_cannot_be_written_is_refused_before_the_fit(siis, source, tmp_path
     assert said in done.stderr
     assert not list((tmp_path / "siis-results").iterdir())
     assert (tmp_path / "in.csv").read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_fit(siis, source, tmp_path, monkeypatch):
+    (tmp_path / "locked").mkdir()
+    make = tempfile.TemporaryFile
+
+    def refuse(*, dir):
+        if Path(dir).name == "locked":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
+        return make(dir=dir)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    done = fit(siis, "--write-table", "locked/own.csv")
+    assert done.exit_code == 1
+    assert "locked cannot be used: Permission denied" in done.stderr
+    assert not list((tmp_path / "siis-results").iterdir())

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from siis.files import check_writable
 from siis.results import ANSWER_COLUMNS
 from siis.tables import Data
 from siis.tables.cells import as_texts
@@ -44,6 +45,7 @@ def check_table_file(path: Path, sources: Sequence[str], data: Data) -> None:
         raise ValueError(f"--write-table must not replace the data, {path}. Choose another name.")
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"--write-table must name a file in a folder that exists; found {path}. Change the path.")
+    check_writable(path.absolute().parent)
     if suffix != XLSX:
         return
     if find_spec("openpyxl") is None:
