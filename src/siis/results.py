@@ -1,6 +1,7 @@
 """Names of the files that a fit writes, and how much one of them holds."""
 
 PREDICTIONS = "predictions.csv"
+PREDICTION_COLUMNS = ("id", "label", "probability", "given", "agrees")
 ISSUES = "label_issues.csv"
 QUALITY = "label_quality.csv"
 NEXT = "label_next.csv"

@@ -211,6 +211,25 @@ def test_corrections_are_certain_and_accumulate(siis, table, tmp_path):
     assert "in the folder in which siis fit was run" in done.stderr
 
 
+def test_predict_replaces_no_file_that_it_reads(siis, table, tmp_path):
+    path = table[0]
+    fitted(siis, table, tmp_path / "out")
+    pattern, model = path.with_name("*" + path.name[1:]), tmp_path / "out" / "model.siis"
+    for data, out in ((path, path), (pattern, path), (path, model)):
+        before = out.read_bytes()
+        done = siis("predict", model, data, "--out", out)
+        assert done.exit_code == 1
+        assert f"--out must not replace {out}, which is read" in done.stderr
+        assert out.read_bytes() == before
+
+
+def test_predictions_are_no_corrections(siis, table, tmp_path):
+    fitted(siis, table, tmp_path / "out")
+    done = siis("corrections", tmp_path / "out" / "predictions.csv", "--results", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "these are predictions of siis fit" in done.stderr
+
+
 def test_predict_new_files(siis, table, tmp_path):
     path = table[0]
     fitted(siis, table, tmp_path / "out")

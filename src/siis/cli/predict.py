@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -66,6 +67,8 @@ def predict(
     with one_sentence():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
+        if out is not None:
+            _check_kept(out, model, data)
         with shown_progress(quiet):
             content, notes = in_background(
                 lambda: _answers(
@@ -82,6 +85,14 @@ def predict(
             sys.stdout.flush()
         else:
             write_file(out, content)
+
+
+def _check_kept(out: Path, model: Path, data: list[Path]) -> None:
+    """Refuse to write over a file that is read."""
+    from siis.tables.several import found_files  # noqa: PLC0415  (heavy)
+
+    if os.path.realpath(out) in map(os.path.realpath, (model, model / MODEL, *found_files(data))):
+        raise ValueError(f"--out must not replace {out}, which is read. Choose another name.")
 
 
 def _answers(

@@ -10,6 +10,7 @@ from typing import Any
 
 from siis.decisions import JOURNAL, UNDONE
 from siis.labels.unlabelled import named
+from siis.results import PREDICTION_COLUMNS
 from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.data import Data, Roles
 from siis.tables.given import answers_of, ids_of, labels_of, texts_of
@@ -153,6 +154,11 @@ def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, st
         own if own in sheet.columns and usual not in sheet.columns else usual
         for usual, own in (("id", id), ("label", label))
     )
+    if sheet.columns.keys() >= set(PREDICTION_COLUMNS):
+        raise ValueError(
+            f"{path}: must hold labels that were checked; these are predictions of siis fit. Keep the rows that you "
+            f"have checked, with the columns {id} and {label} only."
+        )
     ids = texts_of(sheet, id, "the column of ids").to_pylist()
     labels = answers_of(sheet, label, "the column of checked labels")
     if path.name == JOURNAL and "decision" in sheet.columns:

@@ -29,6 +29,7 @@ from siis.results import (
     OUTLIERS,
     OVERLAP,
     OWN,
+    PREDICTION_COLUMNS,
     PREDICTIONS,
     QUALITY,
     REPORT,
@@ -179,7 +180,7 @@ def _predictions(outcome: Outcome) -> bytes:
         (*answer, given or "", "" if given is None else "yes" if given == answer[1] else "no")
         for answer, given in zip(answers, outcome.given.labels, strict=True)
     )
-    return csv_bytes(("id", "label", "probability", "given", "agrees"), rows)
+    return csv_bytes(PREDICTION_COLUMNS, rows)
 
 
 def _issues(outcome: Outcome) -> bytes:
