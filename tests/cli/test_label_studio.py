@@ -3,6 +3,7 @@
 It runs where the environment variable SIIS_LABEL_STUDIO names the program, of an environment of its own.
 """
 
+import io
 import json
 import os
 import socket
@@ -11,7 +12,10 @@ import time
 import urllib.error
 import urllib.request
 
+import numpy as np
 import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
 
 from cli_case import read_csv
 from siis import __version__
@@ -29,9 +33,17 @@ CONFIG = """
 """
 
 
+DIGITS = f"""
+<View>
+  <Image name="picture" value="$image"/>
+  <Choices name="digit" toName="picture">{"".join(f'<Choice value="{k}"/>' for k in range(10))}</Choices>
+</View>
+"""
+
+
 class Server:
-    def __init__(self, port):
-        self.address = f"http://127.0.0.1:{port}"
+    def __init__(self, port, folder):
+        self.address, self.folder = f"http://127.0.0.1:{port}", folder
 
     def call(self, method, path, body=None):
         request = urllib.request.Request(
@@ -40,6 +52,19 @@ class Server:
             method=method,
             headers={"Authorization": f"Token {TOKEN}", "Content-Type": "application/json"},
         )
+        return self.answer(request)
+
+    def upload(self, project, name, content):
+        mark = "0123456789"
+        head = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: image/png'
+        request = urllib.request.Request(
+            f"{self.address}/api/projects/{project}/import",
+            data=f"--{mark}\r\n{head}\r\n\r\n".encode() + content + f"\r\n--{mark}--\r\n".encode(),
+            headers={"Authorization": f"Token {TOKEN}", "Content-Type": f"multipart/form-data; boundary={mark}"},
+        )
+        assert self.answer(request)["task_count"] == 1
+
+    def answer(self, request):
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read() or "null")
 
@@ -83,7 +108,7 @@ def server(tmp_path_factory):
             stdout=log,
             stderr=log,
         )
-    made = Server(port)
+    made = Server(port, folder)
     try:
         for _ in range(START):
             assert program.poll() is None, (folder / "log").read_text()[-2000:]
@@ -149,3 +174,33 @@ def test_the_documented_loop(server, siis, tmp_path):
     assert server.call("GET", versions) == {f"siis {__version__}": 60}
     done = siis("fit", reviewed, "--out", tmp_path / "second")
     assert done.exit_code == 0, done.stderr
+
+
+def test_uploaded_pictures(server, siis, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    project = server.call("POST", "/api/projects", {"title": "digits", "label_config": DIGITS})["id"]
+    for i in range(90):
+        out = io.BytesIO()
+        Image.fromarray((X[i].reshape(8, 8) * 15).astype(np.uint8)).resize((32, 32)).save(out, "PNG")
+        server.upload(project, f"digit{i}.png", out.getvalue())
+    truth = {}
+    for task in server.export(project):
+        i = int(task["data"]["image"].rpartition("-digit")[2].removesuffix(".png"))
+        truth[str(task["id"])] = str(y[i])
+        value = {"from_name": "digit", "to_name": "picture", "type": "choices", "value": {"choices": [str(y[i])]}}
+        if i % 3:
+            server.call("POST", f"/api/tasks/{task['id']}/annotations", {"result": [value]})
+    export, results = tmp_path / "pictures.json", tmp_path / "results"
+    server.export(project, export)
+    (media,) = server.folder.glob("**/upload")
+    done = siis("fit", export, "--image-folder", media, "--out", results)
+    assert done.exit_code == 0, done.stderr
+    assert "90 images" in done.stderr
+    rows = read_csv(results / "predictions.csv")
+    assert sum(row["label"] == truth[row["id"]] for row in rows) > 80
+    predictions = json.loads((results / "predictions.json").read_text(encoding="utf-8"))
+    assert server.call("POST", f"/api/projects/{project}/import/predictions", predictions) == {"created": 90}
+    server.export(project, export)
+    done = siis("predict", results, export, "--image-folder", media, "--out", tmp_path / "new.csv")
+    assert done.exit_code == 0, done.stderr
+    assert [row["label"] for row in read_csv(tmp_path / "new.csv")] == [row["label"] for row in rows]
