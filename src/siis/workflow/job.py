@@ -250,8 +250,8 @@ def _corrected(options: FitOptions, data: Data) -> dict[str, Decision]:
     found: dict[str, Decision] = {}
     by = user_name()
     for file in options.corrections:
-        at = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC).isoformat(timespec="seconds")
         checked = read_checked(Path(file), options.to_roles(), data)
+        at = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC).isoformat(timespec="seconds")
         for i, label in placed(data.ids, checked).items():
             found[data.ids[i]] = Decision(data.ids[i], CORRECTED, label, by, at)
     return found
