@@ -37,3 +37,14 @@ def test_the_names_of_the_data_do_too(write):
     path = write("shop,kind\n7,cat\n")
     with pytest.raises(ValueError, match="found none named id"):
         read_corrections(path, id="shop_id", label="kind")
+
+
+def test_decisions_without_an_id_and_an_empty_folder(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    path.write_text('{"id":"1","decision":"kept","label":"a"}\n{"id":null,"decision":"kept","label":"a"}\n')
+    with pytest.raises(ValueError, match="found no id"):
+        read_corrections(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ValueError, match="found a folder without any"):
+        read_corrections(path)

@@ -160,11 +160,12 @@ def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, st
             f"have checked, with the columns {id} and {label} only."
         )
     ids = texts_of(sheet, id, "the column of ids").to_pylist()
-    labels = answers_of(sheet, label, "the column of checked labels")
+    labels = list(answers_of(sheet, label, "the column of checked labels"))
     if path.name == JOURNAL and "decision" in sheet.columns:
         decisions = texts_of(sheet, "decision", "the column of decisions").to_pylist()
         last = dict(zip(ids, zip(decisions, labels, strict=True), strict=True))
-        return {name: label for name, (decision, label) in last.items() if decision != UNDONE and label is not None}
+        counted = {name: label for name, (decision, label) in last.items() if decision != UNDONE}
+        ids, labels = list(counted), list(counted.values())
     checked: dict[str, str] = {}
     first: dict[str, int] = {}
     for row, (name, label) in enumerate(zip(ids, labels, strict=True), start=1):

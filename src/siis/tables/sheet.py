@@ -139,6 +139,10 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
     name = path.name.lower()
     if not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
+    if path.is_dir() and not is_table(path):
+        raise ValueError(
+            f"{path}: must be a file, or a folder of JSONL files; found a folder without any. Name a file."
+        )
     if page is not None and not name.endswith(WORKBOOKS):
         raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
     if header_row is not None and not name.endswith((*TEXT_FILES, *WORKBOOKS)):
