@@ -36,7 +36,6 @@ bench: $(STAMP)  ## time and memory, stage by stage, compared with other librari
 	$(BIN)/python benchmarks/solve.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/default_speed.py
-	$(BIN)/python benchmarks/stages.py
 	$(BIN)/python benchmarks/race.py
 	$(BIN)/python benchmarks/command_line.py
 	$(BIN)/python benchmarks/encode.py

@@ -67,6 +67,10 @@ CLIENT = Rule(
     lambda value: not isinstance(value, type) and all(hasattr(value, name) for name in ("submit", "gather", "run")),
     "a client of Dask",
 )
+SHARES = Rule(
+    lambda value: isinstance(value, dict) or (hasattr(value, "__len__") and not isinstance(value, str | bytes)),
+    "shares of the classes",
+)
 AUTO = one_of("auto")
 WORD = Rule(lambda value: isinstance(value, str) and value != "", "a word")
 NOTHING = Rule(lambda value: value is None, "None")

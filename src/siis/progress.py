@@ -2,12 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
-
-from siis.forecast import Forecast
 
 Report: TypeAlias = Callable[[float], None]
 Listener: TypeAlias = Callable[[str, float, float | None], None]
@@ -61,38 +59,21 @@ class Progress:
     Parameters
     ----------
     verbose : int
-        0: silent; 1: one line for each stage, how much of a long one is done, and about how long all will yet take;
+        0: silent; 1: one line for each stage, how much of a long one is done, and about how long it will yet take;
         2: also the solver's measurements.
     """
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
-        self.forecast: Forecast | None = None
-
-    def expect(self, seconds: Mapping[str, float]) -> None:
-        """Take note of what the stages will take, and say what they take together.
-
-        Parameters
-        ----------
-        seconds : mapping of str to float
-        """
-        self.forecast = Forecast(seconds)
-        self.say(1, f"about {round_seconds(sum(seconds.values()))} in all")
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Report]:
         """Report a stage when it ends, with its time; yields a function that takes the share that is done."""
         started = said = time.perf_counter()
-        tell, forecast = _listener.get(), self.forecast
-
-        def left(share: float) -> float | None:
-            if forecast is None:
-                return None
-            forecast.spend(name, time.perf_counter() - started)
-            return forecast.left(name, share)
+        tell = _listener.get()
 
         def pass_on(share: float) -> float | None:
-            seconds = left(share)
+            seconds = (time.perf_counter() - started) * (1 / share - 1) if 0 < share < 1 else None
             if tell is not None:
                 tell(name, share, seconds)
             return seconds
@@ -105,7 +86,7 @@ class Progress:
             seconds = pass_on(share)
             if now - said >= EVERY:
                 said = now
-                seconds = (now - started) * (1 / share - 1) if seconds is None else seconds
+                assert seconds is not None
                 self.say(1, f"{name}: {share:.0%}, about {round_seconds(seconds)} left")
 
         pass_on(0.0)

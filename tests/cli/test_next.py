@@ -26,7 +26,7 @@ def shops(tmp_path_factory):
     rng = np.random.default_rng(0)
     rows = []
     for i in range(120):
-        kind = KINDS[(i + (i % 10 == 9)) % 3] if i % 2 else ""
+        kind = KINDS[(i + (i % 20 == 9)) % 3] if i % 2 else ""
         size, price = round(50 * (i % 3) + rng.normal(0, 8), 2), int(10 * (i % 3) + rng.integers(0, 5))
         rows.append([f"shop {i}", kind, size, price, ("York", "Bath", "Leeds")[i % 3], f"line\n{i} " + "long " * 50])
     rows[4][3] = ""

@@ -42,7 +42,7 @@ def test_results_that_are_not_there(siis, tmp_path, monkeypatch):
 
 
 def test_arguments_have_no_braces(siis):
-    for command, usage in {"fit": "[OPTIONS] DATA", "predict": "[OPTIONS] MODEL NEWDATA"}.items():
+    for command, usage in {"fit": "[OPTIONS] DATA...", "predict": "[OPTIONS] MODEL NEWDATA..."}.items():
         assert f" {command} {usage}\n" in siis(command, "--help").stdout
 
 

@@ -7,8 +7,7 @@ from sklearn.datasets import make_blobs
 
 from siis import SIISClassifier
 from siis.labels import Supervision, read_labels
-from siis.selection.candidate import rank_candidates
-from siis.selection.shares import population_weights
+from siis.model.average import average
 
 Settled = partial(
     SIISClassifier, n_neighbors=10, metric="euclidean", n_components=20, alpha=1.0, beta=1.0, laplacian="normalized"
@@ -50,23 +49,21 @@ def test_certain_labels_weigh_three_in_answers_and_count_as_one_in_comparisons()
     np.testing.assert_array_equal(each.picked(np.array([0, 5])).votes, 1.0)
     np.testing.assert_array_equal(each.moved(np.arange(20)[::-1]).votes, 1.0)
     np.testing.assert_array_equal(Supervision(each.rows, each.Y, each.weights).votes, each.weights)
-    weights = population_weights(each, np.array([0.3, 0.7]))
-    np.testing.assert_allclose([weights[:10].sum(), weights[10:].sum()] / weights.sum(), [0.3, 0.7])
-    np.testing.assert_allclose(weights[:10], weights[0])
 
 
-def test_comparisons_in_a_fit_count_certain_labels_once(monkeypatch):
-    counted = {}
+def test_members_are_compared_with_certain_labels_counted_once(monkeypatch):
+    """In the regression a certain label weighs three, in the likelihood of held-out labels one."""
+    used = []
 
-    def recorded(stage, candidates, met, weights, *rest, **more):
-        counted[stage] = np.asarray(weights)
-        return rank_candidates(stage, candidates, met, weights, *rest, **more)
+    def recorded(members, labels, *rest):
+        used.append(labels)
+        return average(members, labels, *rest)
 
-    for module in ("search", "race", "programs"):
-        monkeypatch.setattr(f"siis.selection.{module}.rank_candidates", recorded)
+    monkeypatch.setattr("siis.estimators.averaging.average", recorded)
     X, truth = make_blobs(150, 4, centers=3, cluster_std=1.0, random_state=0)
     y = np.where(np.arange(150) < 60, truth, -1)
     Settled().fit(X, y, certain=np.arange(150) < 20)
-    assert set(counted) == {"space", "graph", "reading", "program"}
-    assert all(weights.max() <= 1.5 for weights in counted.values())
-    np.testing.assert_array_equal(counted["space"], 1.0)
+    (labels,) = used
+    assert np.count_nonzero(labels.certain) == 20
+    np.testing.assert_allclose(labels.votes, 1.0)
+    np.testing.assert_allclose(labels.strengths, np.where(labels.certain, 3.0, 1.0))

@@ -1,7 +1,6 @@
 """Models of the features beside the graph: what they say of new examples, and their file."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +8,8 @@ from sklearn.datasets import make_blobs
 
 import siis
 from siis import SIISClassifier
-from siis.estimators import pooling
-from siis.estimators.pooling import _better_alone, _weights
-from siis.experts import Forest, LinearScores, Pool, forest
-from siis.labels import Supervision
+from siis.estimators.averaging import LINEAR, NEIGHBORS, TOGETHER
+from siis.experts import Forest, LinearScores
 from siis.saved import load_all, saved_bytes
 
 pytestmark = pytest.mark.slow
@@ -30,7 +27,7 @@ SETTLED = {
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Two columns out of thirty tell the classes, so that neighbours are of any class, and models are heard."""
+    """Two columns out of thirty tell the classes, so that neighbours are of any class."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 30))
     truth = (X[:, 0] + 0.6 * X[:, 1] > 0).astype(int)
@@ -38,17 +35,17 @@ def fitted():
     return X, truth, SIISClassifier(**SETTLED).fit(X, y)
 
 
-def test_models_are_heard_where_they_know_more(fitted):
+def test_families_and_voices_are_named(fitted):
     _, truth, model = fitted
-    table = {row["expert"]: row for row in model.experts_.rows()}
-    models = ["forest, leaves of 1", "forest, leaves of 5", "graph of a forest's leaves", "linear model"]
-    assert list(table) == ["graph", *models, "together"]
-    assert table["linear model"]["accuracy"] >= table["graph"]["accuracy"]
-    assert {type(voice) for voice in model._voices.models} >= {Forest, LinearScores}
-    assert len(model._voices.models) == sum(row["weight"] > 0 for name, row in table.items() if name != "graph")
-    assert table["together"]["accuracy"] >= table["linear model"]["accuracy"] - 0.02
-    alone = np.mean(np.argmax(model._voices.graph, axis=1)[model.vertex_][150:] == truth[150:])
-    assert np.mean(model.transduction_[150:] == truth[150:]) > alone + 0.02
+    families = {row["expert"]: row for row in model.experts_.rows()}
+    assert set(families) <= {"graph", "kernel", "graph and kernel", "forest", "program", TOGETHER}
+    assert sum(row["weight"] for name, row in families.items() if name != TOGETHER) == pytest.approx(1)
+    assert families["kernel"]["accuracy"] > 0.7
+    names = model._voices.pool.names
+    assert names[0] == NEIGHBORS
+    assert names[-1] == LINEAR
+    assert [type(voice) for voice in model._voices.models] == [Forest] * (len(names) - 2) + [LinearScores]
+    assert np.mean(model.transduction_[150:] == truth[150:]) > 0.75
 
 
 def test_new_examples_are_answered_by_all_voices(fitted):
@@ -58,64 +55,41 @@ def test_new_examples_are_answered_by_all_voices(fitted):
     here, there = np.mean(model.transduction_[150:] == truth[150:]), np.mean(model.predict(new) == new_truth)
     assert there > here - 0.05
     voices, (weights, _) = model._voices, model._new_weights(new)
-    said = [weights @ voices.graph / weights.sum(axis=1)[:, None], *(voice(new) for voice in voices.models)]
-    total = sum(weight * scores for weight, scores in zip(voices.pool.weights, said, strict=True))
+    scores = [weights @ voices.graph / weights.sum(axis=1)[:, None], *(voice(new) for voice in voices.models)]
+    total = sum(weight * each for weight, each in zip(voices.pool.weights, scores, strict=True))
+    total -= total.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(new), model._calibration(total), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X[200:]), model.transduction_[200:])
 
 
-def test_a_graph_that_knows_all_is_left_alone():
+def test_weights_of_voices_reproduce_the_scores_of_the_examples(fitted):
+    """No other weights of the same voices are nearer to them."""
+    X, _, model = fitted
+    voices, placed = model._voices, model._evidence.placed
+    at = np.empty_like(X)
+    at[placed.vertex] = X
+    W = placed.graph.weights
+    around = W @ voices.graph / np.maximum(W.sum(axis=1), 1e-300)[:, None]
+    scores = [around, *(voice(at) for voice in voices.models)]
+    columns = np.stack([(s - s.mean(axis=1, keepdims=True)).ravel() for s in scores], axis=1)
+    best = np.linalg.lstsq(columns, voices.graph.ravel(), rcond=None)[0]
+    np.testing.assert_allclose(voices.pool.weights, best, rtol=1e-3, atol=1e-3)
+    error = np.std(columns @ voices.pool.weights - voices.graph.ravel()) / voices.graph.std()
+    assert error < 0.6
+
+
+def test_well_separated_classes_are_answered_without_an_error():
     X, truth = make_blobs(200, 3, centers=4, cluster_std=0.3, random_state=0)
     model = SIISClassifier(**SETTLED).fit(X, np.where(np.arange(200) % 5 == 0, truth, -1))
     np.testing.assert_array_equal(model.transduction_, truth)
-    assert model.experts_["weight"][0] > 0
+    assert dict(zip(model.experts_["expert"], model.experts_["weight"], strict=True))["graph"] > 0
 
 
-@pytest.mark.parametrize(("hopeless", "names"), [(6.0, tuple(pooling.FORESTS)), (3.0, tuple(pooling.FORESTS)[:1])])
-def test_a_forest_far_behind_the_graph_is_not_grown_whole(monkeypatch, hopeless, names):
-    """And where it is hopelessly behind, no other is grown at all."""
-    monkeypatch.setattr(pooling, "HOPELESS", hopeless)
-    grown = []
-    fit = forest.RandomForestClassifier.fit
-
-    def recorded(model, *arguments, **options):
-        grown.append(model.n_estimators)
-        return fit(model, *arguments, **options)
-
-    monkeypatch.setattr(forest.RandomForestClassifier, "fit", recorded)
-    t, truth = np.random.default_rng(0).uniform(0, 6, 600), np.arange(600) % 2
-    X = np.column_stack([t * np.cos(3 * t + np.pi * truth), t * np.sin(3 * t + np.pi * truth)])  # two spirals
-    y = np.where(np.arange(600) < 120, truth, -1)
-    model = SIISClassifier(**SETTLED | {"n_neighbors": 5, "n_components": 60}).fit(X, y)
-    table = {row["expert"]: row for row in model.experts_.rows()}
-    assert table["graph"]["accuracy"] > table["forest, leaves of 1"]["accuracy"] + 0.2, "else these data show nothing"
-    assert grown == [forest.LEAST_TREES] * len(names)
-    assert tuple(name for name in table if name in pooling.FORESTS) == names
-    assert all(table[name]["weight"] == 0 for name in names)
-
-
-def test_who_meets_more_labels_than_all_together_speaks_alone():
-    """The second is sure where it is wrong: the likeliest weights leave the pool with fewer hits than the first."""
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 2, 60)
-    given = Supervision(np.arange(60), np.eye(2)[codes], np.ones(60))
-    good = np.where(np.eye(2)[codes] > 0, 0.1, -0.1) * np.where(np.arange(60) < 48, 1, -1)[:, None]
-    loud = np.where(np.eye(2)[codes] > 0, 5.0, -5.0) * np.where(np.arange(60) % 3 > 0, 1, -1)[:, None]
-    pool = Pool(("graph", "loud"), np.array([0.1, 1.0]))
-    assert _better_alone([0, 1], pool, [good, loud], given, np.ones(60)) == 0
-    assert (
-        _better_alone([0, 1], Pool(("graph", "loud"), np.array([1.0, 0.0])), [good, loud], given, np.ones(60)) is None
-    )
-    assert _better_alone([0], Pool(("graph",), np.ones(1)), [good], given, np.ones(60)) is None
-    of_others = np.where(np.arange(60) < 48, 0.01, 1.0)  # in a population of what the good one misses, it is not good
-    assert _better_alone([0, 1], pool, [good, loud], given, of_others) is None
-
-
-def test_few_labels_ask_the_graph_alone():
+def test_few_labels_grow_no_forest():
     X, truth = make_blobs(100, 3, centers=2, cluster_std=0.3, random_state=0)
     model = SIISClassifier(**SETTLED).fit(X, np.where(np.arange(100) < 8, truth, -1))
-    assert list(model.experts_["expert"]) == ["graph", "together"]
-    assert model._voices.models == ()
+    assert "forest" not in model.experts_["expert"].tolist()
+    assert not any(isinstance(voice, Forest) for voice in model._voices.models)
 
 
 def test_a_loaded_model_answers_with_the_same_voices(fitted, tmp_path):
@@ -188,15 +162,3 @@ def test_a_pool_that_does_not_fit_its_voices_is_refused(fitted, tmp_path, monkey
         (tmp_path / "m.siis").write_bytes(saved_bytes(model))
         with pytest.raises(ValueError, match=why):
             load_all(tmp_path / "m.siis")
-
-
-def test_a_graph_that_cannot_tell_the_classes_does_not_count_them():
-    """Its answers say that there is one class alone; experts are then compared by the labels as they are."""
-    codes = np.repeat([0, 1], 30)
-    given = Supervision(np.arange(60), np.eye(2)[codes], np.ones(60))
-    shares = SimpleNamespace(shares=np.array([0.95, 0.05]))
-    vague = SimpleNamespace(readings=np.tile([1.0, -1.0], (60, 1)), selection=shares)
-    np.testing.assert_array_equal(_weights(vague, given), np.ones(60))
-    clear = SimpleNamespace(readings=2.0 * given.Y - 1, selection=shares)
-    weights = _weights(clear, given)
-    np.testing.assert_allclose(weights[0] / weights[-1], 9.5 * 2)

@@ -1,15 +1,14 @@
 import dataclasses
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.spatial.distance import pdist
 
-from siis.evidence import FoldScores, choose_kernel, kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
 from siis.evidence import kernel as kernel_module
+from siis.evidence import kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
 from siis.evidence import smoother as smoother_module
-from siis.evidence.kernel import RIDGES, WIDTHS, Kernel, squared_distances
+from siis.evidence.kernel import Kernel, squared_distances
 from siis.graph import Graph, embed
 from siis.labels import Supervision
 from siis.spectral import smooth_basis
@@ -85,53 +84,6 @@ def test_where_labels_are_many_some_of_their_points_are_centres(labelled, monkey
     np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
     for i in (0, 7, 23):
         np.testing.assert_allclose(scores[i], by_hand(np.flatnonzero(np.arange(24) != i))[i], atol=1e-6)
-
-
-@pytest.mark.parametrize("most", [kernel_module.MOST_EXACT, 10])
-def test_folds_that_share_a_kernel_have_the_scores_of_each_alone(labelled, monkeypatch, most):
-    points, given = labelled
-    kernel = Kernel(0.4, 0.3)
-    monkeypatch.setattr(kernel_module, "MOST_EXACT", most)
-    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 24)  # as many as labels: the choice of centres plays no part
-    scores_of = FoldScores(points, given, kernel)
-    monkeypatch.setattr(kernel_module, "MOST_EXACT", 24)
-    for kept in (np.arange(24), np.arange(24) % 5 != 0, np.arange(24) < 20):
-        some = given.picked(kept)
-        np.testing.assert_allclose(scores_of(some), kernel_scores(points, some, kernel)[0], atol=1e-6)
-
-
-def has_least_error(points, given, centers):
-    """Assert that no other width and ridge have a smaller leave-one-out error."""
-    unit = np.median(pdist(centers, "sqeuclidean"))
-
-    def error(width, ridge):
-        scores, _ = kernel_scores(points, given, Kernel(width / unit, ridge))
-        return np.sum(given.weights[:, None] * (scores[given.rows] - given.Y) ** 2)
-
-    width, ridge = min(product(WIDTHS, RIDGES), key=lambda pair: error(*pair))
-    chosen = choose_kernel(points, given)
-    assert (chosen.width, chosen.ridge) == pytest.approx((width / unit, ridge))
-
-
-def test_a_kernel_is_chosen_by_all_labels_however_many(monkeypatch):
-    rng = np.random.default_rng(0)
-    points = rng.standard_normal((90, 3))
-    Y = np.eye(3)[np.argmax(points + rng.standard_normal((90, 3)), axis=1)]
-    given = Supervision(np.arange(90), Y, rng.uniform(0.5, 2.0, 90))
-    monkeypatch.setattr(kernel_module, "MOST_EXACT", 20)
-    monkeypatch.setattr(kernel_module, "MOST_EXACT_TO_CHOOSE", 20)
-    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 15)
-    monkeypatch.setattr(kernel_module, "FEW_TO_CHOOSE", 15)
-    has_least_error(points, given, points[np.linspace(0, 89, 15).astype(int)])
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_chosen_kernel_has_the_least_leave_one_out_error(seed):
-    rng = np.random.default_rng(seed)
-    points = rng.standard_normal((24, 3))
-    Y = np.eye(3)[np.argmax(points + rng.standard_normal((24, 3)), axis=1)]
-    given = Supervision(np.arange(24), Y, 10.0 ** rng.uniform(-1, 1, 24))
-    has_least_error(points, given, points)
 
 
 def test_smoothing_solves_its_normal_equations():

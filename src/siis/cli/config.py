@@ -42,7 +42,7 @@ def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
             known = sorted(str(option).replace("as_", "").replace("_", "-") for option in options)
             hint = did_you_mean(key.replace("_", "-"), known) or f"Known are {', '.join(known)}."
             raise typer.BadParameter(f"{path} sets {key!r}, which is no option of siis {ctx.info_name}. {hint}")
-        is_list = getattr(options[name], "multiple", False) or options[name].nargs == -1
+        is_list = getattr(options[name], "multiple", False) or options[name].nargs < 0
         is_flag = getattr(options[name], "is_flag", False)
         if is_flag != isinstance(value, bool):
             wanted = "true or false" if is_flag else "a text or a number"

@@ -17,7 +17,8 @@ class ListCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Name arguments as the help does, without Typer's braces."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        pieces = (piece.replace("}", "").replace("{", "") for piece in super().collect_usage_pieces(ctx))
+        return [re.sub(r"(\.\.\.)+$", "...", piece) for piece in pieces]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Spread the values, then parse as usual."""

@@ -30,6 +30,8 @@ def check_choices(parameters: Mapping[str, Any]) -> None:
         value = parameters.get(name, only)
         if not (isinstance(value, str) and value == only):
             raise ValueError(f"on a cluster, {why}; found {name}={value!r}. Leave it at {name}={only!r}.")
+    if parameters.get("class_prior") is not None:
+        raise ValueError("on a cluster, class sizes are not used; found class_prior. Leave it out.")
     if parameters.get("affinity") == "precomputed":
         raise ValueError(
             "on a cluster, examples are compared by their features; found affinity='precomputed'. Give features."

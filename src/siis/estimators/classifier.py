@@ -17,19 +17,34 @@ from siis.engine import NUMPY, Engine
 from siis.engine.choice import ENGINES, choose_engine
 from siis.engine.types import Array
 from siis.errors import FAILURES
+from siis.estimators.averaging import (
+    Choices,
+    averaged_evidence,
+    choose_average,
+    expected_accuracy,
+    in_order,
+    large_scores,
+    planned_scores,
+    program_weight,
+    voices_of,
+    with_program,
+    with_shares,
+    with_weight,
+)
 from siis.estimators.base import Answer, Task, TransductiveClassifier
-from siis.estimators.evidence import Evidence, build_graph, gather_evidence
+from siis.estimators.evidence import Evidence, build_graph, relocate
 from siis.estimators.insights import Insights
 from siis.estimators.on_cluster import OnCluster
-from siis.estimators.pooling import Pooled, graph_scores, pool_experts
+from siis.estimators.pooling import Pooled
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import Vertices, merge_examples
-from siis.estimators.warm import OTHER_CLASSES, OTHER_EXAMPLES, Former, refit
-from siis.forecast import expected_seconds
+from siis.estimators.warm import FALLEN_BEHIND, OTHER_CLASSES, OTHER_EXAMPLES, Former
 from siis.graph import Graph
 from siis.labels import GivenLabels
+from siis.labels.known_shares import class_shares_of
 from siis.labels.unlabelled import coded_rows
+from siis.model.plan import TOO_FEW
 from siis.parameters import (
     AUTO,
     CLIENT,
@@ -38,6 +53,7 @@ from siis.parameters import (
     NOTHING,
     POSITIVE,
     SEED,
+    SHARES,
     WORD,
     Rule,
     metrics,
@@ -50,17 +66,7 @@ from siis.quality.issues import dissenting_neighbors, representatives
 from siis.quality.queries import entropy, ranked_vertices
 from siis.quality.sets import class_sets
 from siis.result_table import Table
-from siis.selection import (
-    TOO_FEW,
-    Candidate,
-    Constraints,
-    Solved,
-    choose_on_graph,
-    choose_on_points,
-    final_basis,
-    program_candidates,
-    solve_final,
-)
+from siis.selection import Candidate, Constraints, Solved, final_basis, program_candidates, solve_final
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
@@ -82,6 +88,7 @@ JUDGED = (
     "experts_",
     "_evidence",
     "_voices",
+    "_choices",
     "_calibration",
     "_levels",
     "_may_be_empty",
@@ -98,7 +105,7 @@ JUDGED = (
 )
 
 
-class SIISClassifier(Insights, OnCluster):
+class SIISClassifier(OnCluster, Insights):
     """Classify all examples from few, partly wrong labels, and find the wrong labels.
 
     Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it
@@ -110,22 +117,23 @@ class SIISClassifier(Insights, OnCluster):
     differences along the edges, J picks the labelled examples and Y holds their labels. F = U A are the soft labels
     of all examples. Sums of row norms let a few rows be wrong.
 
-    Untouched, it chooses the space, the graph and the smoothing by what held-out given labels say, noisy as they are,
-    and Y holds the evidence at every vertex: the given labels smoothed over that graph (docs/math.md, (C1) to (C6)).
-    What is set to a value is kept. ``selection=None`` is the plain method of the paper: Y holds the given labels.
+    By default the prediction is an average of models that predict held-out labels well: ridge regressions of the
+    labels in kernels of neighbour graphs and of distances, forests, and this program on the leading graph with the
+    average as soft labels (docs/math.md, (D1) to (D8)). What is set to a value is kept. ``selection=None`` is the
+    plain method of the paper: Y holds the given labels.
 
     Parameters
     ----------
     alpha : float or "auto", default="auto"
         Trust in the rows of Y. "auto": the mean degree of the graph (plain method: 100).
     beta : float or "auto", default="auto"
-        Weight of the energy: larger is smoother. "auto": 3 or 30 times the mean degree, or with the
-        unnormalised Laplacian 300 (plain method: 10).
+        Weight of the energy: larger is smoother. "auto": 3 times the mean degree, or 300 with the
+        unnormalised Laplacian (plain method: 10).
     n_components : int or "auto", default="auto"
         m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
-        number of classes (600 at most), or 0.4 of that (plain method: 30).
+        number of classes, 600 at most (plain method: 30).
     n_neighbors : int or "auto", default="auto"
-        K of the neighbourhood graph. "auto": 5, 10, 20 or 50 (plain method: 10).
+        K of the neighbourhood graph. "auto": 5, 10 and 20 are tried (plain method: 10).
     bandwidth : float or "median", default="median"
         xi in w_ij = exp(-||x_i - x_j||^2 / (2 xi^2)); "median" is the median distance between neighbours.
     metric : {"auto", "euclidean", "cosine"}, default="auto"
@@ -144,8 +152,11 @@ class SIISClassifier(Insights, OnCluster):
         How neighbours are found. "auto": exactly, up to 40,000 distinct examples and for sparse X; beyond, by
         approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
         ``fit`` and ``kneighbors``; a copy of it is fitted.
+    class_prior : array-like of shape (c,), dict or None, default=None
+        Known shares of the classes among all examples, in the order of ``classes_`` or by class; used with selection.
+        The mean probabilities of the examples become these shares.
     selection : {"auto"} or None, default="auto"
-        Choose by cross-validation on the given labels, or use the plain method.
+        Average what predicts held-out labels, or use the plain method.
     schedule : {"certified", "paper"}, default="certified"
         "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper, where ``tol``
         is the relative change of A, within 100 iterations.
@@ -164,7 +175,7 @@ class SIISClassifier(Insights, OnCluster):
     client : distributed.Client or None, default=None
         Of "dask": the connection to its cluster. None: that of the session. It is not copied, nor pickled.
     verbose : int, default=0
-        1: a line on standard error for each stage; 2: the race of the candidates and the solver's gap as well.
+        1: a line on standard error for each stage; 2: the solver's gap as well.
 
     Attributes
     ----------
@@ -221,19 +232,19 @@ class SIISClassifier(Insights, OnCluster):
         With selection: the estimated share of each class among all examples, with a 95 % interval (class, share, low,
         high), whether labels were drawn at random or so many of each class.
     experts_ : Table
-        With selection: who speaks (the graph; forests and a linear model of the features), with which weight, and the
-        share of the held-out labels that each meets; last, of all together.
+        With selection: families of members (graphs, kernels, sums of both, forests, the program), their weights, and
+        the share of the held-out labels that each predicts; last, of all together.
     graph_score_ : float
         With selection: how well the graph carries the labels, Cohen's kappa between held-out labels and readings. 0
         is chance; wrong labels lower it too.
     held_out_distributions_ : ndarray of shape (n, c)
         With selection: calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
     selection_ : Table
-        With selection: everything that was tried, with held-out accuracy and standard errors.
+        With selection: everything that was tried, with held-out log-likelihood, accuracy and weight.
     chosen_ : Candidate
-        With selection: what was chosen.
+        With selection: the leading graph and its program.
     selection_reason_ : str
-        With selection: why.
+        With selection: what was averaged, in a sentence.
     sample_model_ : SIISClassifier
         With the engine "dask": the fit to a sample, on which everything was chosen, and which ``predict`` asks.
     sample_rows_ : ndarray of shape (s,)
@@ -279,6 +290,7 @@ class SIISClassifier(Insights, OnCluster):
         "metric": metrics("auto", "euclidean", "cosine"),
         "graph": one_of("auto", "union", "mutual"),
         "laplacian": one_of("auto", "unnormalized", "normalized"),
+        "class_prior": NOTHING | SHARES,
         "selection": one_of("auto") | NOTHING,
         "schedule": one_of("certified", "paper"),
         "tol": POSITIVE,
@@ -302,6 +314,7 @@ class SIISClassifier(Insights, OnCluster):
         graph: str = "auto",
         laplacian: str = "auto",
         neighbors: Any = "auto",
+        class_prior: Any = None,
         selection: str | None = "auto",
         schedule: str = "certified",
         tol: float = 1e-4,
@@ -322,6 +335,7 @@ class SIISClassifier(Insights, OnCluster):
         self.graph = graph
         self.laplacian = laplacian
         self.neighbors = neighbors
+        self.class_prior = class_prior
         self.selection = selection
         self.schedule = schedule
         self.tol = tol
@@ -474,61 +488,71 @@ class SIISClassifier(Insights, OnCluster):
     def _classify(
         self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine, warm_start: bool
     ) -> Answer:
+        if self.selection is None and self.class_prior is not None:
+            raise ValueError(
+                "known class sizes need selection='auto'; the plain method does not use them. Leave them out."
+            )
         if self.selection is None or labels.classes.size == 1:
             return super()._classify(X, labels, progress, engine, warm_start=False)
-        seed, constraints = self._seed, self._constraints()
+        constraints = self._constraints()
         vertices = merge_examples(X, labels, self.metric, self.affinity)
         former = Former.of(self) if warm_start else None
         before = None
         if former is not None:
             why_not = former.why_not(vertices, labels, self._settings_now())
             before = None if why_not in (OTHER_CLASSES, OTHER_EXAMPLES) else former.before
-            again = self._refit(former, why_not, vertices, labels, constraints, seed, progress, engine)
-            if again is not None:
-                return self._judge(*again, vertices, labels, seed, former.n_searched, before)
-        is_graph = self.affinity == "precomputed"
-        choose = choose_on_graph if is_graph else choose_on_points
-        n_labels = int(np.count_nonzero(labels.used))
-        if not is_graph:
-            progress.expect(expected_seconds(vertices.X.shape[0], X.shape[1], n_labels, labels.classes.size))
-        selection, points = choose(vertices.X, vertices.labels, constraints, seed, progress, engine)
-        located = build_graph(vertices, selection, points, constraints, seed, progress, engine)
-        basis_of = self._basis_of(located.placed.graph, _precision(X), progress, engine)
-        subspace = _vectors(basis_of, selection.chosen)
-        evidence = gather_evidence(located, selection, seed, progress, sp.issparse(X), subspace, engine)
-        solved = self._solve_final(evidence, constraints, basis_of, progress)
-        if solved.failures:
-            evidence = replace(evidence, selection=selection.without(solved.failures, solved.chosen))
-        spoken = graph_scores(evidence, solved, labels.classes.size)
-        pooled = pool_experts(evidence, located.labels, spoken, located.X, seed, progress)
-        del located  # scores of all vertices and classes, for which there is better use
-        return self._judge(evidence, solved, pooled, vertices, labels, seed, n_labels, before)
+            if not why_not:
+                again = self._average(vertices, labels, constraints, progress, engine, before, former)
+                if not former.is_better(again.attributes["held_out_distributions_"], labels):
+                    return again
+                why_not = FALLEN_BEHIND
+            progress.say(1, f"everything is tried anew: {why_not}")
+        return self._average(vertices, labels, constraints, progress, engine, before)
 
-    def _refit(
+    def _average(
         self,
-        former: Former,
-        why_not: str,
         vertices: Vertices,
         labels: GivenLabels,
         constraints: Constraints,
-        seed: int,
         progress: Progress,
         engine: Engine,
-    ) -> tuple[Evidence, Solved, Pooled] | None:
-        """The former fit with other labels, where its choices still hold."""
-
-        def solve(program: Program, start: Solution | None) -> Solution:
-            with progress.stage("solve") as report:
-                return self._solve(program, progress, report, start)
-
-        if why_not:
-            progress.say(1, f"a new search: {why_not}")
-            return None
-        basis_of = self._basis_of(former.evidence.placed.graph, _precision(vertices.X), progress, engine)
-        found = refit(former, vertices, labels, constraints, basis_of, solve, seed, progress, engine)
-        if found is None:
-            progress.say(1, "a new search: held-out accuracy is clearly lower than before")
-        return found
+        before: Ints | None,
+        former: Former | None = None,
+    ) -> Answer:
+        """Average what predicts held-out labels and solve the program on it; a former fit's choices are kept."""
+        seed, X = self._seed, vertices.X
+        if former is None:
+            choices, scores = choose_average(vertices, constraints, seed, progress, engine)
+        else:
+            choices, scores = former.choices, None
+        if scores is None:
+            scores = planned_scores(choices, vertices, constraints, seed, progress, engine)
+        if former is None:
+            located = build_graph(vertices, choices.selection, constraints, seed, progress, engine)
+        else:
+            located = relocate(former.evidence, vertices)
+        basis = None if former is None else former.basis
+        basis_of = self._basis_of(located.placed.graph, _precision(X), progress, engine, choices, basis)
+        if scores is None:
+            subspace = _vectors(basis_of, choices.selection.chosen)
+            scores = large_scores(choices, located, vertices.certain, seed, progress, engine, subspace)
+        else:
+            scores = in_order(scores, located)
+        evidence = averaged_evidence(choices, located, scores, vertices.part, sp.issparse(X))
+        start = None if former is None else former.solution
+        solved = self._solve_final(evidence, constraints, basis_of, progress, start)
+        if solved.failures:
+            evidence = replace(evidence, selection=evidence.selection.without(solved.failures, solved.chosen))
+        expected = expected_accuracy(scores, located)
+        scores, weight = with_program(scores, solved, labels.classes.size, program_weight(choices))
+        scores = with_shares(scores, class_shares_of(self.class_prior, labels.classes))
+        evidence = replace(evidence, readings=scores.held_out[vertices.part[evidence.rows]])
+        voices = voices_of(choices, scores, located)
+        pooled = Pooled(voices, scores.final, evidence.readings, with_weight(choices.experts, weight))
+        n_searched = int(np.count_nonzero(labels.used)) if former is None else former.n_searched
+        answer = self._judge(evidence, solved, pooled, vertices, labels, n_searched, before, expected)
+        answer.attributes["_choices"] = choices
+        return answer
 
     def _judge(
         self,
@@ -537,16 +561,17 @@ class SIISClassifier(Insights, OnCluster):
         pooled: Pooled,
         vertices: Vertices,
         labels: GivenLabels,
-        seed: int,
         n_searched: int,
         before: Ints | None,
+        foretold: tuple[Floats, float] | None,
     ) -> Answer:
-        """Judge the labels by what was said of them while held out, and calibrate the answers."""
+        """Judge the labels by their scores while they were held out, and calibrate the answers."""
         which = vertices.order[evidence.rows]
         before = np.where(labels.certain, -1 if before is None else before, labels.codes)
-        assessment = assess_labels(which, pooled.held_out, labels, evidence.placed.vertex, pooled.final, before)
+        vertex = evidence.placed.vertex
+        assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, foretold)
         self._warn_about(evidence, assessment, labels)
-        shares = class_shares(which, evidence.placed.vertex, pooled.held_out, assessment, labels, seed)
+        shares = class_shares(which, vertex, pooled.held_out, assessment, labels, self._seed)
         answer = self._answer(evidence, solved, pooled, assessment, shares)
         answer.attributes.update(
             _judged=np.flatnonzero(labels.used)[which],
@@ -562,23 +587,32 @@ class SIISClassifier(Insights, OnCluster):
         constraints: Constraints,
         basis_of: Callable[[Candidate], SmoothBasis],
         progress: Progress,
+        start: Solution | None,
     ) -> Solved:
         """Basis, program, solution; of the next candidate where the chosen one cannot be solved."""
         graph, chosen = evidence.placed.graph, evidence.selection.chosen
 
         def solve(program: Program) -> Solution:
             with progress.stage("solve") as report:
-                return self._solve(program, progress, report)
+                return self._solve(program, progress, report, start)
 
         others = program_candidates(chosen, constraints, evidence.given.n_classes)
         candidates = list(dict.fromkeys([chosen, *others]))
         return solve_final(graph, evidence.distributions, candidates, constraints, solve, basis_of)
 
     def _basis_of(
-        self, graph: Graph, dtype: type[np.floating[Any]], progress: Progress, engine: Engine
+        self,
+        graph: Graph,
+        dtype: type[np.floating[Any]],
+        progress: Progress,
+        engine: Engine,
+        choices: Choices,
+        basis: SmoothBasis | None,
     ) -> Callable[[Candidate], SmoothBasis]:
         seed = self._seed
-        known: dict[Candidate, SmoothBasis | Exception] = {}  # evidence is smoothed by the basis of the program
+        known: dict[Candidate, SmoothBasis | Exception] = {}  # labels are smoothed by the basis of the program
+        if basis is not None:
+            known[choices.selection.chosen] = basis.on(engine)
 
         def basis_of(candidate: Candidate) -> SmoothBasis:
             if candidate not in known:
@@ -612,7 +646,7 @@ class SIISClassifier(Insights, OnCluster):
             "basis_": basis.on(NUMPY),
             **solution_attributes(solved.solution, basis.engine),
             "selection_": selection.table,
-            "selection_reason_": "; ".join(filter(None, (selection.reason, pooled.words))),
+            "selection_reason_": selection.reason,
             "class_shares_": shares,
             "chosen_": selection.chosen,
             "label_quality_": assessment.quality,
@@ -630,11 +664,11 @@ class SIISClassifier(Insights, OnCluster):
             "_may_be_empty": assessment.may_be_empty,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
-            "_unreached": UNREACHED if evidence.model is not None else TransductiveClassifier._unreached,
+            "_unreached": TransductiveClassifier._unreached if evidence.placed.points is None else UNREACHED,
         }
         reached = graph.reached_from(given.rows)
         answers = assessment.probabilities
-        if evidence.model is None:  # a ready-made graph: nothing speaks where no label is connected
+        if evidence.placed.points is None:  # a ready-made graph: nothing speaks where no label is connected
             answers[~reached] = given.prior
         return Answer(
             evidence.placed,
@@ -672,7 +706,7 @@ class SIISClassifier(Insights, OnCluster):
 
     def _settings_now(self) -> str:
         """What a search depends on, beside the data."""
-        return f"{self._constraints()!r}, seed {self._seed}"
+        return f"{self._constraints()!r}, seed {self._seed}, shares {self.class_prior!r}"
 
     def _constraints(self) -> Constraints:
         return Constraints(**{field.name: getattr(self, field.name) for field in fields(Constraints)})

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siis._types import Features, Ints
+from siis._types import Bools, Features, Ints
 from siis.graph import Graph, check_range, distinct_rows, graph_of_weights, prepare
 from siis.labels import GivenLabels, Supervision, gather
+
+MOST_PARTS = 10  # of the copies of an example with one label
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,12 @@ class Vertices:
         what can be held out.
     order : ndarray of shape (l,)
         The place among the labelled examples of each of these labels.
+    parts : Supervision
+        The pairs, each cut into at most ten parts of about as many examples: what can be held out while copies stay.
+    part : ndarray of shape (l,)
+        The part of each of these labels.
+    certain : ndarray of bool, one for each part
+        Whether somebody has checked it.
     graph : Graph, optional
         The ready-made one, checked.
     """
@@ -39,6 +47,9 @@ class Vertices:
     given: Supervision
     labels: Supervision
     order: Ints
+    parts: Supervision
+    part: Ints
+    certain: Bools
     graph: Graph | None = None
 
 
@@ -72,4 +83,20 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str, affinity: str)
     pairs = gather(at, labels.Y, labels.weights, labels.kinds, labels.counts)
     order = np.lexsort((labels.weights, labels.kinds, at))
     each = Supervision(at, labels.Y, labels.weights, labels.counts).picked(order)
-    return Vertices(X, vertex, pairs, pairs.merged(), each, order, graph)
+    parts, part = _cut(each, labels.kinds[order])
+    certain = np.zeros(parts.rows.size, dtype=bool)
+    certain[part[labels.certain[labels.used][order]]] = True
+    return Vertices(X, vertex, pairs, pairs.merged(), each, order, parts, part, certain, graph)
+
+
+def _cut(each: Supervision, kinds: Ints) -> tuple[Supervision, Ints]:
+    """Labels in the order of their pairs, the copies of a pair dealt to at most ten parts; and the part of each."""
+    starts = np.ones(kinds.size, dtype=bool)
+    starts[1:] = (each.rows[1:] != each.rows[:-1]) | (kinds[1:] != kinds[:-1])
+    first = np.flatnonzero(starts)
+    rank = np.arange(kinds.size) - np.repeat(first, np.diff(np.append(first, kinds.size)))
+    keys = np.cumsum(starts) * MOST_PARTS + rank % MOST_PARTS
+    _, index, part = np.unique(keys, return_index=True, return_inverse=True)
+    weights = np.bincount(part, each.weights).astype(np.float64)
+    counts = np.bincount(part, each.votes).astype(np.float64)
+    return Supervision(each.rows[index], each.Y[index], weights, counts), np.asarray(part)

@@ -17,13 +17,8 @@ from siis.engine.threads import Result, in_threads, one_blas_thread
 from siis.engine.types import Array, Namespace
 from siis.labels import Supervision
 
-WIDTHS = (0.1, 0.3, 1.0, 3.0)  # over the median squared distance between labelled points
-RIDGES = 10.0 ** np.arange(-3, 2.5, 0.5)
 MOST_EXACT = 1500  # labels that are all centres; more would cost their cube
-MOST_EXACT_TO_CHOOSE = 700  # the same, where width and ridge are chosen
-FEW_CENTERS, FEW_TO_CHOOSE = 1000, 300  # where labels are more
-LABELS_TO_CHOOSE = 2000  # that many tell width and ridge as well as more
-MOST_UNEVEN = 1e8  # weights of labels, over the least
+FEW_CENTERS = 1000  # where labels are more
 JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it singular
 FEW_LABELS = 500  # up to which threads of the linear algebra library cost more than they save
 SINGLE_FROM = 2**24  # points times centres, from which on single precision is worth it,
@@ -128,51 +123,6 @@ def gaussian_kernel(A: Floats, B: Floats, width: float) -> Floats:
     return K
 
 
-def choose_kernel(points: Floats, given: Supervision) -> Kernel:
-    """Choose width and ridge by the squared error of the leave-one-out answers.
-
-    With M = K + ridge diag(1 / w) and a = M^-1 (Y - mean), the answer without label i is y_i - a_i / (M^-1)_ii, (C2).
-    Where labels are many, some of their points are centres, and it is that of ridge regression on B, (C2b).
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    given : Supervision
-        One label for each vertex.
-
-    Returns
-    -------
-    Kernel
-    """
-    if given.rows.size > LABELS_TO_CHOOSE:
-        given = given.picked(_some(np.arange(given.rows.size), LABELS_TO_CHOOSE))
-    is_exact = given.rows.size <= MOST_EXACT_TO_CHOOSE
-    centers = points[given.rows if is_exact else _some(given.rows, FEW_TO_CHOOSE)]
-    D = squared_distances(centers, centers)
-    off = D[np.triu_indices(len(D), 1)]
-    unit = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
-    root = np.sqrt(given.strengths)[:, None]
-    Y = root * (given.Y - given.prior)
-    best, error = Kernel(1 / unit, 1.0), np.inf
-    for width in WIDTHS:
-        if is_exact:
-            values, V = sl.eigh(root * np.exp(-width / unit * D) * root.T, overwrite_a=True, check_finite=False)
-        else:
-            _, B = _features(points[given.rows], centers, width / unit)
-            values, Q = sl.eigh((root * B).T @ (root * B), check_finite=False)
-            V = (root * B) @ Q
-        rotated, squares = V.T @ Y, V**2
-        for ridge in RIDGES:
-            inverse = 1 / (np.maximum(values, 0.0) + ridge)
-            if is_exact:
-                misses = (V @ (inverse[:, None] * rotated)) / (squares @ inverse)[:, None]  # (C2) times root
-            else:
-                misses = (Y - V @ (inverse[:, None] * rotated)) / (1 - squares @ inverse)[:, None]  # (C2b)
-            if (total := float(np.sum(misses**2))) < error * (1 - 1e-9):
-                best, error = Kernel(width / unit, float(ridge)), total
-    return best
-
-
 def kernel_scores(
     points: Floats, given: Supervision, kernel: Kernel, engine: Engine = NUMPY
 ) -> tuple[Floats, KernelScores]:
@@ -204,64 +154,6 @@ def kernel_scores(
     scores = model(points, engine)
     scores[given.rows] = held_out
     return scores, model
-
-
-class FoldScores:
-    """``kernel_scores`` of the same points by any of their labels: what folds share is computed once.
-
-    Where labels are many, points of some of them are the centres of all folds (their labels are not used).
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    given : Supervision
-        All labels.
-    kernel : Kernel
-    """
-
-    def __init__(self, points: Floats, given: Supervision, kernel: Kernel) -> None:
-        self.ridge, self.rows = kernel.ridge, np.unique(given.rows)
-        self.is_exact = self.rows.size <= MOST_EXACT
-        if self.is_exact:
-            self.of_points = gaussian_kernel(points, points[self.rows], kernel.width)
-        else:
-            self.of_points = _features(points, points[_some(self.rows, FEW_CENTERS)], kernel.width)[1]
-            self.weights = given.merged().weights
-            self.gram = _weighted_gram(self.of_points[self.rows], self.weights)
-
-    def __call__(self, given: Supervision) -> Floats:
-        """Score all points; the labelled ones by the others' labels alone.
-
-        Parameters
-        ----------
-        given : Supervision
-            One label for each vertex, of those that are known.
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-        """
-        if self.is_exact:
-            known = np.searchsorted(self.rows, given.rows)
-            found, held_out = _fit_kernel(self.of_points[np.ix_(given.rows, known)], given, self.ridge)
-            coefficients: Floats = np.zeros((self.rows.size, given.n_classes))
-            coefficients[known] = found
-        else:
-            coefficients, held_out = _fit_features(self.of_points[given.rows], given, self.ridge, self._gram(given))
-        scores = np.asarray(given.prior + self.of_points @ coefficients)
-        scores[given.rows] = held_out
-        return scores
-
-    def _gram(self, given: Supervision) -> Floats:
-        """B' W B of some labels: that of all, less what is held out."""
-        if self.weights.max() > MOST_UNEVEN * self.weights.min():  # a difference would lose digits
-            return _weighted_gram(self.of_points[given.rows], given.strengths)
-        less = self.weights.copy()
-        less[np.searchsorted(self.rows, given.rows)] -= given.weights
-        out = np.flatnonzero(less)
-        B = self.of_points[self.rows[out]]
-        unit = float(given.weights.sum() / given.strengths.sum())
-        return np.asarray((self.gram - B.T @ (less[out][:, None] * B)) / unit)
 
 
 def _fit_kernel(K: Floats, given: Supervision, ridge: float) -> tuple[Floats, Floats]:

@@ -1,8 +1,7 @@
-"""Models that look at the features alone, without a graph, and the pool of what they and the graph say."""
+"""Models of the features alone, which score new examples."""
 
-from siis.experts.forest import Forest, forest_scores
-from siis.experts.leaves import LeafGraph, leaf_scores
+from siis.experts.forest import Forest
 from siis.experts.linear import LinearScores, linear_scores
-from siis.experts.pool import Pool, fit_pool
+from siis.experts.pool import Pool
 
-__all__ = ["Forest", "LeafGraph", "LinearScores", "Pool", "fit_pool", "forest_scores", "leaf_scores", "linear_scores"]
+__all__ = ["Forest", "LinearScores", "Pool", "linear_scores"]

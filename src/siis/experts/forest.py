@@ -1,29 +1,21 @@
-"""A random forest of the labelled examples; each of these is judged by the trees that have not seen it."""
+"""Grown trees as arrays, which score new examples and can be saved."""
 
 from __future__ import annotations
 
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import parallel_config
-from sklearn.ensemble import RandomForestClassifier
 
 from siis._types import Features, Floats, Ints
-from siis.engine.threads import n_threads
-from siis.experts.linear import moments
-from siis.labels import Supervision
 
-LEAVES = (1, 5)  # least labels in a leaf: clean labels want 1, noisy ones more
-MOST_COLUMNS = 2000
-MOST_VOTES = 5_000_000  # labels times classes: every node of a tree holds a vote for each class
-MOST_TREES, LEAST_TREES = 300, 50
-WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
 FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible
 BLOCK = 2**22  # places in trees at once
 _one_forest = threading.Lock()
@@ -99,55 +91,6 @@ class Forest:
         return at
 
 
-def forest_scores(
-    X: Features, given: Supervision, leaf: int, seed: int, is_worth: Callable[[Floats], bool] = lambda held_out: True
-) -> tuple[Floats | None, Floats, Forest | None]:
-    """Score all vertices; and each labelled example by the trees that were grown without it.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-    given : Supervision
-        One label for each labelled example.
-    leaf : int
-        Least labels in a leaf.
-    seed : int
-    is_worth : callable
-        Takes what the first few trees say of the labelled examples: whether to grow the others.
-
-    Returns
-    -------
-    scores : ndarray of shape (n, c), or None
-        Logarithms of mean votes; None, as the forest, where it was not worth to grow it.
-    held_out : ndarray of shape (l, c)
-    forest : Forest or None
-    """
-    codes, c = given.codes, given.n_classes
-    n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
-    few = min(LEAST_TREES, n_trees)
-    model = RandomForestClassifier(
-        few, min_samples_leaf=leaf, random_state=seed, n_jobs=n_threads(), warm_start=few < n_trees
-    )
-    center, scale = (None, None) if sp.issparse(X) else moments(X)
-    labelled = as_indexed(X[given.rows]) if sp.issparse(X) else single(X[given.rows], center, scale)
-    weights = given.relative_votes
-    with one_forest():
-        model.fit(labelled, codes, sample_weight=weights)
-    held_out = _logarithms(_unseen_votes(model, labelled, given))
-    if not is_worth(held_out):
-        return None, held_out, None
-    if few < n_trees:
-        model.n_estimators = n_trees
-        with one_forest():
-            model.fit(labelled, codes, sample_weight=weights)
-        held_out = _logarithms(_unseen_votes(model, labelled, given))
-    votes = np.zeros((X.shape[0], c))
-    model.n_jobs = 1  # threads would add up the trees in any order, and the last bits with them
-    with one_forest():
-        votes[:, model.classes_] = model.predict_proba(as_indexed(X) if sp.issparse(X) else single(X, center, scale))
-    return _logarithms(votes), held_out, as_arrays(model, c, center, scale)
-
-
 @contextmanager
 def one_forest() -> Iterator[None]:
     """Run a forest of scikit-learn in threads, not in processes, and only one at a time in this process.
@@ -170,19 +113,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-def _unseen_votes(model: RandomForestClassifier, X: Features, given: Supervision) -> Floats:
-    """Mean votes of the trees that were grown without an example, shape (l, c); frequencies where there is none."""
-    total, n_voters = np.zeros((given.rows.size, given.n_classes)), np.zeros(given.rows.size)
-    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
-    for tree, drawn in zip(model.estimators_, model.estimators_samples_, strict=True):
-        unseen = np.ones(given.rows.size, dtype=bool)
-        unseen[drawn] = False
-        total[np.ix_(unseen, model.classes_)] += tree.predict_proba(rows[unseen], check_input=False)
-        n_voters += unseen
-    return np.where(n_voters[:, None] > 0, total / np.maximum(n_voters, 1)[:, None], given.prior)
-
-
-def as_arrays(model: RandomForestClassifier, c: int, center: Floats | None, scale: Floats | None) -> Forest:
+def as_arrays(model: Any, c: int, center: Floats | None, scale: Floats | None) -> Forest:
     """A grown forest as arrays, for c classes and examples centred and scaled so."""
     trees = [tree.tree_ for tree in model.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])

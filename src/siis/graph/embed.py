@@ -123,7 +123,13 @@ def ready_made(graph: Graph) -> Embedded:
 
 
 def placed(
-    neighbors: Neighbors, bandwidth: float, kind: str, vertex: Ints, points: Features, engine: Engine = NUMPY
+    neighbors: Neighbors,
+    bandwidth: float,
+    kind: str,
+    vertex: Ints,
+    points: Features,
+    engine: Engine = NUMPY,
+    least: float = 0.0,
 ) -> Embedded:
     """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
 
@@ -136,12 +142,14 @@ def placed(
     points : array or csr_array of shape (n_vertices, d)
     engine : Engine
         On the host, vertices are renumbered.
+    least : float
+        As in ``gaussian_weights``.
 
     Returns
     -------
     Embedded
     """
-    W = join(neighbors, gaussian_weights(neighbors, bandwidth), kind, engine)
+    W = join(neighbors, gaussian_weights(neighbors, bandwidth, least), kind, engine)
     if W.shape[0] <= RENUMBER_FROM or not engine.is_host:
         return Embedded(Graph.symmetric(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
     order = local_order(W)

@@ -6,7 +6,7 @@ from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine
 from siis.graph.graph import join
 from siis.graph.neighbors import Neighbors, candidates, without_self
-from siis.graph.weights import gaussian_weights, median_bandwidth
+from siis.graph.weights import LEAST, gaussian_weights, median_bandwidth
 from siis.progress import no_progress
 
 
@@ -17,7 +17,7 @@ def graph_weights(
     found = points if isinstance(points, Neighbors) else nearest(points, n_neighbors)
     found = Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
     width = median_bandwidth(found) if bandwidth == "median" else float(bandwidth)
-    return join(found, gaussian_weights(found, width), kind)
+    return join(found, gaussian_weights(found, width, LEAST if bandwidth == "median" else 0.0), kind)
 
 
 def nearest(points: Floats, n_neighbors: int, engine: Engine = NUMPY) -> Neighbors:

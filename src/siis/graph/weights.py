@@ -5,6 +5,7 @@ import numpy as np
 from siis._types import Floats
 from siis.graph.neighbors import Neighbors
 
+LEAST = 0.1  # weight of the nearest neighbour in graphs of the default
 UNDERFLOW = 1e-10  # a vertex whose largest weight is below this hangs on nothing
 
 
@@ -24,7 +25,7 @@ def median_bandwidth(neighbors: Neighbors) -> float:
     return float(np.median(positive)) if positive.size else 1.0
 
 
-def gaussian_weights(neighbors: Neighbors, bandwidth: float) -> Floats:
+def gaussian_weights(neighbors: Neighbors, bandwidth: float, least: float = 0.0) -> Floats:
     """Compute ``w_ij = exp(-||x_i - x_j||^2 / (2 xi^2))``.
 
     Parameters
@@ -32,6 +33,9 @@ def gaussian_weights(neighbors: Neighbors, bandwidth: float) -> Floats:
     neighbors : Neighbors
     bandwidth : float
         xi.
+    least : float
+        Weight of the nearest neighbour of a distant example: all its weights are scaled up to it, so that no example
+        is cut off.
 
     Returns
     -------
@@ -39,7 +43,10 @@ def gaussian_weights(neighbors: Neighbors, bandwidth: float) -> Floats:
     """
     if not (np.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth must be a positive number or 'median'; found {bandwidth!r}")
-    weights: Floats = np.exp(-0.5 * (neighbors.distances / bandwidth) ** 2)
+    exponents = 0.5 * (neighbors.distances / bandwidth) ** 2
+    if least > 0:
+        exponents -= np.maximum(exponents.min(axis=1, keepdims=True, initial=np.inf) + np.log(least), 0.0)
+    weights: Floats = np.exp(-exponents)
     largest = weights.max(axis=1)
     if np.median(largest) < UNDERFLOW:
         raise ValueError(

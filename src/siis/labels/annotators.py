@@ -10,6 +10,7 @@ import numpy as np
 
 from siis._types import Bools, Floats, Ints
 from siis.labels.answers import Answers, read_answers
+from siis.labels.unlabelled import soft_rows
 
 ROUNDS = 200
 CHANGE = 1e-6  # of a posterior, at which the rounds end
@@ -106,7 +107,7 @@ def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
     theta, prior = _skills(given)
     Y, _ = _posterior(given, theta, prior)
     entropy = -np.sum(Y * np.log(np.where(Y > 0, Y, 1.0)), axis=1)
-    weights = np.where(Y.any(axis=1), 1 - entropy / np.log(given.classes.size), 0.0)
+    weights = np.where(soft_rows(Y), 1 - entropy / np.log(given.classes.size), 0.0)
     return AnnotatedLabels(given.classes, Y, np.clip(weights, 0.0, 1.0), theta, prior, given.tasks, given.workers)
 
 

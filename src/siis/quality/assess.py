@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from siis._types import Bools, Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_CERTAIN, CERTAIN
-from siis.quality.noise import LEAST_RATE, VAGUE_RATE, NoiseModel, fit_noise
+from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
 from siis.quality.sets import coverage_levels, enough_rows
 
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
@@ -58,9 +58,15 @@ class Assessment:
 
 
 def assess_labels(
-    which: Ints, scores: Floats, labels: GivenLabels, vertex: Ints, final: Floats, before: Ints | None = None
+    which: Ints,
+    scores: Floats,
+    labels: GivenLabels,
+    vertex: Ints,
+    final: Floats,
+    before: Ints | None = None,
+    foretold: tuple[Floats, float] | None = None,
 ) -> Assessment:
-    """Estimate the noise (C5), judge every given label (C6), and calibrate the answers.
+    """Estimate the noise (D2), judge every given label (D4), and calibrate the answers.
 
     Parameters
     ----------
@@ -75,6 +81,8 @@ def assess_labels(
         Class scores of the answers.
     before : ndarray of shape (n,), optional
         What certain labels were before they were checked; -1 where nobody knows.
+    foretold : (ndarray of shape (m, c), float), optional
+        Class scores of some unlabelled examples, and the accuracy that halves of the labels foretell there.
 
     Returns
     -------
@@ -87,24 +95,21 @@ def assess_labels(
     agreement = label_agreement(scores, codes, weights)
     doubtful = np.flatnonzero(~labels.certain[judged])
     known = None if before is None else before[judged]
-    noise = fit_noise(scores, codes, weights, agreement.is_weak, labels.certain[judged], known)
-    if not doubtful.size:  # nothing was held out: nothing is known of the noise
-        unknown = np.full_like(noise.matrix, np.nan)
-        noise = replace(noise, rate=float("nan"), interval=(0.0, 1.0), matrix=unknown)
-    elif agreement.is_vague:  # blunt scores explain as much as wrong labels would
-        high = 1.0 if agreement.is_weak else noise.interval[1]
-        noise = replace(noise, interval=(0.0, high), least=VAGUE_RATE)
+    unlabelled = vertex[~labels.used & (vertex >= 0)]
+    certain = labels.certain[judged]
+    rows, accuracy = (None, None) if foretold is None else foretold
+    noise = fit_noise(scores, codes, weights, agreement.is_weak, certain, known, rows, accuracy)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = (np.full((rows, c), np.nan, final.dtype) for rows in (n, used.size))
     answers = noise.probabilities(final)
-    quality[used] = 1 - noise.rate  # the only label of its class: nothing but the overall rate speaks about it
+    quality[used] = 1 - noise.doubt  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
-        posterior = noise.cautious.posterior(scores, labels.Y[which])  # (C6), the answer as well
+        posterior = noise.posterior(scores, labels.Y[which])  # (D4), the answer as well
         trust = np.minimum(1.0, weights / weights.mean())[:, None]  # a label of next to no weight has next to no say
         if trust.min() < 1:
             posterior = trust * posterior + (1 - trust) * noise.probabilities(scores)
         apart = np.setdiff1d(np.arange(used.size), which)
-        alone = (1 - noise.rate) * labels.Y[apart] + noise.rate * answers[vertex[used[apart]]]
+        alone = (1 - noise.doubt) * labels.Y[apart] + noise.doubt * answers[vertex[used[apart]]]
         every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
         has_company = _answer_labelled(answers, vertex[used[every]], told, labels.counts[every])
         own[every] = np.where(has_company[:, None], told, answers[vertex[used[every]]])
@@ -113,7 +118,6 @@ def assess_labels(
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
     held_out[judged] = noise.probabilities(scores)
-    unlabelled = vertex[~labels.used & (vertex >= 0)]
     may_be_empty = unlabelled.size > which.size > 0
     some = answers[unlabelled[enough_rows(unlabelled.size, c)]] if may_be_empty else None
     levels = _levels(some, held_out[judged], labels, which, noise, scores)

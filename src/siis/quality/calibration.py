@@ -16,7 +16,7 @@ LEAST = 1e-4  # of the weight: less is left out
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """P(true k | z) = sum_m weight_m softmax(sharpness_m z)_k, (C5): as sure as held-out labels allow.
+    """P(true k | z) = sum_m weight_m softmax(sharpness_m z)_k, (D3): as sure as held-out labels allow.
 
     Attributes
     ----------

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siis.estimators.averaging import Choices
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.evidence import Evidence
 from siis.estimators.pooling import Voices
 from siis.evidence import KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
-from siis.experts import Forest, LeafGraph, LinearScores, Pool
+from siis.experts import Forest, LinearScores, Pool
 from siis.files import write_file
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
+from siis.model.average import Plan
+from siis.model.kernels import Choice
 from siis.quality import Calibration
 from siis.saved.archive import Newer, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_state
@@ -31,6 +34,8 @@ PARTS: dict[str, type] = {
     for part in (
         Calibration,
         Candidate,
+        Choice,
+        Choices,
         Embedded,
         Evidence,
         Forest,
@@ -38,8 +43,8 @@ PARTS: dict[str, type] = {
         History,
         Kernel,
         KernelScores,
-        LeafGraph,
         LinearScores,
+        Plan,
         Pool,
         Selection,
         Space,

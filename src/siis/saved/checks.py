@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from siis.estimators.averaging import Choices
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.evidence import Evidence
 from siis.estimators.pooling import Voices
 from siis.evidence import READINGS, KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
-from siis.experts import Forest, LeafGraph, LinearScores, Pool
+from siis.experts import Forest, LinearScores, Pool
 from siis.graph import Embedded, Graph
 from siis.labels import Supervision
+from siis.model.average import Plan
+from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice
 from siis.parameters import check_parameters, seed_of
 from siis.quality import Calibration
 from siis.result_table import Table
@@ -32,6 +35,7 @@ from siis.solvers.solution import History
 LARGEST = 1e153  # beyond, squares leave double precision
 MOST = 2**62
 ROUNDING = 1e-6  # of probabilities
+FAMILIES = (GRAPH, KERNEL, SUM, FOREST)
 KINDS: dict[str, tuple[type, ...]] = {"f": (np.float32, np.float64), "i": (np.int32, np.int64), "b": (np.bool_,)}
 PRECOMPUTED = "precomputed"
 JUDGED = (  # set by every fit that judges labels, or by none
@@ -222,6 +226,8 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
         _must(isinstance(state.get("_may_be_empty", False), bool), "it does not say whether sets may be empty")
         _check_table(_needed(state, "experts_"))
+        if "_choices" in state:
+            _check_choices(state["_choices"], d)
         _check_table(_needed(state, "class_shares_"))
     if "_before_codes" in state:
         _ints(state["_before_codes"], "_before_codes", (n,), -1, c - 1)
@@ -273,9 +279,8 @@ def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
 def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
     """Check what maps new examples to points: each step must give what the next one takes."""
     space, model, selection = evidence.selection.space, evidence.model, evidence.selection
-    _must(isinstance(space, Space) and isinstance(model, KernelScores), "its evidence has no space")
+    _must(isinstance(space, Space), "its evidence has no space")
     assert isinstance(space, Space)
-    assert isinstance(model, KernelScores)
     _must(isinstance(space.name, str), "its space has no name")
     _must(isinstance(space.unit, bool) and isinstance(space.unit_after, bool), "its space is none")
     if space.center is not None:
@@ -288,13 +293,8 @@ def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
         k = np.shape(space.axes)[-1] if np.ndim(space.axes) == 2 else 0
         _floats(space.axes, "axes", (d, k), -1 - ROUNDING, 1 + ROUNDING)
         _must(not evidence.is_sparse or (space.center is None and space.scale is None), "its sparse space is centred")
-    p = len(model.centers) if np.ndim(model.centers) == 2 else 0
-    _must(p > 0, "its kernel model has no centres")
-    _floats(model.centers, "centers", (p, k))
-    _floats(model.coefficients, "coefficients", (p, c), -1e100, 1e100)
-    _floats(model.mean, "mean", (c,), -1e100, 1e100)
-    reach = 8.0 * k * float(np.abs(model.centers).max(initial=1.0)) ** 2
-    _number(model.width, "width", 0, 1e300 / max(reach, 1.0) if reach < np.inf else 0.0)
+    if model is not None:
+        _check_kernel_model(model, k, c)
     kernel = selection.kernel
     if kernel is not None:
         _must(isinstance(kernel, Kernel), "its kernel is none")
@@ -304,6 +304,50 @@ def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
     points = evidence.placed.points
     _must(points is not None and points.shape == (v, columns), "its points are not those of its space")
     _must(evidence.marks.dtype == np.int64 and evidence.marks.shape == (v,), "its marks are none")
+
+
+def _check_kernel_model(model: Any, k: int, c: int) -> None:
+    _must(isinstance(model, KernelScores), "its kernel model is none")
+    p = len(model.centers) if np.ndim(model.centers) == 2 else 0
+    _must(p > 0, "its kernel model has no centres")
+    _floats(model.centers, "centers", (p, k))
+    _floats(model.coefficients, "coefficients", (p, c), -1e100, 1e100)
+    _floats(model.mean, "mean", (c,), -1e100, 1e100)
+    reach = 8.0 * k * float(np.abs(model.centers).max(initial=1.0)) ** 2
+    _number(model.width, "width", 0, 1e300 / max(reach, 1.0) if reach < np.inf else 0.0)
+
+
+def _check_choices(choices: Any, d: int) -> None:
+    """Check what a warm start fits again."""
+    _must(isinstance(choices, Choices), "its choices are none")
+    plan, spaces = choices.plan, choices.spaces
+    _must(isinstance(plan, Plan) and isinstance(plan.choices, tuple) and len(plan.choices) > 0, "its plan is none")
+    _must(isinstance(plan.families, tuple) and isinstance(spaces, tuple), "its plan has no families")
+    _floats(plan.weights, "weights of families", (len(plan.families),), 0, 1 + ROUNDING)
+    for choice in (*plan.choices, choices.leading):
+        _must(isinstance(choice, Choice) and choice.family in FAMILIES, "one of its members is none")
+        _must(isinstance(choice.kind, str), "one of its graphs is none")
+        _must(isinstance(choice.is_balanced, bool), "one of its members has no scale")
+        for number in (choice.space, choice.partner):
+            _must(isinstance(number, int) and -1 <= number < max(len(spaces), 1), "a member has no space")
+        _whole(choice.n_neighbors, "neighbours of a member", 0)
+        for weight in (choice.weight, choice.fidelity):
+            _number(weight, "a member", 0, 1e100)
+    for space in spaces:
+        _must(isinstance(space, Space) and isinstance(space.name, str), "one of its spaces is none")
+        k = d
+        if space.axes is not None:
+            k = np.shape(space.axes)[-1] if np.ndim(space.axes) == 2 else 0
+            _floats(space.axes, "axes", (d, k), -1 - ROUNDING, 1 + ROUNDING)
+        if space.center is not None:
+            _floats(space.center, "center", (d,))
+        if space.scale is not None:
+            _array(space.scale, "scale", "f", (d,))
+            _must(bool((space.scale >= 1e-150).all()), "scale is not positive")
+    _must(isinstance(choices.selection, Selection), "its choices have no selection")
+    if choices.foretold is not None:
+        _number(choices.foretold, "accuracy that is foretold", 0, 1)
+    _check_table(choices.experts)
 
 
 def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
@@ -316,20 +360,13 @@ def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
     _floats(voices.pool.weights, "weights of experts", (len(models) + 1,), -1e100, 1e100)
     _floats(voices.graph, "scores of the graph", (v, c), -1e100, 1e100)
     for model in models:
-        _must(isinstance(model, Forest | LeafGraph | LinearScores), "one of its experts is none")
+        _must(isinstance(model, Forest | LinearScores), "one of its experts is none")
         if isinstance(model, LinearScores):
             _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
             _floats(model.mean, "mean", (c,), -1e100, 1e100)
             _check_scale(model, d)
-        elif isinstance(model, Forest):
-            _check_forest(model, c, d)
         else:
-            _check_forest(model.forest, c, d)
-            _must(np.ndim(model.axes) == 2, "its leaves have no points")
-            q = np.shape(model.axes)[1]
-            _floats(model.axes, "points of leaves", (model.forest.feature.size, q), -1e100, 1e100)
-            _floats(model.points, "points", (v, q), -1e100, 1e100)
-            _floats(model.scores, "scores of the leaves' graph", (v, c), -1e100, 1e100)
+            _check_forest(model, c, d)
 
 
 def _check_forest(model: Any, c: int, d: int) -> None:

@@ -11,9 +11,9 @@ from sklearn.preprocessing import normalize
 from siis._types import Bools, Features, Floats, Ints
 from siis.labels import Supervision
 
-MOST_VERTICES = 10_000  # that the search sees all of; the answer is computed on all in any case
-SEARCHED, MOST_LABELS = 6_000, 3_000  # vertices and labels that it sees of more
-LEAST_LABELS = 1_000  # fewer cannot tell candidates apart, however thinly labels are spread
+MOST_VERTICES = 10_000  # from which on a rough basis is enough
+SEARCHED, MOST_LABELS = 2_500, 1_000  # vertices and labels that are tried of more
+LEAST_LABELS = 400  # fewer cannot tell members apart, however thinly labels are spread
 MOST_CLASSES = 64  # that it sees all of
 GROUPS = 4  # of classes next to each other, that it sees of more: those that are confused are among them
 LEAST, LARGEST, ENOUGH = 16, 40, 600  # classes in a group: as many as it takes for so many labels
@@ -32,27 +32,12 @@ class Part:
     labels : ndarray of shape (l_part,)
         Which of the labels these are.
     classes : ndarray of shape (c_part,)
-    is_whole : bool
     """
 
     X: Features
     given: Supervision
     labels: Ints
     classes: Ints
-    is_whole: bool
-
-    def spread(self, readings: Floats, n_classes: int) -> Floats:
-        """Readings of all classes, shape (h, c): those that it has not seen are as unlikely as any."""
-        if self.classes.size == n_classes:
-            return readings
-        every = np.full((len(readings), n_classes), readings.min(initial=0.0))
-        every[:, self.classes] = readings
-        return every
-
-
-def is_searched_in_part(n: int, n_classes: int) -> bool:
-    """Whether the search sees some of the vertices or classes only."""
-    return n > MOST_VERTICES or n_classes > MOST_CLASSES
 
 
 def searched_part(X: Features, given: Supervision, seed: int) -> Part:
@@ -76,7 +61,7 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
         classes, vertices = _near_classes(X, given, rng)
         labels = np.flatnonzero(np.isin(given.codes, classes))
         vertices = np.union1d(vertices, given.rows[labels])
-    if vertices.size > MOST_VERTICES:
+    if vertices.size > SEARCHED or labels.size > MOST_LABELS:
         # as thinly spread as they are: where half of the examples have one, hardly any smoothing seems to be enough
         n_labels = int(np.clip(SEARCHED * labels.size / vertices.size, LEAST_LABELS, MOST_LABELS))
         labels = np.sort(rng.permutation(labels)[:n_labels])
@@ -84,14 +69,12 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
         others = vertices[~_within(given.rows, n)[vertices]]
         others = rng.permutation(others)[: SEARCHED - at.size]
         vertices = np.sort(np.concatenate([at, others]))
-    if not is_searched_in_part(n, c):
-        return Part(X, given, labels, classes, is_whole=True)
     place = np.full(n, -1)
     place[vertices] = np.arange(vertices.size)
     some = given.picked(labels).moved(place)
     Y = some.Y[:, classes]
     some = Supervision(some.rows, Y / Y.sum(axis=1, keepdims=True), some.weights, some.counts)
-    return Part(X[vertices], some, labels, classes, is_whole=False)
+    return Part(X[vertices], some, labels, classes)
 
 
 def _within(rows: Ints, n: int) -> Bools:

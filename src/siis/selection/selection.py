@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,31 +10,7 @@ from siis._types import Floats, Ints
 from siis.evidence import Space
 from siis.evidence.kernel import Kernel
 from siis.result_table import Table
-from siis.selection.candidate import Candidate, failed_rows
-
-COLUMNS = (
-    "stage",
-    "space",
-    "score_weight",
-    "n_neighbors",
-    "graph",
-    "fidelity",
-    "pull",
-    "reading",
-    "n_components",
-    "beta",
-    "alpha",
-    "laplacian",
-    "accuracy",
-    "error",
-    "behind",
-    "behind_error",
-    "unreached",
-    "n_held_out",
-    "chosen",
-    "failed",
-)
-
+from siis.selection.candidate import Candidate
 
 PROGRAM, BOTH, EVIDENCE = "program", "both", "evidence"  # what speaks for the graph
 
@@ -97,15 +72,5 @@ class Selection:
         -------
         Selection
         """
-        table = self.table.rows()
-        kept = [row for row in table if row["stage"] != "program" or not any(_is(row, c) for c in failures)]
-        for row in kept:
-            row["chosen"] = _is(row, chosen) if row["stage"] == "program" else row["chosen"]
-        rows = kept + failed_rows("program", failures)
         reason = f"{self.reason}; of the programs, {len(failures)} failed on all examples, and the next was taken"
-        return replace(self, chosen=chosen, table=Table.from_rows(rows, COLUMNS), reason=reason)
-
-
-def _is(row: dict[str, Any], candidate: Candidate) -> bool:
-    """Whether a row of the table describes a candidate."""
-    return all(row[name] == value for name, value in asdict(candidate).items())
+        return replace(self, chosen=chosen, reason=reason)

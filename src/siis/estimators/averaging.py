@@ -1,0 +1,413 @@
+"""The average of a fit: chosen on distinct examples, computed for all of them, and kept for new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from siis._types import Bools, Floats, Ints
+from siis.engine import NUMPY, Engine
+from siis.engine.types import Array
+from siis.estimators.evidence import Evidence, Located
+from siis.estimators.pooling import Model, Voices
+from siis.estimators.vertices import Vertices
+from siis.evidence import Space, as_distributions, read, softmax, spaces
+from siis.experts import Forest, Pool, linear_scores
+from siis.labels import Supervision
+from siis.model.average import Average, Plan, all_members, average, graph_members, planned_members
+from siis.model.kernels import FEATURES, FOREST, GIVEN, GRAPH, GRAPH_FIDELITY, KERNEL, SHIFT, SUM, Choice
+from siis.model.large import LargeAverage, large_average
+from siis.model.link import Labels
+from siis.model.members import Member
+from siis.model.plan import TOO_FEW, graphs_of, is_dense, is_tried_whole, labels_of, leading_graph
+from siis.model.sizes import class_offsets, equal_confidence, mean_probabilities
+from siis.program import Program
+from siis.progress import Progress
+from siis.result_table import Table
+from siis.selection import BOTH, Candidate, Constraints, Selection, Solved, program_candidates
+from siis.selection.part import searched_part
+
+TOGETHER, PROGRAM = "together", "program"
+NEIGHBORS = "neighbours"  # answers of the neighbours on the graph, of whatever members
+LINEAR = "linear model"
+EXPERTS = ("expert", "weight", "accuracy")
+PROGRAM_FOLDS = 5
+ROUGH, FEW_ITERATIONS = 3e-2, 30  # gap and iterations of the programs without the labels of a fold
+MOST_SEEN = 1500  # unlabelled vertices by which scores are calibrated
+MOST_COMPARED = 5000  # vertices by which the weights of voices are found
+MOST_CLASSES = 64  # up to which models of the features answer for new examples
+COLUMNS = (
+    "member",
+    "space",
+    "n_neighbors",
+    "graph",
+    "kernel_weight",
+    "fidelity",
+    "log_likelihood",
+    "accuracy",
+    "error",
+    "weight",
+    "chosen",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What is averaged, and the graph on which the program is solved.
+
+    Attributes
+    ----------
+    plan : Plan
+    leading : Choice
+        The graph with the largest weight.
+    spaces : tuple of Space
+        By their numbers; empty for a ready-made graph.
+    selection : Selection
+        The leading graph, its space and the table of everything that was tried.
+    experts : Table
+        Families, their weights and held-out accuracy.
+    foretold : float or None
+        Accuracy that halves of the labels foretell, where everything was tried.
+    """
+
+    plan: Plan
+    leading: Choice
+    spaces: tuple[Space, ...]
+    selection: Selection
+    experts: Table
+    foretold: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of an average.
+
+    Attributes
+    ----------
+    final : ndarray of shape (n_vertices, c)
+    held_out : ndarray of shape (l, c)
+        Of each part of the labels.
+    judged : ndarray of bool, shape (l,)
+        Whether it could be held out.
+    sharpness : float
+        Mean sharpness of these scores.
+    foretold : float or None
+        Accuracy that halves of the labels foretell.
+    forests : dict of str to Forest
+        By the kind of their trees.
+    """
+
+    final: Floats
+    held_out: Floats
+    judged: Bools
+    sharpness: float
+    foretold: float | None
+    forests: dict[str, Forest]
+
+    @classmethod
+    def of(cls, mean: Average | LargeAverage, labels: Labels, forests: dict[str, Forest]) -> Scores:
+        """Of an average on all vertices."""
+        return cls(mean.scores, mean.held_out, labels.judged, mean.link.mean_sharpness, mean.foretold, forests)
+
+
+def choose_average(
+    vertices: Vertices, constraints: Constraints, seed: int, progress: Progress, engine: Engine = NUMPY
+) -> tuple[Choices, Scores | None]:
+    """Try everything on all vertices, or on a sample that keeps labels as thinly spread as they are.
+
+    Returns
+    -------
+    Choices
+    Scores or None
+        Of all vertices, where everything was tried on them.
+    """
+    X, given, certain = vertices.X, vertices.parts, vertices.certain
+    is_graph, size = vertices.graph is not None, (X.shape[0], given.rows.size, given.n_classes)
+    if is_graph and not is_dense(*size):
+        return _given_graph(vertices, constraints), None
+    is_whole = is_graph or is_tried_whole(*size)
+    found = () if is_graph else tuple(spaces(X, constraints.family, seed))
+    if not is_whole:
+        part = searched_part(X, given, seed)
+        X, given, certain = part.X, part.given, certain[part.labels]
+    labels = labels_of(given, certain)
+    with progress.stage("members" if is_graph else f"members: {len(found)} spaces"):
+        forests: dict[str, Forest] = {}
+        if is_graph:
+            members = graph_members(X, labels)
+        else:
+            graphs = graphs_of(constraints.n_neighbors, constraints.graph, X.shape[0])
+            points = [space(X) for space in found]
+            members, forests = all_members(points, X, labels, graphs, constraints.bandwidth, seed, engine)
+    with progress.stage("average"):
+        mean = average(members, labels, X.shape[0], seed)
+    plan = Plan(tuple(m.choice for m in mean.pool.members), mean.pool.families, mean.pool.weights)
+    leading = leading_graph(members, mean, [k for k, space in enumerate(found) if space.unit])
+    table = _table(found, members, mean, labels)
+    selection = _selection(found, leading, table, _reason(mean, labels), constraints, vertices.pairs)
+    choices = Choices(plan, leading, found, selection, _experts(mean, labels), mean.foretold)
+    if not is_whole:
+        return choices, None
+    chosen = {choice.kind for choice in plan.choices if choice.family == FOREST}
+    forests = {kind: forest for kind, forest in forests.items() if kind in chosen}
+    return choices, Scores.of(mean, labels, forests)
+
+
+def planned_scores(
+    choices: Choices, vertices: Vertices, constraints: Constraints, seed: int, progress: Progress, engine: Engine
+) -> Scores | None:
+    """Scores of all vertices by the members of a plan; None where these are too many for factorisations."""
+    X, given = vertices.X, vertices.parts
+    if not is_dense(X.shape[0], given.rows.size, given.n_classes):
+        return None
+    labels = labels_of(given, vertices.certain)
+    with progress.stage(f"members: {len(choices.plan.choices)} chosen"):
+        forests: dict[str, Forest] = {}
+        if vertices.graph is not None:
+            members = [m for m in graph_members(X, labels) if m.choice in choices.plan.choices]
+        else:
+            points = [space(X) for space in choices.spaces]
+            members, forests = planned_members(choices.plan, points, X, labels, constraints.bandwidth, seed, engine)
+    with progress.stage("average"):
+        mean = average(members, labels, X.shape[0], seed, choices.plan)
+    return Scores.of(mean, labels, forests)
+
+
+def large_scores(
+    choices: Choices,
+    located: Located,
+    certain: Bools,
+    seed: int,
+    progress: Progress,
+    engine: Engine,
+    subspace: Array | None,
+) -> Scores:
+    """Scores of more vertices, by their numbers on the graph: the leading graph and models of the features."""
+    placed, labels = located.placed, labels_of(located.parts, certain)
+    leading = choices.plan.choices if located.X is None else (choices.leading,)
+    with progress.stage("evidence"):
+        mean = large_average(
+            choices.plan,
+            leading,
+            placed.graph.weights,
+            placed.points,
+            located.X,
+            located.parts,
+            labels,
+            seed,
+            engine,
+            subspace,
+        )
+    known = [accuracy for accuracy in (mean.foretold, choices.foretold) if accuracy is not None]
+    return replace(Scores.of(mean, labels, mean.forests), foretold=max(known, default=None))
+
+
+def in_order(scores: Scores, located: Located) -> Scores:
+    """The same by the numbers that vertices have on the graph."""
+    order = located.placed.order
+    return scores if order is None else replace(scores, final=scores.final[order])
+
+
+def averaged_evidence(choices: Choices, located: Located, scores: Scores, part: Ints, is_sparse: bool) -> Evidence:
+    """The average as evidence at every vertex, on which the program is solved; ``part`` is that of each label."""
+    rows = np.flatnonzero(scores.judged[part])
+    return Evidence(
+        located.placed,
+        located.pairs,
+        located.given,
+        choices.selection,
+        softmax(scores.final),
+        rows,
+        scores.held_out[part[rows]],
+        None,
+        1.0,
+        located.marks,
+        is_sparse,
+    )
+
+
+def program_weight(choices: Choices) -> float:
+    """Weight of the program: what families of graphs have, shared with them evenly."""
+    families = zip(choices.plan.families, choices.plan.weights.tolist(), strict=True)
+    of_graphs = [weight for family, weight in families if family in (GRAPH, SUM)]
+    return float(sum(of_graphs)) / (1 + len(of_graphs))
+
+
+def with_program(scores: Scores, solved: Solved, n_classes: int, weight: float) -> tuple[Scores, float]:
+    """The average, and the program that has smoothed it; and its weight, 0 where it has fewer columns than classes.
+
+    The program's soft labels are standardised, and offset so that each class has the mean probability that the
+    average gives it.
+    """
+    Z, a = scores.final, scores.sharpness
+    readings = _readings(solved.program, solved.solution.coefficients, n_classes)
+    if readings is None:
+        return scores, 0.0
+    P = _unit(_centred(readings)) * (float(Z.std()) or 1.0)
+    P += class_offsets(P, mean_probabilities(Z, a), a).astype(P.dtype)
+    both = _centred(weight * P + (1 - weight) * Z)
+    return replace(scores, final=np.asarray(both * equal_confidence(both, Z, a), Z.dtype)), weight
+
+
+def with_shares(scores: Scores, shares: Floats | None) -> Scores:
+    """Scores offset so that the mean probabilities of the classes are known shares.  (D7)"""
+    if shares is None:
+        return scores
+    offsets = class_offsets(scores.final, shares, scores.sharpness)
+    final = scores.final + offsets.astype(scores.final.dtype)
+    return replace(scores, final=final, held_out=scores.held_out + offsets)
+
+
+def expected_accuracy(scores: Scores, located: Located) -> tuple[Floats, float] | None:
+    """Scores of some unlabelled vertices, all where there are none, and the accuracy that is foretold there."""
+    if scores.foretold is None:
+        return None
+    is_free = np.ones(len(scores.final), dtype=bool)
+    is_free[located.parts.rows] = False
+    rows = np.flatnonzero(is_free) if is_free.any() else np.arange(is_free.size)
+    rows = rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, MOST_SEEN)).astype(np.int64))]
+    return np.asarray(scores.final[rows], dtype=np.float64), scores.foretold
+
+
+def _readings(program: Program, A: Array, n_classes: int) -> Floats | None:
+    """Standardised soft labels of a solved program; None where it has fewer columns than there are classes."""
+    F = program.engine.numpy(program.basis.synthesize(A))
+    if F.shape[1] not in (1, n_classes):
+        return None
+    return read(as_distributions(F, n_classes), "standardized")
+
+
+def voices_of(choices: Choices, scores: Scores, located: Located) -> Voices:
+    """Who answers for new examples: neighbours, and the models of the features that have a part in the average.
+
+    Weights are those by which they reproduce the scores of the vertices, each from its neighbours alone.
+    """
+    W, X, final = located.placed.graph.weights, located.X, scores.final
+    names: list[str] = [NEIGHBORS]
+    models: list[Model] = []
+    if X is not None:
+        for kind, forest in scores.forests.items():
+            names.append(f"forest, {kind}")
+            models.append(forest)
+        if KERNEL in choices.plan.families and final.shape[1] <= MOST_CLASSES and located.labels.rows.size > 1:
+            model = linear_scores(X, located.labels)[2]
+            assert model is not None
+            names.append(LINEAR)
+            models.append(model)
+    if not models or X is None:
+        return Voices(Pool(tuple(names), np.ones(1)), (), final)
+    rows = np.unique(np.linspace(0, len(final) - 1, min(len(final), MOST_COMPARED)).astype(np.int64))
+    degrees = np.asarray(W.sum(axis=1)).ravel()[rows]
+    around = np.asarray(W[rows] @ final) / np.where(degrees > 0, degrees, 1.0)[:, None]
+    told = [around, *(_centred(model(X[rows])) for model in models)]
+    A = np.stack([np.asarray(t, dtype=np.float64).ravel() for t in told], axis=1)
+    gram = A.T @ A
+    gram[np.diag_indices_from(gram)] += 1e-6 * max(float(np.trace(gram)) / len(gram), 1e-300)
+    weights = np.linalg.solve(gram, A.T @ np.asarray(final[rows], dtype=np.float64).ravel())
+    return Voices(Pool(tuple(names), weights), tuple(models), final)
+
+
+def _given_graph(vertices: Vertices, constraints: Constraints) -> Choices:
+    """A ready-made graph of many vertices: all fidelities, equally."""
+    tried = tuple(Choice(GRAPH, 0, 0, GIVEN, fidelity=fidelity) for fidelity in GRAPH_FIDELITY)
+    plan = Plan(tried, (GRAPH,), np.ones(1))
+    reason = "the graph was given; the mean of three strengths of smoothing"
+    selection = _selection((), tried[1], Table.from_rows([], COLUMNS), reason, constraints, vertices.pairs)
+    experts = Table.from_rows([{"expert": GRAPH, "weight": 1.0, "accuracy": float("nan")}], EXPERTS)
+    return Choices(plan, tried[1], (), selection, experts, None)
+
+
+def _selection(
+    found: Sequence[Space], leading: Choice, table: Table, reason: str, constraints: Constraints, pairs: Supervision
+) -> Selection:
+    """The leading graph and its space, with the table of everything that was tried."""
+    space = found[leading.space] if found else None
+    name, K = (space.name if space else GIVEN), leading.n_neighbors
+    candidate = Candidate(name, 0.0, K, leading.kind, leading.fidelity, SHIFT, "standardized")
+    chosen = program_candidates(candidate, constraints, pairs.n_classes)[0]
+    nothing = np.zeros((0, pairs.n_classes))
+    return Selection(chosen, space, 1.0, None, table, reason, np.zeros(0, np.int64), nothing, pairs.prior, BOTH)
+
+
+def _table(found: Sequence[Space], members: Sequence[Member], mean: Average, labels: Labels) -> Table:
+    """Everything that was tried, best first."""
+    weight = {id(m): share for m, share in zip(mean.pool.members, mean.pool.shares, strict=True)}
+    rows: list[dict[str, Any]] = []
+    for m in sorted(members, key=lambda m: -m.link.score):
+        accuracy, error = _accuracy(m.held_out, labels)
+        choice = m.choice
+        rows.append(
+            {
+                "member": choice.family if choice.family != FOREST else f"forest, {choice.kind}",
+                "space": _space_name(found, choice),
+                "n_neighbors": choice.n_neighbors,
+                "graph": choice.kind if choice.family != FOREST else "",
+                "kernel_weight": choice.weight,
+                "fidelity": choice.fidelity,
+                "log_likelihood": m.link.score,
+                "accuracy": accuracy,
+                "error": error,
+                "weight": weight.get(id(m), 0.0),
+                "chosen": id(m) in weight,
+            }
+        )
+    return Table.from_rows(rows, COLUMNS)
+
+
+def _space_name(found: Sequence[Space], choice: Choice) -> str:
+    if not found:
+        return GIVEN
+    return "features" if choice.space == FEATURES else found[choice.space].name
+
+
+def _accuracy(held_out: Floats, labels: Labels) -> tuple[float, float]:
+    """Share of the held-out labels that are predicted, and its standard error."""
+    votes = np.where(labels.judged, labels.votes, 0.0)
+    if not votes.any():
+        return float("nan"), float("nan")
+    hit = labels.Y[np.arange(votes.size), held_out.argmax(axis=1)]
+    share = float(votes @ hit / votes.sum())
+    return share, float(np.sqrt(max(share * (1 - share), 0.0) * np.sum((votes / votes.sum()) ** 2)))
+
+
+def _reason(mean: Average, labels: Labels) -> str:
+    """What gave the answers, in a sentence."""
+    if not labels.judged.any():
+        return TOO_FEW
+    weights = zip(mean.pool.families, mean.pool.weights.tolist(), strict=True)
+    parts = ", ".join(f"{family} {weight:.0%}" for family, weight in weights)
+    accuracy, _ = _accuracy(mean.held_out, labels)
+    return (
+        f"average of {len(mean.pool.members)} members that predict held-out labels about as well as the best "
+        f"({parts}); together they predict {accuracy:.1%} of the held-out given labels"
+    )
+
+
+def _experts(mean: Average, labels: Labels) -> Table:
+    """Families with their weights and the share of held-out labels that each predicts; last, all together."""
+    rows = []
+    for family, weight in zip(mean.pool.families, mean.pool.weights.tolist(), strict=True):
+        some = [m.link.logarithms(m.held_out) for m in mean.pool.members if m.family == family]
+        rows.append({"expert": family, "weight": weight, "accuracy": _accuracy(np.mean(some, axis=0), labels)[0]})
+    together = {"expert": TOGETHER, "weight": float("nan"), "accuracy": _accuracy(mean.held_out, labels)[0]}
+    return Table.from_rows([*rows, together], EXPERTS)
+
+
+def with_weight(experts: Table, weight: float) -> Table:
+    """The families with the program among them."""
+    rows = experts.rows()
+    for row in rows[:-1]:
+        row["weight"] = float(row["weight"]) * (1 - weight)
+    program = {"expert": PROGRAM, "weight": weight, "accuracy": float("nan")}
+    return Table.from_rows([*rows[:-1], program, rows[-1]], EXPERTS)
+
+
+def _centred(scores: Floats) -> Floats:
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+
+def _unit(scores: Floats) -> Floats:
+    return np.asarray(scores / (float(scores.std()) or 1.0))

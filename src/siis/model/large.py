@@ -1,0 +1,243 @@
+"""The average on many examples: members chosen on a sample, fitted by conjugate gradients, held out in folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from siis._types import Features, Floats, Ints, Sparse
+from siis.engine import NUMPY, Engine
+from siis.engine.types import Array
+from siis.evidence import smooth_folds
+from siis.evidence.kernel import Kernel as Gaussian
+from siis.evidence.kernel import kernel_scores, squared_distances
+from siis.experts import Forest, linear_scores
+from siis.labels import Supervision
+from siis.model.average import AGAIN, Plan, accuracy_of_agreement
+from siis.model.forest import can_grow, forest_members
+from siis.model.kernels import FEATURES, FOREST, KERNEL, SHIFT, Choice
+from siis.model.link import SHARES, Labels, Link, fit_link, label_posterior
+from siis.model.members import Member, Pool, stratified_folds, weigh_families
+from siis.model.ridge import Scale, scale_of
+
+FOLDS = 5
+TOL, ROUGH_TOL = 1e-4, 1e-3  # residual of the smoothing; the second from MANY vertices on
+MANY = 10_000
+MOST_IN_PASSES = 1_000_000  # vertices times classes of which there is a second pass
+MOST_COLUMNS = 200  # classes, up to which halves of the labels are compared
+MOST_SEEN = 20_000  # vertices by which columns are standardised
+MOST_CLASSES = 64  # up to which models of the features are fitted
+WIDTH_ROWS = 2000  # points by which the width of the Gaussian kernel is found
+
+
+@dataclass(frozen=True, eq=False)
+class LargeAverage:
+    """Scores of all vertices and of held-out labels.
+
+    Attributes
+    ----------
+    members : list of Member
+    pool : Pool
+    scores : ndarray of shape (n, c)
+    held_out : ndarray of shape (l, c)
+    link : Link
+    foretold : float or None
+    forests : dict of str to Forest
+    """
+
+    members: list[Member]
+    pool: Pool
+    scores: Floats
+    held_out: Floats
+    link: Link
+    foretold: float | None
+    forests: dict[str, Forest]
+
+
+def large_average(
+    plan: Plan,
+    leading: Sequence[Choice],
+    W: Sparse,
+    points: Floats | None,
+    X: Features | None,
+    given: Supervision,
+    labels: Labels,
+    seed: int,
+    engine: Engine = NUMPY,
+    subspace: Array | None = None,
+) -> LargeAverage:
+    """Fit the leading graph and the models of the features that a plan names, and average them.
+
+    Parameters
+    ----------
+    plan : Plan
+    leading : sequence of Choice
+        The graph, with fidelities.
+    W : csr_array of shape (n, n)
+        Its weights.
+    points : ndarray of shape (n, k), or None
+        The vertices in its space.
+    X : array or csr_array of shape (n, d), or None
+        None for a ready-made graph.
+    given : Supervision
+        The (vertex, label) pairs.
+    labels : Labels
+        The same.
+    seed : int
+    engine : Engine
+    subspace : Array of shape (n, m), optional
+        Smooth functions, which spare iterations.
+
+    Returns
+    -------
+    LargeAverage
+    """
+    members: list[Member] = []
+    forests: dict[str, Forest] = {}
+    for choice in leading:
+        member, foretold = _graph_member(choice, W, given, labels, seed, engine, subspace)
+        members.append(member)
+    families = set(plan.families)
+    if X is not None and points is not None and labels.n_classes <= MOST_CLASSES:
+        if KERNEL in families:
+            gaussian = [c for c in plan.choices if c.family == KERNEL and c.space != FEATURES]
+            if gaussian:
+                members.append(_gaussian_member(gaussian[0], points, given, labels, engine))
+            linear = [c for c in plan.choices if c.family == KERNEL and c.space == FEATURES]
+            if linear:
+                members.append(_linear_member(linear[0], X, given, labels))
+        kinds = [c.kind for c in plan.choices if c.family == FOREST]
+        if kinds and can_grow(X, labels):
+            more, forests = forest_members(X, labels, seed, kinds)
+            members += more
+    pool = weigh_families(members, labels)
+    Z = pool.mean([m.link.logarithms(m.scores) for m in pool.members])
+    H = pool.mean([m.link.logarithms(m.held_out) for m in pool.members])
+    unit = float(np.std(Z, dtype=np.float64)) or 1.0
+    Z /= Z.dtype.type(unit)
+    return LargeAverage(members, pool, Z, H / unit, fit_link(H / unit, labels), foretold, forests)
+
+
+def _graph_member(
+    leading: Choice,
+    W: Sparse,
+    given: Supervision,
+    labels: Labels,
+    seed: int,
+    engine: Engine,
+    subspace: Array | None,
+) -> tuple[Member, float | None]:
+    """The graph, its held-out scores by folds, and the accuracy that halves of the labels foretell.
+
+    Where there are not too many vertices and classes, a second pass smooths the posterior of each label; that of a
+    label in training, for a fold, comes from the labels of neither fold.
+    """
+    n, codes, c = W.shape[0], labels.Y.argmax(axis=1), labels.n_classes
+    folds = [held for _, held in stratified_folds(codes, FOLDS, seed)]
+    with_pass = engine.count(n) * c <= MOST_IN_PASSES and len(folds) == FOLDS
+    pairs = list(combinations(range(len(folds)), 2)) if with_pass else []
+    halves: list[Ints] = []
+    if c <= MOST_COLUMNS and np.median(np.bincount(codes)[np.unique(codes)]) >= 2:
+        halves = [kept for kept, _ in stratified_folds(codes, 2, seed)]
+    every = np.arange(codes.size)
+    parts = [every, *(np.setdiff1d(every, held) for held in folds)]
+    parts += [np.setdiff1d(every, np.concatenate([folds[j], folds[k]])) for j, k in pairs]
+    smooth = partial(_smoothed, W, leading.fidelity, n <= MANY, engine, subspace)
+    found = smooth([given.picked(kept) for kept in (*parts, *halves)])
+    prior = np.zeros(c) if leading.is_balanced else None  # of labels less their frequencies
+    scales = [_scale(F, prior) for F in found]
+
+    def told(number: int, rows: Ints) -> Floats:
+        """Scores of some labels by the labels of a part."""
+        return scales[number](np.asarray(found[number][labels.rows[rows]], dtype=np.float64))
+
+    held_out = np.empty(labels.Y.shape)
+    for k, held in enumerate(folds):
+        held_out[held] = told(1 + k, held)
+    scores = _standardised(found[0], scales[0])
+    link = fit_link(held_out, labels, SHARES)
+    foretold = None
+    if halves:
+        is_free = np.ones(n, dtype=bool)
+        is_free[labels.rows] = False
+        rows = np.flatnonzero(is_free) if is_free.any() else np.arange(n)
+        said = [scale(F[rows]).argmax(axis=1) for F, scale in zip(found[-2:], scales[-2:], strict=True)]
+        foretold = accuracy_of_agreement(float(np.mean(said[0] == said[1])), c)
+        foretold += AGAIN * (1 - foretold) if with_pass else 0.0
+    if with_pass:
+        targets = [label_posterior(link(held_out), labels, link.rate)]
+        for k in range(len(folds)):
+            P = np.zeros(labels.Y.shape)
+            for number, pair in enumerate(pairs):
+                if k in pair:
+                    inner = folds[pair[0] if pair[1] == k else pair[1]]
+                    P[inner] = link(told(1 + len(folds) + number, inner))
+            targets.append(label_posterior(P, labels, link.rate))
+        del found
+        again = smooth(
+            [replace(given, Y=T).picked(kept) for T, kept in zip(targets, parts[: 1 + len(folds)], strict=True)]
+        )
+        scores = _mean(scores, _standardised(again[0], _scale(again[0], prior)))
+        for held, F in zip(folds, again[1:], strict=True):
+            held_out[held] += _scale(F, prior)(np.asarray(F[labels.rows[held]], dtype=np.float64))
+        held_out /= 2
+        link = fit_link(held_out, labels, SHARES)
+    return Member(leading, None, None, scores, held_out, scales[0], link), foretold
+
+
+def _smoothed(
+    W: Sparse,
+    fidelity: float,
+    is_fine: bool,
+    engine: Engine,
+    subspace: Array | None,
+    sets: Sequence[Supervision],
+) -> list[Floats]:
+    """Several sets of labels, smoothed over a graph."""
+    trains, pulls = [labels.merged() for labels in sets], [SHIFT] * len(sets)
+    tol = TOL if is_fine else ROUGH_TOL
+    return smooth_folds(W, trains, fidelity, pulls, None, tol, engine=engine, subspace=subspace)
+
+
+def _mean(Z: Floats, other: Floats) -> Floats:
+    Z = Z + other
+    Z /= 2
+    return Z
+
+
+def _gaussian_member(choice: Choice, points: Floats, given: Supervision, labels: Labels, engine: Engine) -> Member:
+    """The Gaussian kernel; many labels have some of their points as centres."""
+    some = points[np.unique(np.linspace(0, len(points) - 1, WIDTH_ROWS).astype(np.int64))]
+    at = given.rows[np.unique(np.linspace(0, given.rows.size - 1, WIDTH_ROWS).astype(np.int64))]
+    width = 0.5 / (float(np.median(squared_distances(some, points[at]))) or 1.0)
+    merged = given.merged()
+    scores, _ = kernel_scores(points, merged, Gaussian(width, 1 / choice.fidelity), engine)
+    return _told(choice, scores, scores[labels.rows], labels)
+
+
+def _linear_member(choice: Choice, X: Features, given: Supervision, labels: Labels) -> Member:
+    """The linear model of the features."""
+    scores, held, _ = linear_scores(X, given)
+    assert scores is not None
+    return _told(choice, scores, held, labels)
+
+
+def _told(choice: Choice, scores: Floats, held: Floats, labels: Labels) -> Member:
+    scale = _scale(scores, labels.prior if choice.is_balanced else None)
+    held = scale(np.asarray(held, dtype=np.float64))
+    return Member(choice, None, None, _standardised(scores, scale), held, scale, fit_link(held, labels, SHARES))
+
+
+def _scale(F: Floats, prior: Floats | None = None) -> Scale:
+    rows = np.unique(np.linspace(0, len(F) - 1, min(len(F), MOST_SEEN)).astype(np.int64))
+    return scale_of(np.asarray(F[rows], dtype=np.float64), prior)
+
+
+def _standardised(F: Floats, scale: Scale) -> Floats:
+    F = np.subtract(F, scale.center, dtype=F.dtype, casting="same_kind")
+    F /= scale.unit.astype(F.dtype)
+    return F

@@ -1,0 +1,205 @@
+"""From class scores to probabilities, beside labels of which some are wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.special import logsumexp
+
+from siis._types import Bools, Floats
+from siis.engine.threads import in_threads
+from siis.evidence import softmax
+
+SHARPNESS = np.geomspace(0.4, 40.0, 12)
+BLUNTER = np.concatenate([np.geomspace(0.02, 0.3, 8), SHARPNESS])  # where next to nothing predicts labels
+USUAL_SHARPNESS, SPREAD = 3.0, 1.5  # prior of the sharpness: log-normal
+N_RATES, LARGEST_RATE = 24, 0.95  # grid of noise rates; the largest over that of random labels, (c - 1) / c
+FEWER_WRONG = 2.0  # prior (1 - r / largest)^2 of the rate
+FEWER_WRONG_FORETOLD = 0.5  # the same where the accuracy is foretold
+TARGET_SD = 0.08  # of the accuracy that the agreement of halves foretells
+FLOOR = 1e-3  # of probabilities whose logarithms are averaged
+LEAST_WEIGHT = 1e-4  # of a sharpness that is used
+BLOCK = 2**18  # numbers in one piece of work
+MOST_LABELS = 5000  # by which a link is fitted
+SHARES = (0.0, 0.5, 1.0)  # of the logarithm of the class prior, in a member's scores
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Given labels at vertices.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (l,)
+        Vertex.
+    Y : ndarray of shape (l, c)
+        Class distribution of the label, one-hot in most cases.
+    strengths : ndarray of shape (l,)
+        Weight in a regression, about 1.
+    votes : ndarray of shape (l,)
+        Weight in a likelihood, at most 1 in the mean.
+    certain : ndarray of bool, shape (l,)
+        Labels that somebody has checked.
+    judged : ndarray of bool, shape (l,)
+        False for the only label of a class: without it nothing predicts the class.
+    """
+
+    rows: np.ndarray
+    Y: Floats
+    strengths: Floats
+    votes: Floats
+    certain: Bools
+    judged: Bools
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, c."""
+        return int(self.Y.shape[1])
+
+    @property
+    def prior(self) -> Floats:
+        """Frequencies of the given classes."""
+        return np.asarray(self.votes @ self.Y / self.votes.sum())
+
+    @property
+    def log_prior(self) -> Floats:
+        """Logarithms of the frequencies of the given classes, with one label more of each."""
+        counts = self.votes @ self.Y + 1
+        return np.asarray(np.log(counts / counts.sum()))
+
+    def picked(self, which: np.ndarray) -> Labels:
+        """Keep some of the labels."""
+        return Labels(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """p = sum_m weight_m softmax(sharpness_m z + share_m log prior), with the posterior of the noise rate.  (D3)
+
+    Attributes
+    ----------
+    sharpness, shares, weights : ndarray of shape (m,)
+    log_prior : ndarray of shape (c,)
+    rates, rate_weights : ndarray of shape (r,)
+        Grid of noise rates and its posterior.
+    points : ndarray of shape (l,)
+        Logarithm of the posterior mean likelihood of each held-out label.
+    """
+
+    sharpness: Floats
+    shares: Floats
+    weights: Floats
+    log_prior: Floats
+    rates: Floats
+    rate_weights: Floats
+    points: Floats
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Class probabilities, shape (n, c)."""
+        P, log_prior = np.zeros_like(scores), self.log_prior.astype(scores.dtype)
+        used = np.flatnonzero(self.weights > LEAST_WEIGHT)
+        terms = [(float(self.sharpness[m]), float(self.shares[m]), float(self.weights[m])) for m in used]
+
+        def piece(rows: slice) -> None:
+            for a, b, weight in terms:
+                Z = a * scores[rows]
+                if b:
+                    Z += b * log_prior
+                P[rows] += weight * softmax(Z, 1.0)
+            P[rows] /= P[rows].sum(axis=1, keepdims=True)
+
+        step = max(1, BLOCK // scores.shape[1])
+        pieces = [slice(a, a + step) for a in range(0, len(P), step)]
+        if len(pieces) > 1:
+            in_threads(piece, pieces)
+        elif pieces:
+            piece(pieces[0])
+        return P
+
+    def logarithms(self, scores: Floats) -> Floats:
+        """Logarithms of the probabilities, bounded below, shape (n, c)."""
+        return np.asarray(np.log(self(scores) + scores.dtype.type(FLOOR)))
+
+    @property
+    def rate(self) -> float:
+        """Mean noise rate."""
+        return float(self.rates @ self.rate_weights)
+
+    @property
+    def mean_sharpness(self) -> float:
+        """Geometric mean of the sharpness."""
+        return float(np.exp(self.weights @ np.log(self.sharpness)))
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Ends of the central interval of the noise rate."""
+        below = np.cumsum(self.rate_weights)
+        low, high = np.searchsorted(below, ((1 - level) / 2, (1 + level) / 2))
+        upper = float(self.rates[min(high, below.size - 1)])
+        return float(self.rates[low]) if low else 0.0, max(upper, self.rate)
+
+    @property
+    def score(self) -> float:
+        """Log-likelihood of the held-out labels."""
+        return float(self.points.sum())
+
+
+def fit_link(
+    held_out: Floats,
+    labels: Labels,
+    shares: tuple[float, ...] = (0.0,),
+    rows: Floats | None = None,
+    foretold: float | None = None,
+    checked: tuple[float, float] = (0.0, 0.0),
+    largest_rate: float = 1.0,
+    sharpness: Floats = SHARPNESS,
+) -> Link:
+    """Average sharpness, share of the prior and noise rate over their posterior, given held-out scores.
+
+    The likelihood of a label j is (1 - r) p_j + r (1 - p_j) / (c - 1), and p_j where it is certain.          (D2)
+    ``foretold`` is the mean confidence that is expected on the scores ``rows``; None expects nothing. ``checked``:
+    how many labels were found right and wrong by somebody. ``largest_rate``: rates above are not
+    considered.
+    """
+    n_labels, c = held_out.shape
+    some = np.unique(np.linspace(0, n_labels - 1, min(n_labels, MOST_LABELS)).astype(np.int64))
+    z, Y, certain = held_out[some], labels.Y[some], labels.certain[some]
+    votes = np.where(labels.judged[some], labels.votes[some], 0.0)
+    top = LARGEST_RATE * (c - 1) / c
+    rates, log_prior = np.linspace(0.002, top, N_RATES), labels.log_prior
+    grid = [(a, b) for a in sharpness.tolist() for b in shares]
+    own = np.array([np.sum(softmax(a * z + b * log_prior, 1.0) * Y, axis=1) for a, b in grid])
+    like = own[:, None] * (1 - rates)[:, None] + (1 - own[:, None]) * (rates / max(c - 1, 1))[:, None]
+    like[:, :, certain] = own[:, None, certain]
+    logs = np.log(like + 1e-12)
+    if foretold is None or rows is None:
+        prior = np.array([-0.5 * (np.log(a / USUAL_SHARPNESS) / SPREAD) ** 2 for a, _ in grid])
+        fewer = FEWER_WRONG
+    else:
+        sure = np.array([softmax(a * rows + b * log_prior, 1.0).max(axis=1).mean() for a, b in grid])
+        prior = -0.5 * ((sure - foretold) / TARGET_SD) ** 2
+        fewer = FEWER_WRONG_FORETOLD
+    scale = n_labels / max(some.size, 1)
+    log_post = scale * (logs @ votes) + prior[:, None] + fewer * np.log(1 - rates / (1.02 * top))
+    right, wrong = checked
+    log_post = log_post + right * np.log(1 - rates) + wrong * np.log(rates)
+    log_post[:, rates > max(largest_rate, rates[0])] = -np.inf
+    post = np.exp(log_post - logsumexp(log_post))
+    points = np.log(np.einsum("gr,grl->l", post, like) + 1e-12) * votes
+    return Link(
+        np.array([a for a, _ in grid]),
+        np.array([b for _, b in grid]),
+        post.sum(axis=1),
+        log_prior,
+        rates,
+        post.sum(axis=0),
+        points,
+    )
+
+
+def label_posterior(P: Floats, labels: Labels, rate: float) -> Floats:
+    """Probabilities of the true class of each label, from those without it, shape (l, c).  (D4)"""
+    c = labels.n_classes
+    Q = P * ((1 - rate) * labels.Y + rate / max(c - 1, 1) * (1 - labels.Y))
+    Q = Q / np.maximum(Q.sum(axis=1, keepdims=True), 1e-300)
+    return np.where(labels.certain[:, None], labels.Y, Q)

@@ -1,0 +1,160 @@
+"""Members of the average: each scores all vertices, and every labelled one without its own label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from siis._types import Floats, Ints
+from siis.model.kernels import Choice, Kernel
+from siis.model.link import SHARES, Labels, Link, fit_link
+from siis.model.ridge import Ridge, Scale, scale_of
+
+MOST, WIDTH = 12, 2.0  # members of a family, and standard errors of the likelihood that they are behind at most
+MOST_ROWS = 600  # vertices by which scores are standardised
+STEPS = 4  # of the weights of families
+
+
+@dataclass(eq=False)
+class Member:
+    """A fitted model of the labels.
+
+    Attributes
+    ----------
+    choice : Choice
+    kernel : Kernel or None
+        None for a forest, whose scores do not change between passes.
+    ridge : Ridge or None
+    scores : ndarray of shape (n, c)
+        Standardised, of all vertices.
+    held_out : ndarray of shape (l, c)
+        The same of each label, without it.
+    scale : Scale
+    link : Link
+    """
+
+    choice: Choice
+    kernel: Kernel | None
+    ridge: Ridge | None
+    scores: Floats
+    held_out: Floats
+    scale: Scale
+    link: Link = field(repr=False)
+
+    @property
+    def family(self) -> str:
+        """Name of the family."""
+        return self.choice.family
+
+    def fit(self, T: Floats) -> Floats:
+        """Logarithms of probabilities of all vertices by other targets."""
+        assert self.kernel is not None
+        assert self.ridge is not None
+        R, mean = self.ridge.fit(T)
+        scores = self.kernel.columns @ R + mean
+        return self.link.logarithms(self.scaled(scores, mean))
+
+    def scaled(self, scores: Floats, mean: Floats) -> Floats:
+        """Scores of all vertices on the member's scale; ``mean`` is that of the targets."""
+        return scale_of(scores[some_rows(len(scores))], mean if self.choice.is_balanced else None)(scores)
+
+
+def kernel_members(
+    kernel: Kernel, labels: Labels, fidelities: Sequence[float], scales: Sequence[bool] = (False,)
+) -> list[Member]:
+    """One member for each fidelity and scale of the scores, balanced or not."""
+    K, found = kernel.columns[labels.rows], []
+    some = some_rows(len(kernel.columns))
+    columns = kernel.columns[some]
+    for fidelity in fidelities:
+        ridge = Ridge.of(K, labels, fidelity)
+        R, mean = ridge.fit(labels.Y)
+        scores = kernel.columns @ R + mean
+        for is_balanced in scales:
+            scale = scale_of(scores[some], mean if is_balanced else None)
+            held = ridge.alone(R, mean, labels.Y, columns, is_balanced)
+            choice = replace(kernel.choice, fidelity=fidelity, is_balanced=is_balanced)
+            link = fit_link(held, labels, SHARES)
+            found.append(Member(choice, kernel, ridge, scale(scores), held, scale, link))
+    return found
+
+
+def some_rows(n: int) -> Ints:
+    """Vertices by which scores are standardised."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.int64))
+
+
+def families_of(members: Sequence[Member]) -> list[str]:
+    """Names of the families, in order."""
+    return list(dict.fromkeys(member.family for member in members))
+
+
+def near_best(members: Sequence[Member], most: int = MOST, width: float = WIDTH) -> list[Member]:
+    """Of each family, the members whose held-out likelihood is near that of its best one."""
+    found: list[Member] = []
+    for family in families_of(members):
+        some = sorted((m for m in members if m.family == family), key=lambda m: -m.link.score)
+        best = some[0].link.points
+        behind = [best - m.link.points for m in some]
+        found += [
+            m for m, d in zip(some, behind, strict=True) if d.sum() <= width * np.sqrt(d.size) * d.std() + 1e-9
+        ][:most]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Weighted mean of families' mean logarithms of probabilities, on one scale."""
+
+    members: tuple[Member, ...]
+    families: tuple[str, ...]
+    weights: Floats
+
+    @property
+    def shares(self) -> list[float]:
+        """Weight of each member."""
+        of = [m.family for m in self.members]
+        weight = dict(zip(self.families, self.weights.tolist(), strict=True))
+        return [weight[family] / of.count(family) for family in of]
+
+    def mean(self, values: Sequence[Floats]) -> Floats:
+        """The mean of one array for each member; rows have mean 0."""
+        total = np.zeros_like(values[0])
+        for family, weight in zip(self.families, self.weights.tolist(), strict=True):
+            some = [v for m, v in zip(self.members, values, strict=True) if m.family == family]
+            total += (weight / len(some)) * np.sum(some, axis=0)
+        return np.asarray(total - total.mean(axis=1, keepdims=True))
+
+
+def weigh_families(members: Sequence[Member], labels: Labels) -> Pool:
+    """Average the weights of families over a grid, by held-out likelihood."""
+    families = families_of(members)
+    logs = [m.link.logarithms(m.held_out) for m in members]
+    means = [np.mean([v for m, v in zip(members, logs, strict=True) if m.family == f], axis=0) for f in families]
+    grid = np.array([w for w in np.ndindex(*(STEPS + 1,) * len(families)) if sum(w) == STEPS]) / STEPS
+    likelihood = []
+    for w in grid:
+        Z = np.tensordot(w, means, 1)
+        Z = Z - Z.mean(axis=1, keepdims=True)
+        likelihood.append(fit_link(Z / (Z.std() or 1.0), labels).score)
+    posterior = np.exp(np.array(likelihood) - max(likelihood))
+    weights = posterior @ grid / posterior.sum()
+    kept = [f for f, w in zip(families, weights, strict=True) if w > 0.02]
+    shares = np.array([w for w in weights if w > 0.02])
+    return Pool(tuple(m for m in members if m.family in kept), tuple(kept), shares / shares.sum())
+
+
+def classes_in_order(codes: Ints) -> Ints:
+    """Classes in the order of their first labels, so that their names do not matter."""
+    return np.asarray(codes[np.sort(np.unique(codes, return_index=True)[1])])
+
+
+def stratified_folds(codes: Ints, n_folds: int, seed: int) -> list[tuple[Ints, Ints]]:
+    """(kept, held) labels of each fold; the labels of a class go round the folds."""
+    rng = np.random.default_rng(seed)
+    order = np.concatenate([rng.permutation(np.flatnonzero(codes == k)) for k in classes_in_order(codes)])
+    fold = np.empty(codes.size, dtype=np.int64)
+    fold[order] = np.arange(codes.size) % min(n_folds, codes.size)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]

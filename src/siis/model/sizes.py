@@ -1,0 +1,48 @@
+"""Offsets and scales of scores that give stated mean probabilities and confidence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from siis._types import Floats
+from siis.evidence import softmax
+
+ROUNDS, SMALL = 50, 1e-4
+MOST_ROWS = 5000
+LEAST = 1e-6  # of a share
+WIDEST, HALVINGS = 2.0, 30  # of a factor
+
+
+def class_offsets(scores: Floats, shares: Floats, sharpness: float) -> Floats:
+    """O with mean softmax(sharpness (z + o)) = shares, shape (c,), by some of the rows.  (D7)"""
+    rows = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_ROWS)).astype(np.int64))
+    Z, target = np.asarray(scores[rows], dtype=np.float64), np.maximum(shares, LEAST)
+    offsets = np.zeros(target.size)
+    for _ in range(ROUNDS):
+        mean = softmax(Z + offsets, sharpness).mean(axis=0)
+        step = np.log(target / np.maximum(mean, LEAST)) / sharpness
+        offsets += step
+        if np.abs(step).max() * sharpness < SMALL:
+            break
+    return np.asarray(offsets - offsets.mean())
+
+
+def mean_probabilities(scores: Floats, sharpness: float) -> Floats:
+    """Mean softmax(sharpness z) of some rows, shape (c,)."""
+    rows = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_ROWS)).astype(np.int64))
+    return np.asarray(softmax(np.asarray(scores[rows], dtype=np.float64), sharpness).mean(axis=0))
+
+
+def equal_confidence(scores: Floats, other: Floats, sharpness: float) -> float:
+    """The factor of scores at which their mean confidence is that of others."""
+    rows = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_ROWS)).astype(np.int64))
+    Z, goal = np.asarray(scores[rows], dtype=np.float64), _confidence(other[rows], sharpness)
+    low, high = 0.0, 2 * WIDEST
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _confidence(Z, sharpness * middle) < goal else (low, middle)
+    return (low + high) / 2
+
+
+def _confidence(scores: Floats, sharpness: float) -> float:
+    return float(softmax(np.asarray(scores, dtype=np.float64), sharpness).max(axis=1).mean())

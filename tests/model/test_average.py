@@ -1,0 +1,347 @@
+"""The average of members: its plan, its passes, the accuracy that halves of the labels foretell."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_digits, make_blobs
+
+import siis.model.average as module
+import siis.model.forest as forest_module
+from siis import SIISClassifier
+from siis.evidence import softmax
+from siis.model.average import (
+    Plan,
+    accuracy_of_agreement,
+    agreement,
+    all_members,
+    average,
+    planned_members,
+)
+from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice, Kernel
+from siis.model.link import Labels, fit_link, label_posterior
+from siis.model.members import Pool, kernel_members, stratified_folds
+from siis.model.plan import graphs_of, leading_graph
+from siis.model.ridge import scale_of
+from siis.model.sizes import class_offsets, mean_probabilities
+
+TRIED = [(5, "mutual"), (8, "union")]
+
+
+@pytest.fixture(autouse=True)
+def few_trees(monkeypatch):
+    monkeypatch.setattr(forest_module, "TREES", 3)
+
+
+def as_labels(rows, codes, c):
+    one = np.ones(codes.size)
+    return Labels(rows, np.eye(c)[codes], one, one, np.zeros(codes.size, bool), np.ones(codes.size, bool))
+
+
+def blobs(n=200, n_labels=40, seed=0, std=2.5):
+    X, truth = make_blobs(n, 4, centers=3, cluster_std=std, random_state=seed)
+    rows = np.sort(np.random.default_rng(seed).permutation(n)[:n_labels])
+    return X, truth, as_labels(rows, truth[rows], 3)
+
+
+def members_of(X, labels, seed=0):
+    return all_members([X, X / X.std(axis=0)], X, labels, TRIED, "median", seed)
+
+
+def test_everything_is_tried():
+    X, _, labels = blobs()
+    members, forests = members_of(X, labels)
+    families = [m.family for m in members]
+    assert {f: families.count(f) for f in dict.fromkeys(families)} == {
+        GRAPH: 2 * 2 * 3,  # spaces, graphs, fidelities
+        KERNEL: 3 * 3,
+        SUM: 4 * 3 * 3,  # graphs, weights, fidelities
+        FOREST: 2,
+    }
+    assert len({m.choice for m in members}) == len(members)
+    assert list(forests) == list(forest_module.KINDS)
+
+
+def test_members_of_a_plan_are_those_of_the_same_choices():
+    """In any order; of sums and kernels without graphs of their own as well."""
+    X, _, labels = blobs()
+    points = [X, X / X.std(axis=0)]
+    members, forests = members_of(X, labels, 5)
+    for some in (members[::-1], [m for m in members if m.family in (SUM, FOREST)][::3], members[-1:]):
+        plan = Plan(tuple(m.choice for m in some), ("any",), np.ones(1))
+        found, trees = planned_members(plan, points, X, labels, "median", 5)
+        assert [m.choice for m in found] == [m.choice for m in some]
+        for again, once in zip(found, some, strict=True):
+            np.testing.assert_allclose(again.scores, once.scores, atol=1e-9)
+            np.testing.assert_allclose(again.held_out, once.held_out, atol=1e-9)
+            np.testing.assert_allclose(again.link.weights, once.link.weights, atol=1e-9)
+        for kind, forest in trees.items():
+            np.testing.assert_array_equal(forest(X), forests[kind](X))
+
+
+def test_the_average_by_its_own_plan_is_the_same():
+    X, _, labels = blobs()
+    members, _ = members_of(X, labels)
+    mean = average(members, labels, 200, 0)
+    plan = Plan(tuple(m.choice for m in mean.pool.members), mean.pool.families, mean.pool.weights)
+    found, _ = planned_members(plan, [X, X / X.std(axis=0)], X, labels, "median", 0)
+    again = average(found, labels, 200, 0, plan)
+    np.testing.assert_allclose(again.scores, mean.scores, atol=1e-9)
+    np.testing.assert_allclose(again.held_out, mean.held_out, atol=1e-9)
+    assert again.foretold == pytest.approx(mean.foretold)
+
+
+def test_labels_that_nothing_predicts_are_not_predicted_while_held_out():
+    """Through all passes: each later one is fitted to posteriors of labels, and these must not contain the label."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.standard_normal((300, 3)), rng.integers(0, 2, 300)
+    labels = as_labels(np.arange(0, 300, 2), codes[::2], 2)
+    members, _ = members_of(X, labels)
+    mean = average(members, labels, 300, 0)
+    met = np.mean(mean.held_out.argmax(axis=1) == codes[::2])
+    assert met < 0.5 + 3 * np.sqrt(0.25 / 150)
+
+
+def by_refits(members, labels, plan, n, foretold):
+    """Three passes, written with a dense solve for each refit: scores of all vertices and of held-out labels."""
+    pool, size = plan.pool(members), labels.rows.size
+
+    def solved(m, kept, T, mean=None):
+        some = labels.picked(kept)
+        mean = some.votes @ T / some.votes.sum() if mean is None else mean
+        K = m.kernel.columns[:, kept]
+        M = K[some.rows] + np.diag(1 / (m.choice.fidelity * some.strengths))
+        return K @ np.linalg.solve(M, T - mean) + mean
+
+    def standardised(m, F):
+        return m.link.logarithms(scale_of(F)(F))
+
+    logs, held = ([m.link.logarithms(getattr(m, what)) for m in members] for what in ("scores", "held_out"))
+    Z, H = pool.mean(logs), pool.mean(held)
+    unit = Z.std()
+    means, held_means = [Z / unit], [H / unit]
+    free = np.setdiff1d(np.arange(n), labels.rows)
+    link = fit_link(held_means[0], labels, rows=means[0][free], foretold=foretold)
+    expected = foretold + module.AGAIN * (1 - foretold)
+    for _ in range(module.PASSES - 1):
+        Q = label_posterior(link(np.mean(held_means, axis=0)), labels, link.rate)
+        again = [standardised(m, solved(m, np.arange(size), Q)) for m in members]
+        out = [np.zeros((size, labels.n_classes)) for _ in members]
+        for kept, gone in stratified_folds(labels.Y.argmax(axis=1), module.FOLDS, 0):
+            inner, first = labels.picked(kept), []
+            for m in members:
+                mean = inner.votes @ inner.Y / inner.votes.sum()
+                F = np.zeros((kept.size, labels.n_classes))
+                for place, i in enumerate(kept):
+                    others = kept[kept != i]
+                    F[place] = solved(m, others, labels.Y[others], mean)[labels.rows[i]]
+                first.append(m.link.logarithms(m.scale(F)))
+            T = label_posterior(link(pool.mean(first) / unit), inner, link.rate)
+            for o, m in zip(out, members, strict=True):
+                o[gone] = standardised(m, solved(m, kept, T))[labels.rows[gone]]
+        Z, H = pool.mean(again), pool.mean(out)
+        means.append(Z / Z.std())
+        held_means.append(H / Z.std())
+        link = fit_link(np.mean(held_means, axis=0), labels, rows=np.mean(means, axis=0)[free], foretold=expected)
+    return np.mean(means, axis=0), np.mean(held_means, axis=0), link
+
+
+def test_passes_are_those_of_refits():
+    """In later ones the targets are posteriors; a held-out label has a part neither in them nor in the fit."""
+    X, _, labels = blobs(n_labels=60)
+    rng = np.random.default_rng(0)
+    labels = replace(labels, strengths=rng.uniform(0.5, 2, 60), certain=np.arange(60) % 9 == 0)
+    assert module._equal_weight(labels) == 0
+    tried = members_of(X, labels)[0]
+    members = [next(m for m in tried if m.family == family) for family in (GRAPH, KERNEL)]
+    plan = Plan(tuple(m.choice for m in members), (GRAPH, KERNEL), np.array([0.3, 0.7]))
+    found = average(members, labels, 200, 0, plan)
+    pool = plan.pool(members)
+    foretold = agreement(pool, labels, np.setdiff1d(np.arange(200), labels.rows), 0)
+    scores, held_out, link = by_refits(members, labels, plan, 200, foretold)
+    np.testing.assert_allclose(found.scores, scores, atol=1e-4)
+    np.testing.assert_allclose(found.held_out, held_out, atol=1e-4)
+    np.testing.assert_allclose(found.link.weights, link.weights, atol=1e-4)
+    assert found.foretold == pytest.approx(foretold + module.AGAIN * (1 - foretold))
+
+
+def test_held_out_scores_are_as_large_as_those_of_other_vertices():
+    """One link serves both: the deviation of held-out scores is within a quarter of that of unlabelled vertices."""
+    X, truth, labels = blobs(300, 60)
+    members, _ = members_of(X, labels)
+    mean = average(members, labels, 300, 0)
+    free = np.setdiff1d(np.arange(300), labels.rows)
+    assert 0.75 < mean.held_out.std() / mean.scores[free].std() < 1.33
+    accuracy = [
+        np.mean(Z.argmax(axis=1) == t)
+        for Z, t in ((mean.held_out, truth[labels.rows]), (mean.scores[free], truth[free]))
+    ]
+    assert abs(accuracy[0] - accuracy[1]) < 0.12
+
+
+def test_wrong_labels_are_outvoted():
+    X, truth, labels = blobs(300, 90, std=1.5)
+    rng = np.random.default_rng(1)
+    wrong = rng.permutation(90)[:27]
+    codes = labels.Y.argmax(axis=1)
+    codes[wrong] = (codes[wrong] + rng.integers(1, 3, 27)) % 3
+    labels = as_labels(labels.rows, codes, 3)
+    mean = average(members_of(X, labels)[0], labels, 300, 0)
+    assert np.mean(mean.scores.argmax(axis=1) == truth) > 0.95
+    assert abs(mean.link.rate - 0.3) < 0.08
+
+
+@pytest.mark.parametrize(("per_class", "weight"), [(2, 1.0), (3, 1.0), (5, 0.6), (8, 0.0), (20, 0.0)])
+def test_few_labels_are_answered_by_the_equal_mean_of_graphs(per_class, weight):
+    assert module._equal_weight(
+        as_labels(np.arange(3 * per_class), np.repeat([0, 1, 2], per_class), 3)
+    ) == pytest.approx(weight)
+    if weight == 1.0:
+        X, truth, _ = blobs()
+        rows = np.concatenate([np.flatnonzero(truth == k)[:per_class] for k in range(3)])
+        labels = as_labels(rows, truth[rows], 3)
+        members, _ = members_of(X, labels)
+        mean = average(members, labels, 200, 0)
+        graphs = [m for m in members if m.family == GRAPH and not m.choice.is_balanced]
+        expected = np.mean([m.scores for m in graphs], axis=0)
+        expected = expected - expected.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(mean.scores, expected / expected.std())
+
+
+@pytest.mark.parametrize("c", [2, 3, 10])
+@pytest.mark.parametrize("q", [0.6, 0.8, 0.95, 1.0])
+def test_the_agreement_of_two_models_foretells_their_accuracy(c, q):
+    """Models that are right on a share q of their own, and else answer any other class."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, c, 20_000)
+    one, two = (
+        np.where(rng.uniform(size=20_000) < q, truth, (truth + rng.integers(1, c, 20_000)) % c) for _ in range(2)
+    )
+    assert accuracy_of_agreement(float(np.mean(one == two)), c) == pytest.approx(q, abs=0.02)
+
+
+def test_no_accuracy_is_foretold_below_chance():
+    assert accuracy_of_agreement(0.0, 4) >= 0.25
+    assert accuracy_of_agreement(0.1, 4) == pytest.approx(0.25, abs=0.01)
+
+
+def simulated_kernel(noise, n=400, n_labels=60, c=3, seed=0):
+    """Classes are equal or not, and so much noise: what the labels of one half get wrong, the other half may not."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, c, n)
+    K = (truth[:, None] == truth) + noise * rng.standard_normal((n, n))
+    K = (K + K.T) / 2 + 3 * noise * np.sqrt(n) * np.eye(n)
+    rows = np.concatenate([np.flatnonzero(truth == k)[: n_labels // c] for k in range(c)])
+    labels = as_labels(rows, truth[rows], c)
+    (member,) = kernel_members(Kernel(Choice(KERNEL), K[:, rows]), labels, (1.0,))
+    return truth, labels, Pool((member,), (KERNEL,), np.ones(1))
+
+
+@pytest.mark.parametrize("noise", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("has_unlabelled", [True, False])
+def test_halves_of_the_labels_foretell_the_accuracy_of_models_of_half_of_them(noise, has_unlabelled):
+    foretold, right = [], []
+    for seed in range(6):
+        truth, labels, pool = simulated_kernel(noise, seed=seed, n_labels=60 if has_unlabelled else 120)
+        free = np.setdiff1d(np.arange(400), labels.rows)
+        foretold.append(agreement(pool, labels, free if has_unlabelled else None, seed))
+        half = np.flatnonzero(np.arange(labels.rows.size) % (2 if has_unlabelled else 3) == 0)
+        (m,) = pool.members
+        some = labels.picked(half)
+        K = m.kernel.columns[np.ix_(some.rows, half)]
+        q = some.Y.mean(axis=0)
+        F = m.kernel.columns[np.ix_(free, half)] @ np.linalg.solve(K + np.eye(half.size), some.Y - q) + q
+        right.append(np.mean(m.link(scale_of(F)(F)).argmax(axis=1) == truth[free]))
+    assert np.mean(foretold) == pytest.approx(np.mean(right), abs=0.05)
+
+
+def test_nothing_is_foretold_of_single_labels_or_of_forests_alone():
+    _, labels, pool = simulated_kernel(1.0)
+    first = np.unique(labels.Y.argmax(axis=1), return_index=True)[1]
+    assert agreement(pool, labels.picked(first), np.arange(5), 0) is None
+    tree = replace(pool.members[0], kernel=None, ridge=None, choice=Choice(FOREST))
+    assert agreement(Pool((tree,), (FOREST,), np.ones(1)), labels, np.arange(5), 0) is None
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 2.0, 6.0])
+def test_offsets_give_the_stated_mean_probabilities(sharpness):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((500, 4)) * [1, 2, 0.5, 1] + [3, 0, 0, -1]
+    shares = np.array([0.1, 0.2, 0.3, 0.4])
+    offsets = class_offsets(Z, shares, sharpness)
+    np.testing.assert_allclose(softmax(Z + offsets, sharpness).mean(axis=0), shares, atol=1e-3)
+    np.testing.assert_allclose(mean_probabilities(Z + offsets, sharpness), shares, atol=1e-3)
+    assert offsets.sum() == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(class_offsets(Z, mean_probabilities(Z, sharpness), sharpness), 0, atol=1e-3)
+
+
+def test_the_graphs_to_try_keep_what_the_user_fixes():
+    assert graphs_of("auto", "auto", 100) == [(5, "mutual"), (10, "mutual"), (20, "union")]
+    assert graphs_of(7, "auto", 100) == [(7, "mutual"), (7, "union")]
+    assert graphs_of(7, "union", 100) == [(7, "union")]
+    assert graphs_of("auto", "union", 100) == [(5, "union"), (10, "union"), (20, "union")]
+    assert graphs_of("auto", "auto", 8) == [(5, "mutual"), (7, "mutual"), (7, "union")]
+
+
+def test_a_plan_without_graphs_is_averaged_with_few_labels():
+    X, truth, _ = blobs()
+    rows = np.concatenate([np.flatnonzero(truth == k)[:5] for k in range(3)])
+    labels = as_labels(rows, truth[rows], 3)
+    members = [m for m in members_of(X, labels)[0] if m.family == KERNEL]
+    mean = average(members, labels, 200, 0)
+    assert np.mean(mean.scores.argmax(axis=1) == truth) > 0.7
+
+
+def test_a_weight_of_two_scores_vertices_as_the_label_twice():
+    X, _, labels = blobs()
+    twice = np.concatenate([np.arange(40), np.arange(0, 40, 3)])
+    copies = labels.picked(twice)
+    heavy = np.bincount(twice).astype(float)
+    weighted = replace(labels, strengths=heavy, votes=heavy)
+
+    def kernel_of(X, at):
+        return np.exp(-0.05 * cdist(X, X[at], "sqeuclidean"))
+
+    for fidelity in (0.1, 10.0):
+        one, two = (
+            kernel_members(Kernel(Choice(KERNEL, 0), kernel_of(X, some.rows)), some, (fidelity,))[0]
+            for some in (weighted, copies)
+        )
+        np.testing.assert_allclose(two.scores, one.scores, atol=1e-8)
+
+
+def test_the_leading_graph_has_the_largest_weight_alone_or_in_sums():
+    X, _, labels = blobs()
+    members, _ = members_of(X, labels)
+    mean = average(members, labels, 200, 0)
+    best = max((m for m in members if m.family == GRAPH), key=lambda m: m.link.score)
+
+    def key(m):
+        return m.choice.space, m.choice.n_neighbors, m.choice.kind
+
+    other = next(m for m in members if m.family == SUM and key(m) != key(best))
+    for chosen, weights in ((other, [0.4, 0.6]), (best, [0.6, 0.4])):
+        pool = Pool((best, other), (GRAPH, SUM), np.array(weights))
+        leads = leading_graph(members, replace(mean, pool=pool))
+        alone = [m for m in members if m.family == GRAPH and key(m) == key(chosen)]
+        assert leads == max(alone, key=lambda m: m.link.score).choice
+
+
+def digits(n=240, n_labels=100, seed=0):
+    X, truth = load_digits(return_X_y=True)
+    X, truth = X[:n], truth[:n]
+    rng = np.random.default_rng(seed)
+    y = np.full(n, -1)
+    rows = rng.permutation(n)[:n_labels]
+    y[rows] = truth[rows]
+    y[rows[:20]] = (y[rows[:20]] + rng.integers(1, 10, 20)) % 10
+    return X, y
+
+
+def test_the_order_of_the_examples_does_not_matter():
+    X, y = digits()
+    order = np.random.default_rng(1).permutation(240)
+    one, two = SIISClassifier().fit(X, y), SIISClassifier().fit(X[order], y[order])
+    np.testing.assert_allclose(two.label_distributions_, one.label_distributions_[order], atol=1e-9)
+    np.testing.assert_allclose(two.label_quality_, one.label_quality_[order], atol=1e-9)
