@@ -142,12 +142,13 @@ def test_without_an_encoder_one_line_says_what_would_do_better(siis, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert done.stderr.count("--encoder FILE.onnx") == 1
     write_pictures(tmp_path / "small", 24, size=32)
-    done = siis("fit", tmp_path / "small", "--out", tmp_path / "out", *QUICK[:-1])
+    done = siis("fit", tmp_path / "small", "--out", tmp_path / "small out", *QUICK[:-1])
+    assert done.exit_code == 0, done.stderr
     assert "--encoder" not in done.stderr
     for n, said in ((3, 0), (30, 1)):
         rows = [(" ".join(f"word{(i * k) % 7}" for k in range(n)), "xy"[i % 2]) for i in range(40)]
         write_csv(tmp_path / "t.csv", ["t", "label"], rows)
-        done = siis("fit", tmp_path / "t.csv", "--text", "t", "--out", tmp_path / "out", *QUICK[:-1])
+        done = siis("fit", tmp_path / "t.csv", "--text", "t", "--out", tmp_path / f"out {n}", *QUICK[:-1])
         assert done.exit_code == 0, done.stderr
         assert done.stderr.count("--encoder FILE.onnx") == said
 

@@ -43,6 +43,7 @@ INSIDE = [
     "evidence",
     "experiments",
     "experts",
+    "model",
     "review",
     "saved",
     "selection",

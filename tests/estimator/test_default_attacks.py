@@ -130,6 +130,7 @@ def test_units_and_offsets():
 
 
 @pytest.mark.filterwarnings("ignore:every example was given", "ignore:nothing could be chosen")
+@pytest.mark.filterwarnings("ignore:the labels do not follow")
 def test_all_rows_equal():
     model = SIISClassifier().fit(np.ones((40, 5)), np.arange(40) % 2)
     assert model.label_distributions_.shape == (40, 2)

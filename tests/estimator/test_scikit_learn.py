@@ -180,7 +180,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, selection):
     before = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
     stages = ["siis.estimators.base.embed", "siis.estimators.classifier.smooth_basis"]
     if selection:
-        names = ("choose_on_points", "build_graph", "final_basis", "assess_labels")
+        names = ("choose_average", "build_graph", "final_basis", "assess_labels")
         stages = [f"siis.estimators.classifier.{name}" for name in names]
     for stage in (*stages, "siis.estimators.solving.solve_certified"):
         with monkeypatch.context() as patch:

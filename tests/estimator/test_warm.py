@@ -31,11 +31,10 @@ def corrected(model, y, truth, n):
 
 
 def counted(monkeypatch):
-    """How often the search is run."""
+    """How often everything is tried."""
     runs = []
-    for name in ("choose_on_points", "choose_on_graph"):
-        search = getattr(siis.estimators.classifier, name)
-        monkeypatch.setattr(siis.estimators.classifier, name, lambda *a, search=search: runs.append(1) or search(*a))
+    search = siis.estimators.classifier.choose_average
+    monkeypatch.setattr(siis.estimators.classifier, "choose_average", lambda *a: runs.append(1) or search(*a))
     return runs
 
 
@@ -55,7 +54,7 @@ def test_corrections_keep_the_choices_and_give_nearly_the_answers_of_a_new_fit(f
     anew = SIISClassifier().fit(X, labels, certain=certain)
     assert runs
     assert np.mean(model.transduction_ == anew.transduction_) > 0.97
-    assert abs(model.noise_rate_ - anew.noise_rate_) < 0.08
+    assert abs(model.noise_rate_ - anew.noise_rate_) < 0.12
     others = ~np.isnan(quality) & ~certain
     assert np.corrcoef(model.label_quality_[others], anew.label_quality_[others])[0, 1] > 0.95
 
@@ -77,13 +76,12 @@ def test_a_new_label_is_judged_by_what_was_said_without_it(fitted):
     model = siis.load(path)
     clear = int(np.argmax(np.where(y < 0, model.label_distributions_.max(axis=1), 0)))
     assert model.transduction_[clear] == truth[clear]
-    said = model._voices.graph[model.vertex_[clear]]
     labels = y.copy()
     labels[clear] = (truth[clear] + 1) % 10
     model.fit(X, labels, warm_start=True)
     place = np.flatnonzero(model._judged == clear)
     assert place.size == 1
-    np.testing.assert_array_equal(model._evidence.readings[place[0]], said)
+    assert model.held_out_distributions_[clear].argmax() == truth[clear]
     assert model.label_quality_[clear] < 0.5
     assert clear in model.label_issues()["index"]
 
@@ -114,7 +112,7 @@ def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkey
     capfd.readouterr()
     model.fit(X, labels, warm_start=True)
     assert runs == [1]
-    assert "a new search: " in capfd.readouterr().err
+    assert "everything is tried anew: " in capfd.readouterr().err
     assert "former fit" not in model.selection_reason_
 
 
@@ -135,11 +133,11 @@ def test_where_no_label_could_be_held_out_the_search_is_run_again(fitted):
     alone = np.full(truth.size, -1)
     for k in range(10):
         alone[np.flatnonzero(truth == k)[0]] = k
-    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+    with pytest.warns(UserWarning, match="no label can be held out"):
         model = SIISClassifier(n_components=20).fit(X, alone)
     more = alone.copy()
     more[np.flatnonzero(truth == 0)[1:3]] = 0
-    with pytest.warns(UserWarning, match="fewer than 4 labels can be held out"):
+    with pytest.warns(UserWarning, match="no label can be held out"):
         model.fit(X, more, warm_start=True)
     assert "former fit" not in model.selection_reason_
 

@@ -102,7 +102,7 @@ def test_ctrl_c_ends_with_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(chain, "trend_filter", stopped)
     result = runner.invoke(app, ["reproduce", "chain", "--out", str(tmp_path)])
     assert result.exit_code == 130
-    assert "goes on where it stopped" in result.output
+    assert "continues where it stopped" in result.output
 
 
 def test_other_settings_drop_old_rows(tmp_path):

@@ -39,7 +39,7 @@ from siis.estimators.pooling import Pooled
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import Vertices, merge_examples
-from siis.estimators.warm import FALLEN_BEHIND, OTHER_CLASSES, OTHER_EXAMPLES, Former
+from siis.estimators.warm import FALLEN_BEHIND, KEPT, OTHER_CLASSES, OTHER_EXAMPLES, Former
 from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.known_shares import class_shares_of
@@ -127,11 +127,11 @@ class SIISClassifier(OnCluster, Insights):
     alpha : float or "auto", default="auto"
         Trust in the rows of Y. "auto": the mean degree of the graph (plain method: 100).
     beta : float or "auto", default="auto"
-        Weight of the energy: larger is smoother. "auto": 3 times the mean degree, or 300 with the
+        Weight of the energy: larger is smoother. "auto": 30 times the mean degree, or 300 with the
         unnormalised Laplacian (plain method: 10).
     n_components : int or "auto", default="auto"
-        m, the number of eigenvectors (at most the number of distinct examples). "auto": 150, or three times the
-        number of classes, 600 at most (plain method: 30).
+        m, the number of eigenvectors (at most the number of distinct examples). "auto": 60, or 1.2 times the
+        number of classes, 240 at most (plain method: 30).
     n_neighbors : int or "auto", default="auto"
         K of the neighbourhood graph. "auto": 5, 10 and 20 are tried (plain method: 10).
     bandwidth : float or "median", default="median"
@@ -538,6 +538,9 @@ class SIISClassifier(OnCluster, Insights):
             scores = large_scores(choices, located, vertices.certain, seed, progress, engine, subspace)
         else:
             scores = in_order(scores, located)
+        if former is not None:
+            selection = replace(choices.selection, reason=choices.selection.reason.removesuffix(KEPT) + KEPT)
+            choices = replace(choices, selection=selection)
         evidence = averaged_evidence(choices, located, scores, vertices.part, sp.issparse(X))
         start = None if former is None else former.solution
         solved = self._solve_final(evidence, constraints, basis_of, progress, start)

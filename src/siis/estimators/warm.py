@@ -24,6 +24,7 @@ GROWN = 1.5  # times the labels of the search, at which to search anew
 CHANGED = 1 / 3  # of the labels, that are other ones than before
 FALLEN = 2.0  # standard errors by which fewer held-out labels are met, at which to search anew
 OTHER_CLASSES, OTHER_EXAMPLES = "the classes have changed", "the examples have changed"
+KEPT = "; members, graph and basis of the former fit were kept"
 FALLEN_BEHIND = "clearly fewer held-out labels are predicted than before"
 
 

@@ -133,6 +133,8 @@ def fit_noise(
     matrix, wrong = _fit_matrix(calibration(scores), codes, weights, doubt)
     total = np.bincount(codes, weights, c)
     shares = np.divide(np.bincount(codes, weights * wrong, c), total, out=np.full(c, np.nan), where=total > 0)
+    if not len(codes):  # nothing was held out
+        matrix = np.full_like(matrix, np.nan)
     return NoiseModel(rate, (low, high), doubt, calibration, matrix, shares)
 
 

@@ -11,7 +11,7 @@ from siis.selection.final import FEW_COLUMNS, MOST_COLUMNS
 LEAST_COMPONENTS, COMPONENTS_PER_CLASS = 150, 3
 SMALLER = 0.4  # of the basis
 PROGRAMS = {  # size of the basis and beta, in units of the graph; the usual one first
-    "normalized": ((1.0, 3.0), (SMALLER, 30.0)),
+    "normalized": ((SMALLER, 30.0), (1.0, 3.0)),
     "unnormalized": ((SMALLER, 300.0),),
 }
 ALPHA = 1.0  # in units of the graph
