@@ -15,6 +15,7 @@ from siis.quality.calibration import Calibration
 LEVEL = 0.95
 ROUNDS = 25
 PSEUDO_COUNT = 20.0  # labels of each true class that are thought to follow the rate
+MOST_IN_ONE = 0.8  # of the labels that are predicted as one class, so that the others are not
 VAGUE_RATE = 0.05  # of wrong labels that is assumed at most where nothing predicts labels
 LEAST_RATE = 0.002  # in quality and answers of labelled examples: a rate of 0 would make every label certain
 
@@ -112,12 +113,13 @@ def fit_noise(
     changed = float(weights[known & (before != codes)].sum())
     labels = Labels(np.arange(len(codes)), one_hot(codes, c), weights, weights, is_certain, np.ones(len(codes), bool))
     checked = (float(weights[known].sum()) - changed, changed)
-    largest, grid = (VAGUE_RATE, BLUNTER) if is_weak else (1.0, SHARPNESS)
+    is_blunt = is_weak and _is_spread(scores, weights)
+    largest, grid = (VAGUE_RATE, BLUNTER) if is_blunt else (1.0, SHARPNESS)
     link = fit_link(
         np.asarray(scores, dtype=np.float64),
         labels,
         rows=rows,
-        foretold=None if is_weak else foretold,
+        foretold=None if is_blunt else foretold,
         checked=checked,
         largest_rate=largest,
         sharpness=grid,
@@ -150,6 +152,15 @@ def _of_unchecked(
     found = float(weights[was_known & (before != codes)].sum())
     rate, low, high = np.clip((rates * (checked + left) - found) / left, 0.0, 1.0)
     return float(rate), float(low), float(high)
+
+
+def _is_spread(scores: Floats, weights: Floats) -> bool:
+    """Whether several classes are predicted; else no label but those of one class could be predicted better.
+
+    Where one class is much larger than the others, labels of these may well be wrong, and the scores be right.
+    """
+    shares = np.bincount(np.argmax(scores, axis=1), weights, scores.shape[1]) / max(float(weights.sum()), 1e-300)
+    return bool(shares.max(initial=0.0) < MOST_IN_ONE)
 
 
 def _missed(scores: Floats, codes: Ints, weights: Floats) -> float:
