@@ -1,48 +1,11 @@
 """Debian's Chromium, driven by Playwright. Every page must stay silent: no error, no dialog, no request."""
 
-import os
-import shutil
-
 import pytest
 
 from siis.report import render
 
-OPTIONS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
 TO_THE_REVIEW = """(document.querySelector("#rows tr") ?? document.querySelector("#query-rows tr"))
   ?.scrollIntoView({ block: "center", behavior: "instant" })"""  # keys decide on rows that are seen
-
-
-def missing(reason):
-    """Skip; but fail where a browser was promised."""
-    if os.environ.get("SIIS_NEEDS_BROWSER"):
-        pytest.fail(f"SIIS_NEEDS_BROWSER is set, but {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    program = os.environ.get("SIIS_CHROMIUM") or shutil.which("chromium")
-    if program is None:
-        missing("chromium is not installed (`apt-get install chromium`, or name it in SIIS_CHROMIUM)")
-    try:
-        from playwright.sync_api import sync_playwright  # noqa: PLC0415
-    except ImportError:
-        missing("playwright is not installed (`pip install playwright`)")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program, args=OPTIONS)
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 def commands(target, folder):
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy2(ROOT / name, folder)  # with its time of change: older than a stamp made here
-    done = subprocess.run(["make", "-n", target], check=True, cwd=folder, capture_output=True, text=True)
+    quiet = ["make", "--no-print-directory", "-n", target]  # under another make, it would name its folders
+    done = subprocess.run(quiet, check=True, cwd=folder, capture_output=True, text=True)
     return done.stdout
 
 

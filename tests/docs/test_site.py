@@ -99,20 +99,13 @@ def test_docstrings_become_pages(site):
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1366, 1440, 1920])
-def test_no_page_scrolls_sideways(site, pages, width):
-    program = os.environ.get("SIIS_CHROMIUM") or shutil.which("chromium")
-    if program is None or find_spec("playwright") is None:
-        pytest.skip("needs chromium (or its path in SIIS_CHROMIUM) and playwright")
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        wide = []
-        for path in pages:
-            if path.parent == site or path.parent.name == "gallery":
-                page.goto(path.as_uri(), wait_until="domcontentloaded")
-                if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-                    wide.append(path.name)
-        browser.close()
+def test_no_page_scrolls_sideways(site, pages, width, browser):
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page, wide = context.new_page(), []
+    for path in pages:
+        if path.parent == site or path.parent.name == "gallery":
+            page.goto(path.as_uri(), wait_until="domcontentloaded")
+            if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+                wide.append(path.name)
+    context.close()
     assert not wide

@@ -257,8 +257,8 @@ def test_the_usual_program_is_solved_and_what_the_user_sets_is_kept():
     model = SIISClassifier().fit(X, y)
     usual = program_candidates(model.chosen_, Constraints(), 10)[0]
     assert model.chosen_ == usual
-    assert (usual.n_components, usual.beta, usual.alpha, usual.laplacian) == (150, 3.0, 1.0, "normalized")
-    assert model.basis_.shape[1] == 150
+    assert (usual.n_components, usual.beta, usual.alpha, usual.laplacian) == (60, 30.0, 1.0, "normalized")
+    assert model.basis_.shape[1] == 60
     assert model.basis_.laplacian == "normalized"
     fixed = SIISClassifier(alpha=7.0, beta=2.0, n_components=40, laplacian="unnormalized").fit(X, y)
     assert fixed.basis_.shape[1] == 40
@@ -274,13 +274,13 @@ def test_the_usual_program_is_solved_and_what_the_user_sets_is_kept():
 
 def test_programs_to_try_keep_what_the_user_fixes():
     free = program_candidates(CHOSEN, Constraints(), 10)
-    assert free[0] == replace(CHOSEN, n_components=150, beta=3.0, alpha=1.0, laplacian="normalized")
+    assert free[0] == replace(CHOSEN, n_components=60, beta=30.0, alpha=1.0, laplacian="normalized")
     assert {c.laplacian for c in free} == {"normalized", "unnormalized"}
     assert len(set(free)) == len(free) == 3
     assert {c.laplacian for c in program_candidates(replace(CHOSEN, reading="balanced"), Constraints(), 10)} == {
         "normalized"
     }
-    assert program_candidates(CHOSEN, Constraints(), 100)[0].n_components == 300
+    assert program_candidates(CHOSEN, Constraints(), 100)[0].n_components == 120
     fixed = program_candidates(
         CHOSEN, Constraints(alpha=2.0, beta=1.0, n_components=30, laplacian="unnormalized"), 10
     )
