@@ -91,7 +91,7 @@ def graph_columns(W: Sparse, at: Ints) -> Floats:
     n = W.shape[0]
     degrees = np.asarray(W.sum(axis=1)).ravel()
     unit = float(degrees.mean()) or 1.0
-    A = -np.asarray((W / unit).toarray(order="F"), dtype=np.float32)
+    A = (W * (-1 / unit)).astype(np.float32).toarray(order="F")
     A[np.arange(n), np.arange(n)] += (degrees / unit + SHIFT).astype(np.float32)
     factor = sl.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     vertices, place = np.unique(at, return_inverse=True)

@@ -14,7 +14,7 @@ from siis.model.link import Labels
 from siis.model.members import Member
 
 MOST_TRIED, MOST_LABELS, MOST_CLASSES = 3000, 1200, 64  # vertices, labels and classes with which everything is tried
-MOST_DENSE, MOST_DENSE_LABELS = 4000, 2000  # with which the chosen members are fitted by factorisations
+MOST_DENSE, MOST_DENSE_LABELS = 10_000, 2000  # with which the chosen members are fitted by factorisations
 USUAL_FIDELITY = 0.1
 FEW_LOST = 0.005  # of the vertices, which a leading graph may leave without a label
 TOO_FEW = "nothing could be chosen: no label can be held out (a class needs two of them); all members count alike"
