@@ -78,3 +78,13 @@ def test_every_parameter_is_refused_by_the_name_of_its_option(name):
 )
 def test_words(message, said):
     assert in_options(message) == said
+
+
+@pytest.mark.parametrize("command", [("fit", "data.csv"), ("demo",)])
+def test_an_empty_output_folder_is_refused(siis, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("a,label\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(20)))
+    done = siis(*command, "--out", "")
+    assert done.exit_code != 0
+    assert "must name a folder" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]

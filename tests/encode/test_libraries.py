@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from encoder_case import VOCABULARY, scaled, write_pictures
+from encoder_case import VOCABULARY, scaled, text_model, write_pictures
 from siis.encode import EncoderChoice, encode_images, encode_texts
 from siis.tables import Roles, read
 
@@ -99,6 +99,8 @@ class SentenceTransformer:
 def test_a_folder_of_sentence_transformers_is_no_file(tmp_path, monkeypatch):
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "sentence_transformers.py").write_text(FAKE)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # so that it is no module again at the end
+    del sys.modules["sentence_transformers"]
     monkeypatch.syspath_prepend(str(tmp_path / "library"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
@@ -118,4 +120,14 @@ def test_a_folder_of_sentence_transformers_is_no_file(tmp_path, monkeypatch):
     assert np.array_equal(new.X, data.X)
     with pytest.raises(ValueError, match=r"Name it again, with --encoder"):
         data.recipe.apply(tmp_path / "in.csv")
-    monkeypatch.delitem(sys.modules, "sentence_transformers")
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the library itself reads the folder")
+@pytest.mark.parametrize("name", ["net/model.onnx", "net/onnx/model.onnx"])
+def test_a_folder_with_an_onnx_file_names_it_where_the_library_is_missing(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    text_model(file)
+    with pytest.raises(ValueError, match=f"Name the ONNX file in it: --encoder {name}."):
+        encode_texts(["a cat"], "./net")

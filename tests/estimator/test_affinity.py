@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from sklearn.neighbors import kneighbors_graph
 from plain import PlainSIIS
 from siis import SIISClassifier, SIISMultilabelClassifier
 from siis.baselines import GFHFClassifier
+from siis.graph.precomputed import are_distances
 
 METRICS = ("euclidean", "sqeuclidean", "cosine", "cityblock", "correlation", "chebyshev")
 
@@ -36,6 +39,29 @@ def test_a_sparse_graph_of_distances_is_refused(digits, n_neighbors):
     D = kneighbors_graph(X, n_neighbors, mode="distance")
     with pytest.raises(ValueError, match="looks like distances"):
         PlainSIIS(affinity="precomputed").fit(D.maximum(D.T), y)
+
+
+def gaussian_rows(n, d):
+    return np.random.default_rng(0).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("n_neighbors", [5, 10])
+@pytest.mark.parametrize("X", [load_iris().data, gaussian_rows(300, 20), gaussian_rows(300, 200)])
+def test_distances_of_nearest_neighbors_are_refused(X, n_neighbors):
+    """Their edges are at small distances of one end; those of weights are at large ones."""
+    D = kneighbors_graph(X, n_neighbors, mode="distance")
+    D = sp.csr_array(D.maximum(D.T))
+    y = np.arange(len(X)) % 2
+    with pytest.raises(ValueError, match="looks like distances"):
+        PlainSIIS(affinity="precomputed").fit(D, y)
+    assert not are_distances(sp.csr_array((np.exp(-(D.data**2)), D.indices, D.indptr)))
+
+
+def test_a_graph_without_an_edge_brings_no_warning():
+    y = np.where(np.arange(60) < 20, np.arange(60) % 2, -1)
+    with warnings.catch_warnings(action="error", category=RuntimeWarning):
+        warnings.simplefilter("ignore", UserWarning)
+        SIISClassifier(affinity="precomputed").fit(sp.csr_array((60, 60)), y)
 
 
 def without_diagonal(W):

@@ -166,3 +166,15 @@ def test_single_precision_where_the_optimum_is_nearly_nothing():
     model = SIISClassifier(selection=None).fit(X.astype(np.float32), y)
     assert np.mean(model.transduction_ == truth) == 1
     assert model.dual_gap_ <= 1e-4
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("weights", ["classes", "one"])
+def test_sample_weights_of_all_sizes(weights):
+    rng = np.random.default_rng(0)
+    c = np.arange(60) % 2
+    X = rng.normal(size=(60, 5))
+    X[np.arange(60), c] += 4
+    large = c == 0 if weights == "classes" else np.arange(60) == 0
+    model = SIISClassifier(random_state=0).fit(X, np.where(np.arange(60) < 20, c, -1), np.where(large, 1e300, 1e-300))
+    assert model.label_distributions_.sum(axis=1) == pytest.approx(1)

@@ -212,3 +212,15 @@ def test_an_empty_line_of_a_single_column_is_an_empty_cell(tmp_path, end):
     assert any("at the end were left out" in note for note in notes)
     path.write_bytes(end.join(["a,kind", "1,x", "", "2,y", ""]).encode())
     assert read_delimited(path, "utf-8")[1].num_rows == 2
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_tsv_file_without_tabs_is_refused(tmp_path, separator):
+    path = tmp_path / "in.tsv"
+    path.write_text(f"a{separator}kind\n1{separator}x\n")
+    with pytest.raises(
+        ValueError, match=f"must be separated by tabs; .* but '?{separator}'?. Rename the file to .csv"
+    ):
+        read_delimited(path, "utf-8")
+    path.write_text("kind\nx\ny\n")
+    assert read_delimited(path, "utf-8")[0] == ["kind"]

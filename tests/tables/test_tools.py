@@ -704,6 +704,72 @@ def test_responses_of_argilla(tmp_path):
     assert back(again) == back(data)
 
 
+def argilla_records(n=40):
+    """As ``to_json`` of the client of Argilla 2.8 writes them (seen in files of its own code)."""
+    records = []
+    for i, (text, topic) in enumerate(zip(TEXTS[:n], TOPICS[:n], strict=True)):
+        said = [] if i % 3 == 2 else [{"value": topic, "user_id": "u1"}]
+        said += [{"value": "food", "user_id": "u2"}] if i % 6 == 0 else []
+        other = {"topic": {"value": "theirs", "score": 0.3, "agent": "bot"}} if i == 2 else {}
+        rest = {"vectors": {"v": [0.1, 0.2]}, "status": "pending", "_server_id": None}
+        answers = {"topic": said} if said else {}
+        head = {"id": f"r{i}", "fields": {"text": text}, "metadata": {"page": i}}
+        records.append({**head, "suggestions": other, "responses": answers, **rest})
+    return records
+
+
+def test_json_records_of_argilla(tmp_path):
+    data = read(write_json(tmp_path / "a.json", argilla_records()), Roles())
+    assert data.ids[:2] == ("r0", "r1")
+    assert data.texts[0] == TEXTS[0]
+    assert data.annotations[0].tolist() == ["sport", "food"]
+    assert data.annotations[2].tolist() == [None, None]
+    assert any("does not say which responses were submitted" in note for note in data.notes)
+    used = {use.name for use in data.columns if use.kind not in ("left out", "annotator", "id")}
+    assert used == {"text"}
+    written = back(data)
+    done = json.loads(written["answers.json"])
+    assert done[0]["suggestions"] == {"topic": {"value": "sport", "score": 0.9, "agent": f"siis {__version__}"}}
+    assert done[2]["suggestions"]["topic"]["value"] == "theirs"
+    assert done[1]["siis"]["label"] == "sport"
+    without = [{name: value for name, value in one.items() if name not in ("siis", "suggestions")} for one in done]
+    assert without == [
+        {name: value for name, value in one.items() if name != "suggestions"} for one in argilla_records()
+    ]
+    (tmp_path / "b.json").write_bytes(written["answers.json"])
+    assert back(read(tmp_path / "b.json", Roles())) == written
+
+
+def test_json_records_of_argilla_with_ratings_and_lists(tmp_path, refusal):
+    found = argilla_records()
+    for i, record in enumerate(found):
+        record["responses"] = {
+            "stars": [{"value": i % 2 + 3, "user_id": "u1"}],
+            "tags": [{"value": ["a", "b"], "user_id": "u1"}],
+        }
+    path = write_json(tmp_path / "a.json", found)
+    assert "one question must be chosen; found 2: stars, tags" in refusal(path, label=None)
+    assert "record 1: an example must have one label" in refusal(path, label="tags")
+    data = read(path, Roles(label="stars"))
+    done = json.loads(data.written_back([Answer("4", 0.9, None, False)] * 40)["answers.json"])
+    assert done[0]["suggestions"]["stars"]["value"] == 4
+    for record in found:
+        record["responses"] = {}
+    assert "no record has a response" in refusal(write_json(tmp_path / "a.json", found), label=None)
+    found[1]["responses"] = {"topic": "sport"}
+    assert "record 2: the responses to topic must be a JSON list" in refusal(write_json(path, found), label=None)
+
+
+def test_later_json_records_of_argilla_of_other_texts(tmp_path):
+    data = read(write_json(tmp_path / "a.json", argilla_records()), Roles())
+    found = argilla_records()
+    for one, text in zip(found, TEXTS[1:] + TEXTS[:1], strict=True):
+        one["fields"] = {"text": text}
+        one["responses"] = {"topic": [{"value": "sport", "user_id": "u1"}]}
+    with pytest.raises(ValueError, match=r"later\.json.*r\d+"):
+        read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+
+
 def suggested(names, codes, **more):
     """Argilla's own code writes suggestions as numbers of the classes that were suggested, None among them."""
     features = {"text": {"dtype": "string", "_type": "Value"}}

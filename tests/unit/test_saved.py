@@ -251,3 +251,9 @@ def test_one_flipped_bit_is_seen(models, tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match="there is no such file"):
         siis.load(tmp_path / "none.siis")
+
+
+def test_a_folder_that_cannot_be_written_is_named(models, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError, match=r"the model cannot be written .*file/m\.siis"):
+        siis.save(models["plain"][0], tmp_path / "file" / "m.siis")

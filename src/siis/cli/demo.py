@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from siis.cli.fit import run_and_print
+from siis.cli.fit import out_folder, run_and_print
 from siis.cli.screen import one_sentence
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("siis-demo"),
+    out: Annotated[Path, typer.Option(metavar="DIR", parser=out_folder, help="Output folder.")] = Path("siis-demo"),
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Seed that draws the labelled examples and the wrong labels.")
     ] = 0,

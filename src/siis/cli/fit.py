@@ -25,6 +25,13 @@ NAMED = 5  # examples to label next that the summary names
 SHOWN = 30  # characters of an id
 
 
+def out_folder(name: str | Path) -> Path:
+    """Read the name of the folder of the results; without a name, they would go into the current folder."""
+    if not str(name).strip():
+        raise typer.BadParameter("must name a folder; found an empty name. For the current folder, write --out .")
+    return Path(name)
+
+
 class IssueColumns(StrEnum):
     """Column names of label_issues.csv."""
 
@@ -42,7 +49,7 @@ def fit(
             "Several tables with the same columns are read as one.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Output folder.")] = RESULTS,
+    out: Annotated[Path, typer.Option(metavar="DIR", parser=out_folder, help="Output folder.")] = RESULTS,
     label: Annotated[
         str | None,
         typer.Option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -78,4 +79,15 @@ def load_encoder(choice: EncoderChoice, kind: Literal["images", "texts"]) -> Enc
         return (onnx_images if kind == "images" else onnx_texts)(choice, Path(choice.source))
     if choice.tokenizer is not None:
         raise ValueError("a model of a library brings its own tokenizer. Leave --tokenizer out.")
+    library = "timm" if kind == "images" else "sentence_transformers"
+    if (file := _network_in(Path(choice.source))) is not None and find_spec(library) is None:
+        raise ValueError(
+            f"{choice.source}: a folder is read by {library}, which is not installed. Name the ONNX file in it: "
+            f"--encoder {file}."
+        )
     return (timm_images if kind == "images" else sentence_transformer)(choice)
+
+
+def _network_in(folder: Path) -> Path | None:
+    """The ONNX file of a folder, where exports of whole models put it."""
+    return next((file for place in (folder, folder / "onnx") for file in sorted(place.glob("*.onnx"))), None)

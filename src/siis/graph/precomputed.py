@@ -17,6 +17,7 @@ FULL = 0.9  # share of the pairs that have an entry, from which on a matrix is f
 NEGATIVE, UNEQUAL = 10.0, 2.0  # centred distances: the lowest eigenvalue over the highest, and over the mean one
 EDGES = 2000  # of a sparse graph that are looked at
 FALLING = -0.25  # rank correlation of entries with shares of common neighbours, below which they are distances
+MOST_LARGE = 0.95  # share of edges of a graph of distances that are of the k largest of an end
 ERRORS = 3.0  # standard errors that it must lie below that
 
 
@@ -46,7 +47,8 @@ def are_distances(W: Sparse) -> bool:
 
     A full matrix of distances, with rows and columns centred, has negative eigenvalues alone, some far below the
     others. In a matrix of weights, the largest eigenvalues are positive. In a sparse graph, the ends of large weights
-    have many neighbours in common; the ends of large distances have few.
+    have many neighbours in common; the ends of large distances have few. A graph of nearest neighbours also has its
+    edges at the small distances, or at the large weights, of their ends.
 
     Parameters
     ----------
@@ -58,12 +60,14 @@ def are_distances(W: Sparse) -> bool:
     bool
     """
     n = W.shape[0]
-    if n < LEAST:
+    if n < LEAST or W.nnz == 0:
         return False
     rng = np.random.default_rng(0)
     if W.nnz >= FULL * n * (n - 1):
         some = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
         return _is_negative(W[some][:, some].toarray())
+    if _joins_at_small(W):
+        return True
     heads = np.repeat(np.arange(n), np.diff(W.indptr))
     some = rng.choice(W.nnz, min(W.nnz, EDGES), replace=False)
     i, j = heads[some], W.indices[some]
@@ -80,6 +84,24 @@ def _is_negative(D: Floats) -> bool:
     values = np.linalg.eigvalsh(centred)
     lowest = -float(values[0])
     return lowest > NEGATIVE * max(float(values[-1]), 0.0) and lowest > UNEQUAL * float(np.abs(values).mean())
+
+
+def _joins_at_small(W: Sparse) -> bool:
+    """Whether every edge is one of the k smallest of an end, and many are not of the k largest.
+
+    So it is where k nearest neighbours are joined and their distances kept. Then k is the least degree: hardly any
+    graph has no example that nobody else has chosen. In a graph of weights every edge is of the k largest of an end.
+    """
+    degrees = np.diff(W.indptr)
+    k = int(degrees.min())
+    if k == 0:
+        return False
+    heads = np.repeat(np.arange(W.shape[0]), degrees)
+    ordered = W.data[np.lexsort((W.data, heads))]
+    smallest, largest = ordered[W.indptr[:-1] + k - 1], ordered[W.indptr[1:] - k]
+    is_small = (W.data <= smallest[heads]) | (W.data <= smallest[W.indices])
+    is_large = (W.data >= largest[heads]) | (W.data >= largest[W.indices])
+    return bool(is_small.all() and is_large.mean() < MOST_LARGE)
 
 
 def _rank_correlation(a: Floats, b: Floats) -> float:

@@ -15,6 +15,7 @@ from siis.labels.supervision import label_kinds
 from siis.labels.unlabelled import UNLABELLED, soft_rows
 
 SUM_ERROR = 1e-6  # of a soft label: rounding
+FAINTEST = 1e-100  # weight of a label over the largest, below which it is no less: its square is a number
 CERTAINTY = 3.0  # ordinary labels that a certain one counts as
 
 
@@ -130,7 +131,8 @@ def _weights(sample_weight: Any, labelled: Bools) -> Floats:
         raise ValueError(
             "sample_weight must be positive for at least one labelled example; all weights are zero there"
         )
-    return weights
+    least = FAINTEST * weights[labelled].max()
+    return np.where(weights > 0, np.maximum(weights, least), 0.0)
 
 
 def _certain(certain: Any, used: Bools) -> Bools:

@@ -10,6 +10,7 @@ import scipy.linalg as sl
 from siis._types import Floats, Ints
 from siis.model.link import Labels
 
+LEFT = 1e-9  # share of the other labels, below which they have no mean of their own
 TINY = 1e-12  # deviation of a column of scores that says nothing
 
 
@@ -87,7 +88,7 @@ class Ridge:
         if the model had been fitted without the label.
         """
         A, prior = self.inverse, self.prior[:, None]
-        shift = prior * (mean - T) / (1 - prior)  # of the mean label, without the label
+        shift = prior * (mean - T) / np.maximum(1 - prior, LEFT)  # of the mean label, without the label
         ones = A.sum(axis=1)
         ratio = (R - shift * ones[:, None]) / np.diagonal(A)[:, None]
         K = columns.mean(axis=0)
@@ -116,7 +117,7 @@ class Ridge:
         R = A[np.ix_(kept, kept)] @ excess - B @ (cross.T @ excess)
         diagonal = np.diagonal(A)[kept] - np.sum(B * cross, axis=1)
         prior = self.prior[kept][:, None] / self.prior[kept].sum()
-        shift = -prior * excess / (1 - prior)
+        shift = -prior * excess / np.maximum(1 - prior, LEFT)
         ones = A[np.ix_(kept, kept)].sum(axis=1) - B @ cross.sum(axis=0)
         return np.asarray(T[kept] - (R - shift * ones[:, None]) / diagonal[:, None])
 

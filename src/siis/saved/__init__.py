@@ -82,7 +82,13 @@ def save(model: SIISClassifier, path: str | Path, extra: Mapping[str, Any] | Non
     extra : mapping, optional
         Plain values and arrays to be kept with it.
     """
-    write_file(Path(path), saved_bytes(model, extra))
+    content = saved_bytes(model, extra)
+    try:
+        write_file(Path(path), content)
+    except OSError as problem:
+        raise OSError(
+            problem.errno, f"the model cannot be written ({problem.strerror}). Name a folder that can", str(path)
+        ) from None
 
 
 def load(path: str | Path) -> SIISClassifier:

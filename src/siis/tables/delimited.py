@@ -142,7 +142,16 @@ def _likely(data: bytes) -> str:
 def _separator(path: Path, first: bytes) -> str:
     """Tab for TSV; else what the first line holds most of outside of quotes: commas where it holds none."""
     if path.name.lower().endswith(TABS):
+        if b"\t" not in first and (other := _commonest(first).encode()) in re.sub(rb'"[^"]*"', b"", first):
+            raise ValueError(
+                f"{path}: columns of a TSV file must be separated by tabs; the line of column names has none, but "
+                f"{quoted(other.decode())}. Rename the file to .csv."
+            )
         return "\t"
+    return _commonest(first)
+
+
+def _commonest(first: bytes) -> str:
     bare = re.sub(rb'"[^"]*"', b"", first).decode()
     return max((",", *SEPARATED), key=bare.count)
 

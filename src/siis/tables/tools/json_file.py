@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from siis.tables.tools.argilla import is_records, read_records
 from siis.tables.tools.fields import parsed, read_text
 from siis.tables.tools.label_studio import is_tasks, read_tasks
 from siis.tables.tools.records import read_list
@@ -14,7 +15,7 @@ JSON = (".json", ".json.gz")
 
 
 def read_json(path: Path, encoding: str) -> Parsed:
-    """Read tasks of Label Studio, weak labels of WRENCH, or a list of plain objects.
+    """Read tasks of Label Studio, weak labels of WRENCH, records of Argilla, or a list of plain objects.
 
     Parameters
     ----------
@@ -30,9 +31,11 @@ def read_json(path: Path, encoding: str) -> Parsed:
         return read_tasks(path, value)
     if is_weak(value):
         return read_weak(path, value)
+    if is_records(value):
+        return read_records(path, value)
     if isinstance(value, list):
         return read_list(path, value)
     raise ValueError(
-        f"{path}: must hold tasks of Label Studio, weak labels of WRENCH, or a list of objects; found none of them. "
-        "Export it again, or write one object on each line of a JSONL file."
+        f"{path}: must hold tasks of Label Studio, records of Argilla, weak labels of WRENCH, or a list of objects; "
+        "found none of them. Export it again, or write one object on each line of a JSONL file."
     )

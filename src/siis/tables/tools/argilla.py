@@ -1,0 +1,186 @@
+"""Records of Argilla, as the ``to_json`` of its client writes them: read, and written again with suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siis.tables.tools.fields import (
+    column_of,
+    columns_of,
+    flattened,
+    label_text,
+    the_list,
+    the_object,
+    without_ours,
+    written_items,
+)
+from siis.tables.tools.told import (
+    AGENT,
+    DIGITS,
+    ID,
+    OURS,
+    Answer,
+    Parsed,
+    Told,
+    Vote,
+    free_name,
+    id_column,
+    vote_columns,
+)
+from siis.texts import plural, quoted
+
+TOOL = "Argilla"
+FIELDS, RESPONSES, SUGGESTIONS = "fields", "responses", "suggestions"
+METADATA, VECTORS = "metadata", "vectors"
+TEXT = "text"
+FILE = "answers.json"
+WARNING = (
+    "this file does not say which responses were submitted: drafts and discarded ones count as well; "
+    "records.to_datasets().to_parquet(...) writes a file that does"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records, as they were read.
+
+    Attributes
+    ----------
+    records : list of dict
+        Without what siis has said before.
+    """
+
+    records: list[dict[str, Any]]
+
+    def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
+        """Write them with answers, and with suggestions where nobody else has made one.
+
+        Parameters
+        ----------
+        answers : sequence of n Answer
+        question : str or None
+
+        Returns
+        -------
+        dict of str to bytes
+        """
+        values = {
+            label_text(response["value"]): response["value"]
+            for record in self.records
+            for response in record[RESPONSES].get(question) or []
+            if not isinstance(response.get("value"), list | dict | None)
+        }
+        done = []
+        for record, answer in zip(self.records, answers, strict=True):
+            others = record[SUGGESTIONS]
+            if question is not None and _is_free(others.get(question)):
+                value = values.get(answer.label, answer.label)  # a rating is a number
+                ours = {"value": value, "score": round(answer.probability, DIGITS), "agent": AGENT}
+                record = {**record, SUGGESTIONS: {**others, question: ours}}  # noqa: PLW2901
+            done.append({**record, OURS: answer.to_plain()})
+        return {FILE: written_items(done)}
+
+
+def _is_free(suggestion: Any) -> bool:
+    """Whether nobody else has suggested something."""
+    if not isinstance(suggestion, dict) or suggestion.get("value") is None:
+        return True
+    return str(suggestion.get("agent") or "").split(" ")[0] == OURS
+
+
+def is_records(value: Any) -> bool:
+    """Tell whether a JSON value holds records of Argilla.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    bool
+    """
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(
+            isinstance(one, dict)
+            and all(isinstance(one.get(name), dict) for name in (FIELDS, RESPONSES, SUGGESTIONS))
+            for one in value
+        )
+    )
+
+
+def read_records(path: Path, found: list[dict[str, Any]]) -> Parsed:
+    """Read records of Argilla.
+
+    Parameters
+    ----------
+    path : Path
+    found : list of dict
+
+    Returns
+    -------
+    Parsed
+    """
+    records, data, contents = [], [], []
+    votes: list[Vote] = []
+    refused: dict[str, str] = {}
+    for row, value in enumerate(found):
+        where = f"{path}, record {row + 1:,}"
+        record = without_ours(value, where)
+        if isinstance(record.get(ID), list | dict):
+            raise ValueError(f"{where}: the id of a record must be a text. Export it again.")
+        contents.append(record[FIELDS])
+        data.append(_data(record, where))
+        for question, responses in record[RESPONSES].items():
+            for response in the_list(responses, where, f"the responses to {quoted(question)}"):
+                votes += _votes(the_object(response, where, "a response"), row, question, where, refused)
+        records.append(record)
+    columns, notes = columns_of(data)
+    texts = tuple(name for name in contents[0] if name in columns and _are_texts(contents, name))
+    name = free_name(ID, columns)
+    columns[name] = column_of([record.get(ID) for record in records])
+    said = vote_columns(votes, len(records), columns)
+    told = Told(
+        TOOL,
+        id=id_column(columns, name),
+        texts=(TEXT,) if TEXT in texts else texts if len(texts) == 1 else (),
+        questions=said.questions,
+        votes=frozenset(said.columns) - said.who,
+        aside=said.who | {name},
+        refused=refused,
+        unanswered=None if said.questions or refused else "no record has a response",
+        contents=tuple(contents),
+    )
+    notes = [f"{plural(len(records), 'record')} of {TOOL}", *([WARNING] if votes else []), *notes]
+    return Parsed({**columns, **said.columns}, len(records), notes, told, Records(records))
+
+
+def _data(record: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """What a record says of its example, under the names that the client uses."""
+    found: dict[str, Any] = {}
+    for part in (FIELDS, METADATA, VECTORS):
+        for name, value in flattened(the_object(record.get(part) or {}, where, part)):
+            found[name if name not in found else f"{part}.{name}"] = value
+    return found
+
+
+def _are_texts(contents: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return all(isinstance(one.get(name), str | None) for one in contents)
+
+
+def _votes(response: dict[str, Any], row: int, question: str, where: str, refused: dict[str, str]) -> list[Vote]:
+    value, user = response.get("value"), response.get("user_id")
+    values = value if isinstance(value, list) else [value]
+    if len(values) != 1 or isinstance(values[0], list | dict):
+        refused.setdefault(
+            question,
+            f"{where}: an example must have one label; a response to {quoted(question)} has {len(values)}, or is no "
+            "label. Name another question with --label.",
+        )
+        return []
+    text = label_text(values[0])
+    return [] if text is None else [Vote(row, question, "" if user is None else str(user), text)]
