@@ -110,7 +110,7 @@ FILES = {  # name -> (file, content, exit code, part of the sentence)
     "a name with brackets": ("t[1].csv", WHOLE, GOOD, ""),
     "a name with a star": ("t*.csv", WHOLE, GOOD, ""),
     "a name with a line end": ("t\n.csv", WHOLE, GOOD, ""),
-    "commas for tabs": ("t.tsv", WHOLE, BAD, "the label column"),
+    "commas for tabs": ("t.tsv", WHOLE, BAD, "Rename the file to .csv"),
     "tabs in tsv": ("t.tsv", WHOLE.replace(b",", b"\t"), GOOD, ""),
     "empty": ("t.csv", b"", BAD, "is empty"),
     "empty text": ("t.txt", b"", BAD, "is empty"),
