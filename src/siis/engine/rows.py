@@ -5,7 +5,13 @@ All take the namespace of their arrays' library as ``xp``.
 
 import numpy as np
 
+from siis._types import Ints
 from siis.engine.types import Array, Namespace
+
+
+def evenly(n: int, most: int) -> Ints:
+    """At most so many of the rows 0 to n - 1, evenly spread and ascending."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def dots(X: Array, Y: Array, axis: int, xp: Namespace = np) -> Array:

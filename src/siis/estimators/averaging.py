@@ -10,6 +10,7 @@ import numpy as np
 
 from siis._types import Bools, Floats, Ints
 from siis.engine import NUMPY, Engine
+from siis.engine.rows import evenly
 from siis.engine.types import Array
 from siis.estimators.evidence import Evidence, Located
 from siis.estimators.pooling import Model, Voices
@@ -21,7 +22,7 @@ from siis.model.average import Average, Plan, all_members, average, graph_member
 from siis.model.kernels import FEATURES, FOREST, GIVEN, GRAPH, GRAPH_FIDELITY, KERNEL, SHIFT, SUM, Choice
 from siis.model.large import LargeAverage, large_average
 from siis.model.link import Labels
-from siis.model.members import Member
+from siis.model.members import Member, centred, unlabelled_rows
 from siis.model.plan import TOO_FEW, graphs_of, is_dense, is_tried_whole, labels_of, leading_graph
 from siis.model.sizes import class_offsets, equal_confidence, mean_probabilities
 from siis.program import Program
@@ -35,10 +36,8 @@ TOGETHER, PROGRAM = "together", "program"
 NEIGHBORS = "neighbours"  # answers of the neighbours on the graph, of whatever members
 LINEAR = "linear model"
 EXPERTS = ("expert", "weight", "accuracy")
-PROGRAM_FOLDS = 5
-ROUGH, FEW_ITERATIONS = 3e-2, 30  # gap and iterations of the programs without the labels of a fold
 MOST_SEEN = 1500  # unlabelled vertices by which scores are calibrated
-MOST_COMPARED = 5000  # vertices by which the weights of voices are found
+MOST_COMPARED = 5000  # vertices by which weights for new examples are fitted
 MOST_CLASSES = 64  # up to which models of the features answer for new examples
 COLUMNS = (
     "member",
@@ -68,8 +67,6 @@ class Choices:
         By their numbers; empty for a ready-made graph.
     selection : Selection
         The leading graph, its space and the table of everything that was tried.
-    experts : Table
-        Families, their weights and held-out accuracy.
     foretold : float or None
         Accuracy that halves of the labels foretell, where everything was tried.
     """
@@ -78,7 +75,6 @@ class Choices:
     leading: Choice
     spaces: tuple[Space, ...]
     selection: Selection
-    experts: Table
     foretold: float | None
 
 
@@ -99,6 +95,10 @@ class Scores:
         Accuracy that halves of the labels foretell.
     forests : dict of str to Forest
         By the kind of their trees.
+    experts : Table
+        Families, their weights and held-out accuracy.
+    reason : str
+        What was averaged, in a sentence.
     """
 
     final: Floats
@@ -107,11 +107,22 @@ class Scores:
     sharpness: float
     foretold: float | None
     forests: dict[str, Forest]
+    experts: Table
+    reason: str
 
     @classmethod
     def of(cls, mean: Average | LargeAverage, labels: Labels, forests: dict[str, Forest]) -> Scores:
         """Of an average on all vertices."""
-        return cls(mean.scores, mean.held_out, labels.judged, mean.link.mean_sharpness, mean.foretold, forests)
+        return cls(
+            mean.scores,
+            mean.held_out,
+            labels.judged,
+            mean.link.mean_sharpness,
+            mean.foretold,
+            forests,
+            _experts(mean, labels),
+            _reason(mean, labels),
+        )
 
 
 def choose_average(
@@ -149,7 +160,7 @@ def choose_average(
     leading = leading_graph(members, mean, [k for k, space in enumerate(found) if space.unit])
     table = _table(found, members, mean, labels)
     selection = _selection(found, leading, table, _reason(mean, labels), constraints, vertices.pairs)
-    choices = Choices(plan, leading, found, selection, _experts(mean, labels), mean.foretold)
+    choices = Choices(plan, leading, found, selection, mean.foretold)
     if not is_whole:
         return replace(choices, plan=few_graphs(plan, mean)), None
     chosen = {choice.kind for choice in plan.choices if choice.family == FOREST}
@@ -263,9 +274,9 @@ def with_program(scores: Scores, solved: Solved, n_classes: int, weight: float) 
     readings = _readings(solved.program, solved.solution.coefficients, n_classes)
     if readings is None:
         return scores, 0.0
-    P = _unit(_centred(readings)) * (float(Z.std()) or 1.0)
+    P = _unit(centred(readings)) * (float(Z.std()) or 1.0)
     P += class_offsets(P, mean_probabilities(Z, a), a).astype(P.dtype)
-    both = _centred(weight * P + (1 - weight) * Z)
+    both = centred(weight * P + (1 - weight) * Z)
     return replace(scores, final=np.asarray(both * equal_confidence(both, Z, a), Z.dtype)), weight
 
 
@@ -282,10 +293,7 @@ def expected_accuracy(scores: Scores, located: Located) -> tuple[Floats, float] 
     """Scores of some unlabelled vertices, all where there are none, and the accuracy that is foretold there."""
     if scores.foretold is None:
         return None
-    is_free = np.ones(len(scores.final), dtype=bool)
-    is_free[located.parts.rows] = False
-    rows = np.flatnonzero(is_free) if is_free.any() else np.arange(is_free.size)
-    rows = rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, MOST_SEEN)).astype(np.int64))]
+    rows = unlabelled_rows(len(scores.final), located.parts.rows, MOST_SEEN)
     return np.asarray(scores.final[rows], dtype=np.float64), scores.foretold
 
 
@@ -316,10 +324,10 @@ def voices_of(choices: Choices, scores: Scores, located: Located) -> Voices:
             models.append(model)
     if not models or X is None:
         return Voices(Pool(tuple(names), np.ones(1)), (), final)
-    rows = np.unique(np.linspace(0, len(final) - 1, min(len(final), MOST_COMPARED)).astype(np.int64))
+    rows = evenly(len(final), MOST_COMPARED)
     degrees = np.asarray(W.sum(axis=1)).ravel()[rows]
     around = np.asarray(W[rows] @ final) / np.where(degrees > 0, degrees, 1.0)[:, None]
-    told = [around, *(_centred(model(X[rows])) for model in models)]
+    told = [around, *(centred(model(X[rows])) for model in models)]
     A = np.stack([np.asarray(t, dtype=np.float64).ravel() for t in told], axis=1)
     gram = A.T @ A
     gram[np.diag_indices_from(gram)] += 1e-6 * max(float(np.trace(gram)) / len(gram), 1e-300)
@@ -331,10 +339,8 @@ def _given_graph(vertices: Vertices, constraints: Constraints) -> Choices:
     """A ready-made graph of many vertices: all fidelities, equally."""
     tried = tuple(Choice(GRAPH, 0, 0, GIVEN, fidelity=fidelity) for fidelity in GRAPH_FIDELITY)
     plan = Plan(tried, (GRAPH,), np.ones(1))
-    reason = "the graph was given; the mean of three strengths of smoothing"
-    selection = _selection((), tried[1], Table.from_rows([], COLUMNS), reason, constraints, vertices.pairs)
-    experts = Table.from_rows([{"expert": GRAPH, "weight": 1.0, "accuracy": float("nan")}], EXPERTS)
-    return Choices(plan, tried[1], (), selection, experts, None)
+    selection = _selection((), tried[1], Table.from_rows([], COLUMNS), "", constraints, vertices.pairs)
+    return Choices(plan, tried[1], (), selection, None)
 
 
 def _selection(
@@ -390,7 +396,7 @@ def _accuracy(held_out: Floats, labels: Labels) -> tuple[float, float]:
     return share, float(np.sqrt(max(share * (1 - share), 0.0) * np.sum((votes / votes.sum()) ** 2)))
 
 
-def _reason(mean: Average, labels: Labels) -> str:
+def _reason(mean: Average | LargeAverage, labels: Labels) -> str:
     """What gave the answers, in a sentence."""
     if not labels.judged.any():
         return TOO_FEW
@@ -403,7 +409,7 @@ def _reason(mean: Average, labels: Labels) -> str:
     )
 
 
-def _experts(mean: Average, labels: Labels) -> Table:
+def _experts(mean: Average | LargeAverage, labels: Labels) -> Table:
     """Families with their weights and the share of held-out labels that each predicts; last, all together."""
     rows = []
     for family, weight in zip(mean.pool.families, mean.pool.weights.tolist(), strict=True):
@@ -420,10 +426,6 @@ def with_weight(experts: Table, weight: float) -> Table:
         row["weight"] = float(row["weight"]) * (1 - weight)
     program = {"expert": PROGRAM, "weight": weight, "accuracy": float("nan")}
     return Table.from_rows([*rows[:-1], program, rows[-1]], EXPERTS)
-
-
-def _centred(scores: Floats) -> Floats:
-    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
 
 
 def _unit(scores: Floats) -> Floats:

@@ -538,9 +538,8 @@ class SIISClassifier(OnCluster, Insights):
             scores = large_scores(choices, located, vertices.certain, seed, progress, engine, subspace)
         else:
             scores = in_order(scores, located)
-        if former is not None:
-            selection = replace(choices.selection, reason=choices.selection.reason.removesuffix(KEPT) + KEPT)
-            choices = replace(choices, selection=selection)
+        reason = scores.reason + ("" if former is None else KEPT)
+        choices = replace(choices, selection=replace(choices.selection, reason=reason))
         evidence = averaged_evidence(choices, located, scores, vertices.part, sp.issparse(X))
         start = None if former is None else former.solution
         solved = self._solve_final(evidence, constraints, basis_of, progress, start)
@@ -551,7 +550,7 @@ class SIISClassifier(OnCluster, Insights):
         scores = with_shares(scores, class_shares_of(self.class_prior, labels.classes))
         evidence = replace(evidence, readings=scores.held_out[vertices.part[evidence.rows]])
         voices = voices_of(choices, scores, located)
-        pooled = Pooled(voices, scores.final, evidence.readings, with_weight(choices.experts, weight))
+        pooled = Pooled(voices, scores.final, evidence.readings, with_weight(scores.experts, weight))
         n_searched = int(np.count_nonzero(labels.used)) if former is None else former.n_searched
         answer = self._judge(evidence, solved, pooled, vertices, labels, n_searched, before, expected)
         answer.attributes["_choices"] = choices

@@ -32,11 +32,13 @@ from siis.model.link import Labels, Link, fit_link, label_posterior
 from siis.model.members import (
     Member,
     Pool,
+    centred,
     classes_in_order,
     kernel_members,
     near_best,
     some_rows,
     stratified_folds,
+    unlabelled_rows,
     weigh_families,
 )
 from siis.model.ridge import Ridge, scale_of
@@ -47,8 +49,6 @@ MOST_IN_HALVES = 4  # members of a family
 EVEN, PSEUDO_COUNT = 0.9, 1.0  # effective number of classes, over theirs, above which they are of like size
 EQUAL_UNTIL, SELECTED_FROM = 3.0, 8.0  # labels a class: the equal mean of graphs, or selected members alone
 AGAIN = 0.25  # of the errors that are foretold, which further passes are expected to mend
-WITH_FOREST = True
-WITH_SUMS = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +88,15 @@ def all_members(
     """Everything that is tried, and the forests."""
     at, kinds = labels.rows, dict.fromkeys(range(len(points)), graphs)
     makers = list(graph_kernels(points, at, kinds, bandwidth, engine))
-    scales = scales_of(makers[0](), labels) if makers else (False,)
+    scales: tuple[bool, ...] = (False,)
+    if makers:
+        first = makers[0]()
+        makers[0], scales = (lambda: first), scales_of(first, labels)
     of_graph = _fitted(makers, labels, scales)
     of_features = _fitted(feature_kernels((*range(len(points)), FEATURES), points, X, at), labels, scales)
     of_sums: list[list[Member]] = []
     gaussian = [some for some in of_features if some[0].choice.space != FEATURES]
-    if WITH_SUMS and gaussian and of_graph:
+    if gaussian and of_graph:
         best = _kernel_of(max(gaussian, key=_best))
         ranked = sorted(of_graph, key=lambda some: -_best(some))[:MOST_IN_SUMS]
         of_sums = _fitted(
@@ -103,7 +106,7 @@ def all_members(
         )
     found = [member for some in (*of_graph, *of_features, *of_sums) for member in some]
     forests: dict[str, Forest] = {}
-    if WITH_FOREST and can_grow(X, labels):
+    if can_grow(X, labels):
         more, forests = forest_members(X, labels, seed)
         found += more
     return found, forests
@@ -214,21 +217,15 @@ class Plan:
 def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: Plan | None = None) -> Average:
     """Average the members near the best; three passes, the later ones with each label's posterior as its target."""
     pool = weigh_families(near_best(members), labels) if plan is None else plan.pool(members)
-    is_free = np.ones(n, dtype=bool)
-    is_free[labels.rows] = False
-    free = np.flatnonzero(is_free)
-    rows = free if free.size else np.arange(n)
-    rows = rows[np.unique(np.linspace(0, rows.size - 1, min(rows.size, MOST_ROWS)).astype(np.int64))]
-    foretold = agreement(pool, labels, rows if free.size else None, seed)
-    equal = _equal_weight(labels)
-    graph_mean = None
+    rows = unlabelled_rows(n, labels.rows, MOST_ROWS)
+    is_full = np.unique(labels.rows).size == n
+    foretold = agreement(pool, labels, None if is_full else rows, seed)
     of_graph = [m for m in members if m.family == GRAPH]
-    if not of_graph:
-        equal = 0.0
+    equal, graph_mean = _equal_weight(labels) if of_graph else 0.0, None
     if equal > 0:
         of_graph = [m for m in of_graph if not m.choice.is_balanced] or of_graph
         graph_mean = tuple(
-            _centred(np.mean([getattr(m, what) for m in of_graph], axis=0)) for what in ("scores", "held_out")
+            centred(np.mean([getattr(m, what) for m in of_graph], axis=0)) for what in ("scores", "held_out")
         )
 
     def pooled(scores: list[Floats], held: list[Floats]) -> tuple[Floats, Floats]:
@@ -250,20 +247,26 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
     expected = None if foretold is None else foretold + AGAIN * (1 - foretold)
     some = some_rows(n)
     folds = stratified_folds(labels.Y.argmax(axis=1), FOLDS, seed)
+    unit = float(pool.mean(logs).std()) or 1.0
+
+    def without(fold: tuple[Ints, Ints]) -> Floats:
+        """Scores of the labels that a fold keeps, without their own and those of the fold."""
+        kept, held_rows = fold
+        first = [
+            h[kept] if m.ridge is None else m.link.logarithms(m.scale(m.ridge.without(held_rows, kept, labels.Y)))
+            for m, h in zip(pool.members, held, strict=True)
+        ]
+        return pool.mean(first) / unit
+
+    with one_blas_thread():
+        inner_scores = in_threads(without, folds, FEW)
     for _ in range(PASSES - 1):
         Q = label_posterior(link(np.mean(held_means, axis=0)), labels, link.rate)
         again = [before if m.ridge is None else m.fit(Q) for m, before in zip(pool.members, logs, strict=True)]
-        unit = float(pool.mean(logs).std()) or 1.0
 
-        def one_fold(fold: tuple[Ints, Ints], link: Link = link, unit: float = unit) -> list[Floats]:
-            kept, held_rows = fold
-            inner = labels.picked(kept)
-            first = [
-                h[kept] if m.ridge is None else m.link.logarithms(m.scale(m.ridge.without(held_rows, kept, labels.Y)))
-                for m, h in zip(pool.members, held, strict=True)
-            ]
-            P = link(pool.mean(first) / unit)
-            T = label_posterior(P, inner, link.rate)
+        def one_fold(number: int, link: Link = link) -> list[Floats]:
+            kept, held_rows = folds[number]
+            T = label_posterior(link(inner_scores[number]), labels.picked(kept), link.rate)
             return [
                 h[held_rows]
                 if m.ridge is None or m.kernel is None
@@ -274,7 +277,7 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
             ]
 
         with one_blas_thread():
-            told = in_threads(one_fold, folds, FEW)
+            told = in_threads(one_fold, range(len(folds)), FEW)
         out = [np.empty_like(h) for h in held]
         for (_, held_rows), values in zip(folds, told, strict=True):
             for o, value in zip(out, values, strict=True):
@@ -348,7 +351,3 @@ def _equal_weight(labels: Labels) -> float:
     counts = labels.votes @ labels.Y
     each = float(np.median(counts[counts > 0]))
     return float(np.clip((SELECTED_FROM - each) / (SELECTED_FROM - EQUAL_UNTIL), 0.0, 1.0))
-
-
-def _centred(Z: Floats) -> Floats:
-    return np.asarray(Z - Z.mean(axis=1, keepdims=True))

@@ -11,6 +11,7 @@ import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
+from siis.engine.rows import evenly
 from siis.engine.types import Array
 from siis.evidence import smooth_folds
 from siis.evidence.kernel import Kernel as Gaussian
@@ -21,7 +22,7 @@ from siis.model.average import AGAIN, Plan, accuracy_of_agreement
 from siis.model.forest import can_grow, forest_members
 from siis.model.kernels import FEATURES, FOREST, KERNEL, SHIFT, Choice
 from siis.model.link import SHARES, Labels, Link, fit_link, label_posterior
-from siis.model.members import Member, Pool, stratified_folds, weigh_families
+from siis.model.members import Member, Pool, stratified_folds, unlabelled_rows, weigh_families
 from siis.model.ridge import Scale, scale_of
 
 FOLDS = 5
@@ -162,9 +163,7 @@ def _graph_member(
     link = fit_link(held_out, labels, SHARES)
     foretold = None
     if halves:
-        is_free = np.ones(n, dtype=bool)
-        is_free[labels.rows] = False
-        rows = np.flatnonzero(is_free) if is_free.any() else np.arange(n)
+        rows = unlabelled_rows(n, labels.rows, n)
         said = [scale(F[rows]).argmax(axis=1) for F, scale in zip(found[-2:], scales[-2:], strict=True)]
         foretold = accuracy_of_agreement(float(np.mean(said[0] == said[1])), c)
         foretold += AGAIN * (1 - foretold) if with_pass else 0.0
@@ -211,8 +210,8 @@ def _mean(Z: Floats, other: Floats) -> Floats:
 
 def _gaussian_member(choice: Choice, points: Floats, given: Supervision, labels: Labels, engine: Engine) -> Member:
     """The Gaussian kernel; many labels have some of their points as centres."""
-    some = points[np.unique(np.linspace(0, len(points) - 1, WIDTH_ROWS).astype(np.int64))]
-    at = given.rows[np.unique(np.linspace(0, given.rows.size - 1, WIDTH_ROWS).astype(np.int64))]
+    some = points[evenly(len(points), WIDTH_ROWS)]
+    at = given.rows[evenly(given.rows.size, WIDTH_ROWS)]
     width = 0.5 / (float(np.median(squared_distances(some, points[at]))) or 1.0)
     merged = given.merged()
     scores, _ = kernel_scores(points, merged, Gaussian(width, 1 / choice.fidelity), engine)
@@ -233,7 +232,7 @@ def _told(choice: Choice, scores: Floats, held: Floats, labels: Labels) -> Membe
 
 
 def _scale(F: Floats, prior: Floats | None = None) -> Scale:
-    rows = np.unique(np.linspace(0, len(F) - 1, min(len(F), MOST_SEEN)).astype(np.int64))
+    rows = evenly(len(F), MOST_SEEN)
     return scale_of(np.asarray(F[rows], dtype=np.float64), prior)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from siis._types import Bools, Floats
+from siis.engine.rows import evenly
 from siis.engine.threads import in_threads
 from siis.evidence import softmax
 
@@ -162,7 +163,7 @@ def fit_link(
     considered.
     """
     n_labels, c = held_out.shape
-    some = np.unique(np.linspace(0, n_labels - 1, min(n_labels, MOST_LABELS)).astype(np.int64))
+    some = evenly(n_labels, MOST_LABELS)
     z, Y, certain = held_out[some], labels.Y[some], labels.certain[some]
     votes = np.where(labels.judged[some], labels.votes[some], 0.0)
     top = LARGEST_RATE * (c - 1) / c

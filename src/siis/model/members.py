@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.engine.rows import evenly
 from siis.model.kernels import Choice, Kernel
 from siis.model.link import SHARES, Labels, Link, fit_link
 from siis.model.ridge import Ridge, Scale, scale_of
@@ -83,7 +84,19 @@ def kernel_members(
 
 def some_rows(n: int) -> Ints:
     """Vertices by which scores are standardised."""
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.int64))
+    return evenly(n, MOST_ROWS)
+
+
+def unlabelled_rows(n: int, at: Ints, most: int) -> Ints:
+    """Vertices without a label, all where there are none; at most so many, evenly spread."""
+    free = np.setdiff1d(np.arange(n), at)
+    rows = free if free.size else np.arange(n)
+    return rows[evenly(rows.size, most)]
+
+
+def centred(Z: Floats) -> Floats:
+    """Scores less the mean of their row."""
+    return np.asarray(Z - Z.mean(axis=1, keepdims=True))
 
 
 def families_of(members: Sequence[Member]) -> list[str]:
@@ -125,7 +138,7 @@ class Pool:
         for family, weight in zip(self.families, self.weights.tolist(), strict=True):
             some = [v for m, v in zip(self.members, values, strict=True) if m.family == family]
             total += (weight / len(some)) * np.sum(some, axis=0)
-        return np.asarray(total - total.mean(axis=1, keepdims=True))
+        return centred(total)
 
 
 def weigh_families(members: Sequence[Member], labels: Labels) -> Pool:
@@ -137,7 +150,7 @@ def weigh_families(members: Sequence[Member], labels: Labels) -> Pool:
     likelihood = []
     for w in grid:
         Z = np.tensordot(w, means, 1)
-        Z = Z - Z.mean(axis=1, keepdims=True)
+        Z = centred(Z)
         likelihood.append(fit_link(Z / (Z.std() or 1.0), labels).score)
     posterior = np.exp(np.array(likelihood) - max(likelihood))
     weights = posterior @ grid / posterior.sum()

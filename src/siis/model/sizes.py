@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siis._types import Floats
+from siis.engine.rows import evenly
 from siis.evidence import softmax
 
 ROUNDS, SMALL = 50, 1e-4
@@ -15,7 +16,7 @@ WIDEST, HALVINGS = 2.0, 30  # of a factor
 
 def class_offsets(scores: Floats, shares: Floats, sharpness: float) -> Floats:
     """O with mean softmax(sharpness (z + o)) = shares, shape (c,), by some of the rows.  (D7)"""
-    rows = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_ROWS)).astype(np.int64))
+    rows = evenly(len(scores), MOST_ROWS)
     Z, target = np.asarray(scores[rows], dtype=np.float64), np.maximum(shares, LEAST)
     offsets = np.zeros(target.size)
     for _ in range(ROUNDS):
@@ -29,13 +30,13 @@ def class_offsets(scores: Floats, shares: Floats, sharpness: float) -> Floats:
 
 def mean_probabilities(scores: Floats, sharpness: float) -> Floats:
     """Mean softmax(sharpness z) of some rows, shape (c,)."""
-    rows = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_ROWS)).astype(np.int64))
+    rows = evenly(len(scores), MOST_ROWS)
     return np.asarray(softmax(np.asarray(scores[rows], dtype=np.float64), sharpness).mean(axis=0))
 
 
 def equal_confidence(scores: Floats, other: Floats, sharpness: float) -> float:
     """The factor of scores at which their mean confidence is that of others."""
-    rows = np.unique(np.linspace(0, len(scores) - 1, min(len(scores), MOST_ROWS)).astype(np.int64))
+    rows = evenly(len(scores), MOST_ROWS)
     Z, goal = np.asarray(scores[rows], dtype=np.float64), _confidence(other[rows], sharpness)
     low, high = 0.0, 2 * WIDEST
     for _ in range(HALVINGS):

@@ -35,11 +35,6 @@ class LabelAgreement:
         """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
         return self.score < max(WEAK, min(DOUBT * self.error, CLEAR))
 
-    @property
-    def is_vague(self) -> bool:
-        """Whether the share of wrong labels has no lower bound: the labels follow the neighbourhoods too loosely."""
-        return self.score < VAGUE
-
 
 def label_agreement(readings: Floats, codes: Ints, weights: Floats) -> LabelAgreement:
     """Score a graph.

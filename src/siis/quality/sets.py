@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siis._types import Bools, Floats, Ints
+from siis.engine.rows import evenly
 
 MOST_LEVELS = 2000
 MOST_NUMBERS, LEAST_ROWS = 2_000_000, 1000  # probabilities that are sorted, and rows that are taken in any case
@@ -12,7 +13,7 @@ MOST_NUMBERS, LEAST_ROWS = 2_000_000, 1000  # probabilities that are sorted, and
 
 def enough_rows(n: int, c: int) -> Ints:
     """Those of n rows, evenly spread, that are looked at where there are many numbers."""
-    return np.unique(np.linspace(0, n - 1, max(LEAST_ROWS, MOST_NUMBERS // c)).astype(np.int64))
+    return evenly(n, max(LEAST_ROWS, MOST_NUMBERS // c))
 
 
 def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
@@ -43,7 +44,7 @@ def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
     levels = P.ravel()[order]
     last = np.append(levels[1:] < levels[:-1], True)  # equal probabilities enter together
     levels, covered = levels[last], covered[last]
-    some = np.unique(np.linspace(0, levels.size - 1, MOST_LEVELS).astype(np.int64))
+    some = evenly(levels.size, MOST_LEVELS)
     return np.column_stack([levels[some], covered[some]])
 
 

@@ -347,7 +347,6 @@ def _check_choices(choices: Any, d: int) -> None:
     _must(isinstance(choices.selection, Selection), "its choices have no selection")
     if choices.foretold is not None:
         _number(choices.foretold, "accuracy that is foretold", 0, 1)
-    _check_table(choices.experts)
 
 
 def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
