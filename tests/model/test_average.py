@@ -1,4 +1,4 @@
-"""The average of members: its plan, its passes, the accuracy that halves of the labels foretell."""
+"""The average of members: its plan, its passes, the accuracy that halves of the labels estimate."""
 
 from dataclasses import replace
 
@@ -89,7 +89,7 @@ def test_the_average_by_its_own_plan_is_the_same():
     again = average(found, labels, 200, 0, plan)
     np.testing.assert_allclose(again.scores, mean.scores, atol=1e-9)
     np.testing.assert_allclose(again.held_out, mean.held_out, atol=1e-9)
-    assert again.foretold == pytest.approx(mean.foretold)
+    assert again.estimated == pytest.approx(mean.estimated)
 
 
 def test_labels_that_nothing_predicts_are_not_predicted_while_held_out():
@@ -103,7 +103,7 @@ def test_labels_that_nothing_predicts_are_not_predicted_while_held_out():
     assert met < 0.5 + 3 * np.sqrt(0.25 / 150)
 
 
-def by_refits(members, labels, plan, n, foretold):
+def by_refits(members, labels, plan, n, estimated):
     """Three passes, written with a dense solve for each refit: scores of all vertices and of held-out labels."""
     pool, size = plan.pool(members), labels.rows.size
 
@@ -122,8 +122,8 @@ def by_refits(members, labels, plan, n, foretold):
     unit = Z.std()
     means, held_means = [Z / unit], [H / unit]
     free = np.setdiff1d(np.arange(n), labels.rows)
-    link = fit_link(held_means[0], labels, rows=means[0][free], foretold=foretold)
-    expected = foretold + module.AGAIN * (1 - foretold)
+    link = fit_link(held_means[0], labels, rows=means[0][free], estimated=estimated)
+    expected = estimated + module.AGAIN * (1 - estimated)
     for _ in range(module.PASSES - 1):
         Q = label_posterior(link(np.mean(held_means, axis=0)), labels, link.rate)
         again = [standardised(m, solved(m, np.arange(size), Q)) for m in members]
@@ -143,7 +143,7 @@ def by_refits(members, labels, plan, n, foretold):
         Z, H = pool.mean(again), pool.mean(out)
         means.append(Z / Z.std())
         held_means.append(H / Z.std())
-        link = fit_link(np.mean(held_means, axis=0), labels, rows=np.mean(means, axis=0)[free], foretold=expected)
+        link = fit_link(np.mean(held_means, axis=0), labels, rows=np.mean(means, axis=0)[free], estimated=expected)
     return np.mean(means, axis=0), np.mean(held_means, axis=0), link
 
 
@@ -158,12 +158,12 @@ def test_passes_are_those_of_refits():
     plan = Plan(tuple(m.choice for m in members), (GRAPH, KERNEL), np.array([0.3, 0.7]))
     found = average(members, labels, 200, 0, plan)
     pool = plan.pool(members)
-    foretold = agreement(pool, labels, np.setdiff1d(np.arange(200), labels.rows), 0)
-    scores, held_out, link = by_refits(members, labels, plan, 200, foretold)
+    estimated = agreement(pool, labels, np.setdiff1d(np.arange(200), labels.rows), 0)
+    scores, held_out, link = by_refits(members, labels, plan, 200, estimated)
     np.testing.assert_allclose(found.scores, scores, atol=1e-4)
     np.testing.assert_allclose(found.held_out, held_out, atol=1e-4)
     np.testing.assert_allclose(found.link.weights, link.weights, atol=1e-4)
-    assert found.foretold == pytest.approx(foretold + module.AGAIN * (1 - foretold))
+    assert found.estimated == pytest.approx(estimated + module.AGAIN * (1 - estimated))
 
 
 def test_held_out_scores_are_as_large_as_those_of_other_vertices():
@@ -211,7 +211,7 @@ def test_few_labels_are_answered_by_the_equal_mean_of_graphs(per_class, weight):
 
 @pytest.mark.parametrize("c", [2, 3, 10])
 @pytest.mark.parametrize("q", [0.6, 0.8, 0.95, 1.0])
-def test_the_agreement_of_two_models_foretells_their_accuracy(c, q):
+def test_the_agreement_of_two_models_estimates_their_accuracy(c, q):
     """Models that are right on a share q of their own, and else answer any other class."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, c, 20_000)
@@ -221,7 +221,7 @@ def test_the_agreement_of_two_models_foretells_their_accuracy(c, q):
     assert accuracy_of_agreement(float(np.mean(one == two)), c) == pytest.approx(q, abs=0.02)
 
 
-def test_no_accuracy_is_foretold_below_chance():
+def test_no_accuracy_is_estimated_below_chance():
     assert accuracy_of_agreement(0.0, 4) >= 0.25
     assert accuracy_of_agreement(0.1, 4) == pytest.approx(0.25, abs=0.01)
 
@@ -240,12 +240,12 @@ def simulated_kernel(noise, n=400, n_labels=60, c=3, seed=0):
 
 @pytest.mark.parametrize("noise", [1.0, 2.0, 4.0])
 @pytest.mark.parametrize("has_unlabelled", [True, False])
-def test_halves_of_the_labels_foretell_the_accuracy_of_models_of_half_of_them(noise, has_unlabelled):
-    foretold, right = [], []
+def test_halves_of_the_labels_estimate_the_accuracy_of_models_of_half_of_them(noise, has_unlabelled):
+    estimated, right = [], []
     for seed in range(6):
         truth, labels, pool = simulated_kernel(noise, seed=seed, n_labels=60 if has_unlabelled else 120)
         free = np.setdiff1d(np.arange(400), labels.rows)
-        foretold.append(agreement(pool, labels, free if has_unlabelled else None, seed))
+        estimated.append(agreement(pool, labels, free if has_unlabelled else None, seed))
         half = np.flatnonzero(np.arange(labels.rows.size) % (2 if has_unlabelled else 3) == 0)
         (m,) = pool.members
         some = labels.picked(half)
@@ -253,10 +253,10 @@ def test_halves_of_the_labels_foretell_the_accuracy_of_models_of_half_of_them(no
         q = some.Y.mean(axis=0)
         F = m.kernel.columns[np.ix_(free, half)] @ np.linalg.solve(K + np.eye(half.size), some.Y - q) + q
         right.append(np.mean(m.link(scale_of(F)(F)).argmax(axis=1) == truth[free]))
-    assert np.mean(foretold) == pytest.approx(np.mean(right), abs=0.05)
+    assert np.mean(estimated) == pytest.approx(np.mean(right), abs=0.05)
 
 
-def test_nothing_is_foretold_of_single_labels_or_of_forests_alone():
+def test_nothing_is_estimated_of_single_labels_or_of_forests_alone():
     _, labels, pool = simulated_kernel(1.0)
     first = np.unique(labels.Y.argmax(axis=1), return_index=True)[1]
     assert agreement(pool, labels.picked(first), np.arange(5), 0) is None

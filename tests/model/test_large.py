@@ -147,18 +147,18 @@ def test_families_of_the_plan_are_fitted(case, monkeypatch):
     right = np.mean(found.scores[free].argmax(axis=1) == truth[free])
     assert right > 0.85
     assert abs(np.mean(found.held_out.argmax(axis=1) == truth[labels.rows]) - right) < 0.12
-    assert found.foretold == pytest.approx(right, abs=0.1)
+    assert found.estimated == pytest.approx(right, abs=0.1)
     graph_alone = large_average(plan_of(*tried), (LEADING,), W, None, None, given, labels, 0)
     assert [m.family for m in graph_alone.members] == [GRAPH]
     assert graph_alone.forests == {}
 
 
-def test_halves_of_labels_that_nothing_predicts_foretell_chance(case):
+def test_halves_of_labels_that_nothing_predicts_estimate_chance(case):
     X, _, W, labels, _ = case
     Y = np.eye(3)[np.random.default_rng(1).integers(0, 3, 60)]
     labels = Labels(labels.rows, Y, labels.strengths, labels.votes, labels.certain, labels.judged)
     found = large_average(plan_of(LEADING), (LEADING,), W, X, X, Supervision(labels.rows, Y, np.ones(60)), labels, 0)
-    assert found.foretold < 0.55
+    assert found.estimated < 0.55
     met = np.mean(found.held_out.argmax(axis=1) == Y.argmax(axis=1))
     assert met < 1 / 3 + 3 * np.sqrt(2 / 9 / 60)
 

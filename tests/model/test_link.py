@@ -37,7 +37,7 @@ def as_labels(codes, c, votes=None, certain=None, judged=None):
     )
 
 
-def by_loops(held_out, labels, shares, rows, foretold, checked):
+def by_loops(held_out, labels, shares, rows, estimated, checked):
     """Posterior of (sharpness, share) and rate, and the likelihood of each label, written as plain loops."""
     n, c = held_out.shape
     top = 0.95 * (c - 1) / c
@@ -49,11 +49,11 @@ def by_loops(held_out, labels, shares, rows, foretold, checked):
         for b in shares:
             g = len(grid)
             grid.append((a, b))
-            if foretold is None:
+            if estimated is None:
                 log_prior_of_grid, fewer = -0.5 * (np.log(a / 3.0) / 1.5) ** 2, 2.0
             else:
                 sure = np.mean([softmax(a * z + b * log_prior).max() for z in rows])
-                log_prior_of_grid, fewer = -0.5 * ((sure - foretold) / 0.08) ** 2, 0.5
+                log_prior_of_grid, fewer = -0.5 * ((sure - estimated) / 0.08) ** 2, 0.5
             for k, r in enumerate(rates):
                 total = log_prior_of_grid + fewer * np.log(1 - r / (1.02 * top))
                 total += checked[0] * np.log(1 - r) + checked[1] * np.log(r)
@@ -74,16 +74,16 @@ def by_loops(held_out, labels, shares, rows, foretold, checked):
 
 
 @pytest.mark.parametrize("shares", [(0.0,), SHARES])
-@pytest.mark.parametrize("foretold", [None, 0.8])
-def test_a_link_is_that_of_plain_loops(shares, foretold):
+@pytest.mark.parametrize("estimated", [None, 0.8])
+def test_a_link_is_that_of_plain_loops(shares, estimated):
     rng = np.random.default_rng(1)
     Z, _, given = drawn(14, 3, 0.2)
     certain, judged = np.arange(14) % 5 == 0, np.arange(14) != 3
     labels = as_labels(given, 3, rng.uniform(0.2, 1.5, 14), certain, judged)
     labels.Y[7] = [0.6, 0.3, 0.1]
     rows = rng.standard_normal((N_ROWS, 3))
-    found = fit_link(Z, labels, shares, rows, foretold, (3.0, 2.0))
-    grid, rates, log_prior, post, points = by_loops(Z, labels, shares, rows, foretold, (3.0, 2.0))
+    found = fit_link(Z, labels, shares, rows, estimated, (3.0, 2.0))
+    grid, rates, log_prior, post, points = by_loops(Z, labels, shares, rows, estimated, (3.0, 2.0))
     np.testing.assert_allclose(found.sharpness, [a for a, _ in grid])
     np.testing.assert_allclose(found.shares, [b for _, b in grid])
     np.testing.assert_allclose(found.rates, rates)
@@ -99,11 +99,11 @@ def test_a_link_is_that_of_plain_loops(shares, foretold):
 
 @pytest.mark.parametrize("rate", [0.0, 0.15, 0.4])
 def test_the_noise_rate_of_simulated_scores_is_recovered(rate):
-    """At the foretold accuracy of the scores, within 0.05 of the share of wrong labels in each of four draws."""
+    """At the estimated accuracy of the scores, within 0.05 of the share of wrong labels in each of four draws."""
     for seed in range(4):
         Z, truth, given = drawn(800, 5, rate, seed)
         accuracy = float(np.mean(Z.argmax(axis=1) == truth))
-        link = fit_link(Z, as_labels(given, 5), rows=Z, foretold=accuracy)
+        link = fit_link(Z, as_labels(given, 5), rows=Z, estimated=accuracy)
         share = float(np.mean(given != truth))
         assert abs(link.rate - share) < 0.05
         low, high = link.interval(0.95)
@@ -111,13 +111,13 @@ def test_the_noise_rate_of_simulated_scores_is_recovered(rate):
         assert high - low < 0.25
 
 
-def test_a_foretold_accuracy_tells_blunt_scores_from_wrong_labels():
+def test_a_estimated_accuracy_tells_blunt_scores_from_wrong_labels():
     """All scores are equally clear and a third of the labels is not predicted: labels alone cannot tell."""
     rng = np.random.default_rng(0)
     predicted = rng.integers(0, 4, 300)
     given = np.where(np.arange(300) % 3 == 0, (predicted + 1) % 4, predicted)
     Z, labels = np.eye(4)[predicted], as_labels(given, 4)
-    clear, blunt = (fit_link(Z, labels, rows=Z, foretold=accuracy) for accuracy in (0.97, 0.7))
+    clear, blunt = (fit_link(Z, labels, rows=Z, estimated=accuracy) for accuracy in (0.97, 0.7))
     assert blunt.rate < 0.15 < 0.25 < clear.rate < 0.4
     assert clear(Z).max(axis=1).mean() > 0.9 > 0.8 > blunt(Z).max(axis=1).mean()
 

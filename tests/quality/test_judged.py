@@ -162,7 +162,7 @@ def test_a_low_foretold_accuracy_doubts_fewer_labels(seed):
     scores, codes = loosely(seed)
     labels, at = read_labels(codes), np.arange(180)
     low, high = (
-        assess_labels(at, scores, labels, at, scores, foretold=(scores, accuracy)) for accuracy in (0.45, 0.9)
+        assess_labels(at, scores, labels, at, scores, estimated=(scores, accuracy)) for accuracy in (0.45, 0.9)
     )
     assert low.noise.rate < high.noise.rate
     assert np.mean(low.quality < 0.5) < np.mean(high.quality < 0.5)

@@ -28,14 +28,14 @@ def drawn(n, c, rate, confusion=0.0, seed=0, sharpness=3.0):
     return Z, truth, given
 
 
-def intervals(rate, confusion, is_foretold):
+def intervals(rate, confusion, is_estimated):
     """Of twelve draws: whether the interval holds the share of wrong labels, its width, and the error of the rate."""
     found = []
     for seed in range(12):
         Z, truth, given = drawn(300, 4, rate, confusion, seed, 8.0)
         rows, unlabelled, _ = drawn(300, 4, 0.0, 0.0, seed + 100, 8.0)
         accuracy = float(np.mean(np.argmax(rows, axis=1) == unlabelled))
-        known = {"rows": rows, "foretold": accuracy} if is_foretold else {}
+        known = {"rows": rows, "estimated": accuracy} if is_estimated else {}
         noise = fit_noise(Z, given, np.ones(300), **known)
         low, high = noise.interval
         wrong = np.mean(given != truth)
@@ -43,18 +43,18 @@ def intervals(rate, confusion, is_foretold):
     return np.array(found).T
 
 
-@pytest.mark.parametrize("is_foretold", [False, True])
+@pytest.mark.parametrize("is_estimated", [False, True])
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.3, 0.5])
-def test_the_interval_holds_the_share_of_wrong_labels(rate, is_foretold):
+def test_the_interval_holds_the_share_of_wrong_labels(rate, is_estimated):
     """Of any class, in nearly all of twelve draws, and it is not the whole range."""
-    held, widths, errors = intervals(rate, 0.0, is_foretold)
+    held, widths, errors = intervals(rate, 0.0, is_estimated)
     assert held.mean() >= 0.9
     assert widths.mean() < 0.2
     assert abs(errors.mean()) < 0.03
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
-def test_mistakes_that_follow_the_scores_are_underestimated_less_where_the_accuracy_is_foretold(rate):
+def test_mistakes_that_follow_the_scores_are_underestimated_less_where_the_accuracy_is_estimated(rate):
     """Half of the wrong labels are what the scores allow: by labels alone these look like blunt scores."""
     held, _, errors = intervals(rate, 0.5, True)
     blind, _, more = intervals(rate, 0.5, False)

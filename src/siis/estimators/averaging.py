@@ -67,15 +67,15 @@ class Choices:
         By their numbers; empty for a ready-made graph.
     selection : Selection
         The leading graph, its space and the table of everything that was tried.
-    foretold : float or None
-        Accuracy that halves of the labels foretell, where everything was tried.
+    estimated : float or None
+        Accuracy that halves of the labels estimate, where everything was tried.
     """
 
     plan: Plan
     leading: Choice
     spaces: tuple[Space, ...]
     selection: Selection
-    foretold: float | None
+    estimated: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,8 @@ class Scores:
         Whether it could be held out.
     sharpness : float
         Mean sharpness of these scores.
-    foretold : float or None
-        Accuracy that halves of the labels foretell.
+    estimated : float or None
+        Accuracy that halves of the labels estimate.
     forests : dict of str to Forest
         By the kind of their trees.
     experts : Table
@@ -105,7 +105,7 @@ class Scores:
     held_out: Floats
     judged: Bools
     sharpness: float
-    foretold: float | None
+    estimated: float | None
     forests: dict[str, Forest]
     experts: Table
     reason: str
@@ -118,7 +118,7 @@ class Scores:
             mean.held_out,
             labels.judged,
             mean.link.mean_sharpness,
-            mean.foretold,
+            mean.estimated,
             forests,
             _experts(mean, labels),
             _reason(mean, labels),
@@ -160,7 +160,7 @@ def choose_average(
     leading = leading_graph(members, mean, [k for k, space in enumerate(found) if space.unit])
     table = _table(found, members, mean, labels)
     selection = _selection(found, leading, table, _reason(mean, labels), constraints, vertices.pairs)
-    choices = Choices(plan, leading, found, selection, mean.foretold)
+    choices = Choices(plan, leading, found, selection, mean.estimated)
     if not is_whole:
         return replace(choices, plan=few_graphs(plan, mean)), None
     chosen = {choice.kind for choice in plan.choices if choice.family == FOREST}
@@ -229,8 +229,8 @@ def large_scores(
             engine,
             subspace,
         )
-    known = [accuracy for accuracy in (mean.foretold, choices.foretold) if accuracy is not None]
-    return replace(Scores.of(mean, labels, mean.forests), foretold=max(known, default=None))
+    known = [accuracy for accuracy in (mean.estimated, choices.estimated) if accuracy is not None]
+    return replace(Scores.of(mean, labels, mean.forests), estimated=max(known, default=None))
 
 
 def in_order(scores: Scores, located: Located) -> Scores:
@@ -290,11 +290,11 @@ def with_shares(scores: Scores, shares: Floats | None) -> Scores:
 
 
 def expected_accuracy(scores: Scores, located: Located) -> tuple[Floats, float] | None:
-    """Scores of some unlabelled vertices, all where there are none, and the accuracy that is foretold there."""
-    if scores.foretold is None:
+    """Scores of some unlabelled vertices, all where there are none, and the accuracy that is estimated there."""
+    if scores.estimated is None:
         return None
     rows = unlabelled_rows(len(scores.final), located.parts.rows, MOST_SEEN)
-    return np.asarray(scores.final[rows], dtype=np.float64), scores.foretold
+    return np.asarray(scores.final[rows], dtype=np.float64), scores.estimated
 
 
 def _readings(program: Program, A: Array, n_classes: int) -> Floats | None:

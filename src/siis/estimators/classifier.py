@@ -565,13 +565,13 @@ class SIISClassifier(OnCluster, Insights):
         labels: GivenLabels,
         n_searched: int,
         before: Ints | None,
-        foretold: tuple[Floats, float] | None,
+        estimated: tuple[Floats, float] | None,
     ) -> Answer:
         """Judge the labels by their scores while they were held out, and calibrate the answers."""
         which = vertices.order[evidence.rows]
         before = np.where(labels.certain, -1 if before is None else before, labels.codes)
         vertex = evidence.placed.vertex
-        assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, foretold)
+        assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, estimated)
         self._warn_about(evidence, assessment, labels)
         shares = class_shares(which, vertex, pooled.held_out, assessment, labels, self._seed)
         answer = self._answer(evidence, solved, pooled, assessment, shares)

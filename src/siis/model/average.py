@@ -1,4 +1,4 @@
-"""The default: an average of members that predict held-out labels; halves of the labels foretell its errors."""
+"""The default: an average of members that predict held-out labels; halves of the labels estimate its errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SPLITS, MOST_ROWS = 3, 1500  # of labels into halves, and rows on which these ar
 MOST_IN_HALVES = 4  # members of a family
 EVEN, PSEUDO_COUNT = 0.9, 1.0  # effective number of classes, over theirs, above which they are of like size
 EQUAL_UNTIL, SELECTED_FROM = 3.0, 8.0  # labels a class: the equal mean of graphs, or selected members alone
-AGAIN = 0.25  # of the errors that are foretold, which further passes are expected to mend
+AGAIN = 0.25  # of the errors that are estimated, which further passes are expected to mend
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,8 @@ class Average:
     held_out : ndarray of shape (l, c)
     link : Link
         From these scores to probabilities.
-    foretold : float or None
-        Accuracy that the agreement of halves of the labels foretells.
+    estimated : float or None
+        Accuracy that the agreement of halves of the labels estimates.
     """
 
     members: Sequence[Member]
@@ -73,7 +73,7 @@ class Average:
     scores: Floats
     held_out: Floats
     link: Link
-    foretold: float | None
+    estimated: float | None
 
 
 def all_members(
@@ -219,7 +219,7 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
     pool = weigh_families(near_best(members), labels) if plan is None else plan.pool(members)
     rows = unlabelled_rows(n, labels.rows, MOST_ROWS)
     is_full = np.unique(labels.rows).size == n
-    foretold = agreement(pool, labels, None if is_full else rows, seed)
+    estimated = agreement(pool, labels, None if is_full else rows, seed)
     of_graph = [m for m in members if m.family == GRAPH]
     equal, graph_mean = _equal_weight(labels) if of_graph else 0.0, None
     if equal > 0:
@@ -241,10 +241,10 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
     held = [m.link.logarithms(m.held_out) for m in pool.members]
     Z, H = pooled(logs, held)
     means, held_means = [Z], [H]
-    link = fit_link(H, labels, rows=Z[rows], foretold=foretold)
+    link = fit_link(H, labels, rows=Z[rows], estimated=estimated)
     if all(m.ridge is None for m in pool.members) or equal == 1.0:
-        return Average(members, pool, Z, H, link, foretold)
-    expected = None if foretold is None else foretold + AGAIN * (1 - foretold)
+        return Average(members, pool, Z, H, link, estimated)
+    expected = None if estimated is None else estimated + AGAIN * (1 - estimated)
     some = some_rows(n)
     folds = stratified_folds(labels.Y.argmax(axis=1), FOLDS, seed)
     unit = float(pool.mean(logs).std()) or 1.0
@@ -285,12 +285,12 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
         Z, H = pooled(again, out)
         means.append(Z)
         held_means.append(H)
-        link = fit_link(np.mean(held_means, axis=0), labels, rows=np.mean(means, axis=0)[rows], foretold=expected)
+        link = fit_link(np.mean(held_means, axis=0), labels, rows=np.mean(means, axis=0)[rows], estimated=expected)
     return Average(members, pool, np.mean(means, axis=0), np.mean(held_means, axis=0), link, expected)
 
 
 def agreement(pool: Pool, labels: Labels, rows: Ints | None, seed: int) -> float | None:
-    """Accuracy that models of disjoint halves of the labels foretell: they agree as often as both are right.
+    """Accuracy that models of disjoint halves of the labels estimate: they agree as often as both are right.
 
     With q the accuracy, and errors spread over the other classes, they agree at q^2 + (1 - q)^2 / (c - 1).   (D6)
     Without unlabelled rows, thirds: two predict, and are compared on the third.

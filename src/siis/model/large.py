@@ -46,7 +46,7 @@ class LargeAverage:
     scores : ndarray of shape (n, c)
     held_out : ndarray of shape (l, c)
     link : Link
-    foretold : float or None
+    estimated : float or None
     forests : dict of str to Forest
     """
 
@@ -55,7 +55,7 @@ class LargeAverage:
     scores: Floats
     held_out: Floats
     link: Link
-    foretold: float | None
+    estimated: float | None
     forests: dict[str, Forest]
 
 
@@ -100,7 +100,7 @@ def large_average(
     members: list[Member] = []
     forests: dict[str, Forest] = {}
     for choice in leading:
-        member, foretold = _graph_member(choice, W, given, labels, seed, engine, subspace)
+        member, estimated = _graph_member(choice, W, given, labels, seed, engine, subspace)
         members.append(member)
     families = set(plan.families)
     if X is not None and points is not None and labels.n_classes <= MOST_CLASSES:
@@ -120,7 +120,7 @@ def large_average(
     H = pool.mean([m.link.logarithms(m.held_out) for m in pool.members])
     unit = float(np.std(Z, dtype=np.float64)) or 1.0
     Z /= Z.dtype.type(unit)
-    return LargeAverage(members, pool, Z, H / unit, fit_link(H / unit, labels), foretold, forests)
+    return LargeAverage(members, pool, Z, H / unit, fit_link(H / unit, labels), estimated, forests)
 
 
 def _graph_member(
@@ -132,7 +132,7 @@ def _graph_member(
     engine: Engine,
     subspace: Array | None,
 ) -> tuple[Member, float | None]:
-    """The graph, its held-out scores by folds, and the accuracy that halves of the labels foretell.
+    """The graph, its held-out scores by folds, and the accuracy that halves of the labels estimate.
 
     Where there are not too many vertices and classes, a second pass smooths the posterior of each label; that of a
     label in training, for a fold, comes from the labels of neither fold.
@@ -161,12 +161,12 @@ def _graph_member(
         held_out[held] = told(1 + k, held)
     scores = _standardised(found[0], scales[0])
     link = fit_link(held_out, labels, SHARES)
-    foretold = None
+    estimated = None
     if halves:
         rows = unlabelled_rows(n, labels.rows, n)
         said = [scale(F[rows]).argmax(axis=1) for F, scale in zip(found[-2:], scales[-2:], strict=True)]
-        foretold = accuracy_of_agreement(float(np.mean(said[0] == said[1])), c)
-        foretold += AGAIN * (1 - foretold) if with_pass else 0.0
+        estimated = accuracy_of_agreement(float(np.mean(said[0] == said[1])), c)
+        estimated += AGAIN * (1 - estimated) if with_pass else 0.0
     if with_pass:
         targets = [label_posterior(link(held_out), labels, link.rate)]
         for k in range(len(folds)):
@@ -185,7 +185,7 @@ def _graph_member(
             held_out[held] += _scale(F, prior)(np.asarray(F[labels.rows[held]], dtype=np.float64))
         held_out /= 2
         link = fit_link(held_out, labels, SHARES)
-    return Member(leading, None, None, scores, held_out, scales[0], link), foretold
+    return Member(leading, None, None, scores, held_out, scales[0], link), estimated
 
 
 def _smoothed(

@@ -17,8 +17,8 @@ BLUNTER = np.concatenate([np.geomspace(0.02, 0.3, 8), SHARPNESS])  # where next 
 USUAL_SHARPNESS, SPREAD = 3.0, 1.5  # prior of the sharpness: log-normal
 N_RATES, LARGEST_RATE = 24, 0.95  # grid of noise rates; the largest over that of random labels, (c - 1) / c
 FEWER_WRONG = 2.0  # prior (1 - r / largest)^2 of the rate
-FEWER_WRONG_FORETOLD = 0.5  # the same where the accuracy is foretold
-TARGET_SD = 0.08  # of the accuracy that the agreement of halves foretells
+FEWER_WRONG_ESTIMATED = 0.5  # the same where the accuracy is estimated
+TARGET_SD = 0.08  # of the accuracy that the agreement of halves estimates
 FLOOR = 1e-3  # of probabilities whose logarithms are averaged
 LEAST_WEIGHT = 1e-4  # of a sharpness that is used
 BLOCK = 2**18  # numbers in one piece of work
@@ -150,7 +150,7 @@ def fit_link(
     labels: Labels,
     shares: tuple[float, ...] = (0.0,),
     rows: Floats | None = None,
-    foretold: float | None = None,
+    estimated: float | None = None,
     checked: tuple[float, float] = (0.0, 0.0),
     largest_rate: float = 1.0,
     sharpness: Floats = SHARPNESS,
@@ -158,7 +158,7 @@ def fit_link(
     """Average sharpness, share of the prior and noise rate over their posterior, given held-out scores.
 
     The likelihood of a label j is (1 - r) p_j + r (1 - p_j) / (c - 1), and p_j where it is certain.          (D2)
-    ``foretold`` is the mean confidence that is expected on the scores ``rows``; None expects nothing. ``checked``:
+    ``estimated`` is the mean confidence that is expected on the scores ``rows``; None expects nothing. ``checked``:
     how many labels were found right and wrong by somebody. ``largest_rate``: rates above are not
     considered.
     """
@@ -173,13 +173,13 @@ def fit_link(
     like = own[:, None] * (1 - rates)[:, None] + (1 - own[:, None]) * (rates / max(c - 1, 1))[:, None]
     like[:, :, certain] = own[:, None, certain]
     logs = np.log(like + 1e-12)
-    if foretold is None or rows is None:
+    if estimated is None or rows is None:
         prior = np.array([-0.5 * (np.log(a / USUAL_SHARPNESS) / SPREAD) ** 2 for a, _ in grid])
         fewer = FEWER_WRONG
     else:
         sure = np.array([softmax(a * rows + b * log_prior, 1.0).max(axis=1).mean() for a, b in grid])
-        prior = -0.5 * ((sure - foretold) / TARGET_SD) ** 2
-        fewer = FEWER_WRONG_FORETOLD
+        prior = -0.5 * ((sure - estimated) / TARGET_SD) ** 2
+        fewer = FEWER_WRONG_ESTIMATED
     scale = n_labels / max(some.size, 1)
     log_post = scale * (logs @ votes) + prior[:, None] + fewer * np.log(1 - rates / (1.02 * top))
     right, wrong = checked

@@ -64,7 +64,7 @@ def assess_labels(
     vertex: Ints,
     final: Floats,
     before: Ints | None = None,
-    foretold: tuple[Floats, float] | None = None,
+    estimated: tuple[Floats, float] | None = None,
 ) -> Assessment:
     """Estimate the noise (D2), judge every given label (D4), and calibrate the answers.
 
@@ -81,8 +81,8 @@ def assess_labels(
         Class scores of the answers.
     before : ndarray of shape (n,), optional
         What certain labels were before they were checked; -1 where nobody knows.
-    foretold : (ndarray of shape (m, c), float), optional
-        Class scores of some unlabelled examples, and the accuracy that halves of the labels foretell there.
+    estimated : (ndarray of shape (m, c), float), optional
+        Class scores of some unlabelled examples, and the accuracy that halves of the labels estimate there.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def assess_labels(
     known = None if before is None else before[judged]
     unlabelled = vertex[~labels.used & (vertex >= 0)]
     certain = labels.certain[judged]
-    rows, accuracy = (None, None) if foretold is None else foretold
+    rows, accuracy = (None, None) if estimated is None else estimated
     noise = fit_noise(scores, codes, weights, agreement.is_weak, certain, known, rows, accuracy)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = (np.full((rows, c), np.nan, final.dtype) for rows in (n, used.size))

@@ -73,12 +73,12 @@ def fit_noise(
     is_certain: Bools | None = None,
     before: Ints | None = None,
     rows: Floats | None = None,
-    foretold: float | None = None,
+    estimated: float | None = None,
 ) -> NoiseModel:
     """Average over sharpness of the scores and noise rate, by the likelihood of the held-out labels.
 
     The label j is given with probability (1 - r) p_j + r (1 - p_j) / (c - 1), p = softmax(a z).          (D2)
-    Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels foretell tells
+    Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels estimate tells
     them apart, as far as it is known.
 
     Parameters
@@ -98,7 +98,7 @@ def fit_noise(
         interval, the matrix and the rates of classes are those of the labels that nobody has checked.
     rows : ndarray of shape (m, c), optional
         Scores of unlabelled examples.
-    foretold : float, optional
+    estimated : float, optional
         Accuracy that is expected there.
 
     Returns
@@ -119,7 +119,7 @@ def fit_noise(
         np.asarray(scores, dtype=np.float64),
         labels,
         rows=rows,
-        foretold=None if is_blunt else foretold,
+        estimated=None if is_blunt else estimated,
         checked=checked,
         largest_rate=largest,
         sharpness=grid,

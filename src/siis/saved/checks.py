@@ -345,8 +345,8 @@ def _check_choices(choices: Any, d: int) -> None:
             _array(space.scale, "scale", "f", (d,))
             _must(bool((space.scale >= 1e-150).all()), "scale is not positive")
     _must(isinstance(choices.selection, Selection), "its choices have no selection")
-    if choices.foretold is not None:
-        _number(choices.foretold, "accuracy that is foretold", 0, 1)
+    if choices.estimated is not None:
+        _number(choices.estimated, "accuracy that is estimated", 0, 1)
 
 
 def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
