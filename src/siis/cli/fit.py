@@ -173,7 +173,7 @@ def fit(
     metric: Annotated[str, typer.Option(help="Distance: auto, euclidean or cosine.")] = "auto",
     edges: Annotated[str, typer.Option(help="Edges of the neighbour graph: auto, union or mutual.")] = "auto",
     laplacian: Annotated[str, typer.Option(help="Graph Laplacian: auto, unnormalized or normalized.")] = "auto",
-    neighbors: Annotated[str, typer.Option(help="Neighbour search: auto, exact, faiss or pynndescent.")] = "auto",
+    neighbors: Annotated[str, typer.Option(help="Neighbour search: auto, exact or faiss.")] = "auto",
     selection: Annotated[str, typer.Option(help="auto: cross-validation; none: the method of the paper.")] = "auto",
     schedule: Annotated[str, typer.Option(help="Solver: certified, or paper (Algorithm 1).")] = "certified",
     tol: Annotated[float, typer.Option(help="Relative duality gap at which the solver stops.")] = 1e-4,

@@ -89,7 +89,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         "metric": metrics("euclidean", "cosine"),
         "affinity": one_of("nearest_neighbors", "precomputed"),
         "graph": one_of("union", "mutual"),
-        "neighbors": one_of("auto", "exact", "faiss", "pynndescent") | SEARCH,
+        "neighbors": one_of("auto", "exact", "faiss") | SEARCH,
         "verbose": LEVEL,
     }
     n_neighbors: int | str

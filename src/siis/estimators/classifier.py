@@ -148,7 +148,7 @@ class SIISClassifier(OnCluster, Insights):
     laplacian : {"auto", "unnormalized", "normalized"}, default="auto"
         L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
         "unnormalized").
-    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object, default="auto"
+    neighbors : {"auto", "exact", "faiss"} or object, default="auto"
         How neighbours are found. "auto": exactly, up to 40,000 distinct examples and for sparse X; beyond, by
         approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
         ``fit`` and ``kneighbors``; a copy of it is fitted.
@@ -202,7 +202,7 @@ class SIISClassifier(OnCluster, Insights):
     vertex_ : ndarray of shape (n,)
         The vertex of each example; -1 for labelled examples with weight 0, which are not in the graph.
     neighbor_search_ : str
-        How neighbours were found: "exact", "faiss", "pynndescent", "torch", the name of the object's class, or
+        How neighbours were found: "exact", "faiss", "torch", the name of the object's class, or
         "ready-made".
     neighbor_recall_ : float
         The share of nearest neighbours that was found, measured on a sample; NaN for a ready-made graph.

@@ -64,7 +64,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         ``graph`` are then not used.
     graph : {"union", "mutual"}, default="union"
     laplacian : {"unnormalized", "normalized"}, default="unnormalized"
-    neighbors : {"auto", "exact", "faiss", "pynndescent"} or object, default="auto"
+    neighbors : {"auto", "exact", "faiss"} or object, default="auto"
         How neighbours are found.
     tol : float, default=0.0001
         Relative duality gap at which to stop: that of every tag is below.

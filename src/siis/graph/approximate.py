@@ -1,4 +1,4 @@
-"""Approximate neighbours for many points, through libraries made for them; what they miss is measured."""
+"""Approximate neighbours for many points, by faiss or an index of the user's; their recall is measured."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ QUERIES = 20_000  # in one block
 INSTALL = "Install it with `pip install 'siis[ann]'`, or use neighbors='exact'."
 
 
-def available() -> str | None:
-    """The library for approximate search that is installed, the faster one first; None where there is none."""
-    return next((name for name in ("faiss", "pynndescent") if find_spec(name) is not None), None)
+def has_faiss() -> bool:
+    """Whether faiss is installed."""
+    return find_spec("faiss") is not None
 
 
 def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: int, report: Report) -> Ints:
@@ -43,7 +43,8 @@ def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: i
     -------
     ndarray of shape (n, n_wanted)
     """
-    _need("faiss")
+    if not has_faiss():
+        raise ValueError(f"neighbors='faiss' needs faiss, which is not installed. {INSTALL}")
     import faiss  # noqa: PLC0415  (an extra)
 
     n, d = points.shape
@@ -63,26 +64,6 @@ def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: i
         found[first : first + QUERIES] = index.search(points[first : first + QUERIES], n_wanted)[1]
         report((first + QUERIES) / n)
     return found
-
-
-def with_pynndescent(points: Floats, n_wanted: int, seed: int) -> Ints:
-    """Improve random neighbours by their neighbours' neighbours (nearest-neighbour descent).
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_wanted : int
-    seed : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_wanted)
-    """
-    _need("pynndescent")
-    import pynndescent  # noqa: PLC0415  (an extra)
-
-    index = pynndescent.NNDescent(points, n_neighbors=n_wanted, random_state=seed % 2**31)
-    return np.asarray(index.neighbor_graph[0], dtype=np.int64)
 
 
 def with_own(search: Any, points: Floats, n_wanted: int) -> Ints:
@@ -153,8 +134,3 @@ def recall(found: Ints, exact: Ints) -> float:
     float
     """
     return float(np.mean([np.isin(e, f).mean() for f, e in zip(found, exact, strict=True)]))
-
-
-def _need(library: str) -> None:
-    if find_spec(library) is None:
-        raise ValueError(f"neighbors={library!r} needs {library}, which is not installed. {INSTALL}")

@@ -15,7 +15,7 @@ from siis.engine import NUMPY, Engine
 from siis.engine.blocks import PIECES, row_pieces
 from siis.engine.loops import keep_nearest, pair_distances
 from siis.engine.threads import in_threads, one_blas_thread, pause_point
-from siis.graph.approximate import INSTALL, available, complete, recall, with_faiss, with_own, with_pynndescent
+from siis.graph.approximate import INSTALL, complete, has_faiss, recall, with_faiss, with_own
 from siis.progress import Report, no_progress
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
@@ -127,9 +127,8 @@ def neighbors_within(
     points : array or csr_array of shape (n, d)
     n_neighbors : int
         K, at most n - 1.
-    search : {"exact", "auto", "faiss", "pynndescent"} or object with fit and kneighbors
-        "auto": exact up to 40,000 points and for sparse ones, then through faiss or pynndescent, whichever is
-        installed.
+    search : {"exact", "auto", "faiss"} or object with fit and kneighbors
+        "auto": exact up to 40,000 points and for sparse ones, then through faiss where it is installed.
     seed : int
         Of an approximate search, and of the sample on which its recall is measured.
     report : callable
@@ -182,15 +181,14 @@ def _method(search: Any, points: Features) -> str:
         return search
     if sp.issparse(points) or points.shape[0] <= MOST_EXACT:
         return "exact"
-    library = available()
-    if library is None:
-        warnings.warn(
-            f"exact neighbours of {points.shape[0]} examples take long, and no library for approximate ones is "
-            f"installed. {INSTALL}",
-            UserWarning,
-            stacklevel=2,
-        )
-    return library or "exact"
+    if has_faiss():
+        return "faiss"
+    warnings.warn(
+        f"exact neighbours of {points.shape[0]} examples take long, and faiss is not installed. {INSTALL}",
+        UserWarning,
+        stacklevel=2,
+    )
+    return "exact"
 
 
 def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
@@ -199,8 +197,6 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
     sample, exact = _sampled(points, n_wanted, seed)
     if method == "faiss":
         indices = with_faiss(points, n_wanted, sample, exact, seed, report)
-    elif method == "pynndescent":
-        indices = with_pynndescent(points, n_wanted, seed)
     else:
         indices = with_own(search, points, n_wanted)
     indices = complete(indices, n)
