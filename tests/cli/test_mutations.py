@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mutations import OLD, bases, is_fine, mutated, outcome
-from siis.saved import load_all
+from mutations import bases, is_fine, mutated, outcome
 
 pytestmark = pytest.mark.slow
 
@@ -61,12 +60,3 @@ def test_a_batch_in_its_own_process(tmp_path):
     found = json.loads(out.read_text())
     assert sum(found["outcomes"].values()) == 60
     assert found["wrong"] == []
-
-
-def test_files_of_the_first_version_can_be_read(siis, tmp_path):
-    folder = OLD.parent
-    done = siis("predict", OLD, folder / "model-0.1.0-new.csv", "--quiet", "--out", tmp_path / "out.csv")
-    assert done.exit_code == 0, done.stderr
-    assert (tmp_path / "out.csv").read_text() == (folder / "model-0.1.0-expected.csv").read_text()
-    assert siis("explain", "ex 6", "--results", OLD).exit_code == 0
-    assert load_all(OLD).model.label_issues()["index"].tolist() == [6, 0]

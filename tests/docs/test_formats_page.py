@@ -1,6 +1,5 @@
 """The page of formats is run from top to bottom: its scripts, and its commands."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -29,11 +28,8 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
             done = CliRunner().invoke(app, arguments, catch_exceptions=False)
             assert done.exit_code == 0, f"{line}: {done.stderr}"
             ran += 1
-    assert ran >= 9
+    assert ran >= 8
     said = capsys.readouterr().out
     assert re.search(r"0\.\d+ True \{'choices': \['sport'\]\}", said)
     assert "'siis': {'label': 'sport'" in said
     assert "'is_label_issue'" in said
-    first = json.loads((tmp_path / "weak-results" / "answers.json").read_text())["0"]
-    assert first["siis"]["label"] == "0"
-    assert first["weak_labels"] == [0, 0, 0]

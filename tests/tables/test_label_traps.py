@@ -64,20 +64,6 @@ def test_annotators_and_arrays(write, tmp_path):
     assert list(data.labels) == ["X", None, "y", "X"]
 
 
-def test_slips_of_the_pen_are_named(write):
-    cells = ["bakery"] * 10 + ["bakry", "Sicliy", "floor 1"] + ["Sicily"] * 6 + ["floor 2"] * 9 + ["bank"] * 5
-    labels, notes = given(write, cells)
-    assert labels == cells, "nothing is changed"
-    assert (
-        "rare labels of column kind that are spelt nearly like common ones: Sicliy (1 x) and Sicily (6 x), bakry "
-        "(1 x) and bakery (10 x); taken for classes: if they are misspelt, correct the file (--merge-classes does "
-        "not join them)" in notes
-    )
-    assert "class with a single label: 'floor 1'; its own label can never be checked" in notes
-    _, notes = given(write, ["bakery"] * 4 + ["bakry"] + ["cat", "car"] * 2)
-    assert "spelt" not in str(notes), "four are not much commoner than one, and short names are often alike"
-
-
 def test_classes_with_a_single_label_are_listed_once(write):
     _, notes = given(write, ["x"] * 3 + ["y", "z", ""])
     assert "classes with a single label: y, z; their own label can never be checked" in notes

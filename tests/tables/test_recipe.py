@@ -186,22 +186,3 @@ def test_a_recipe_cannot_be_changed(sources):
         _, arrays = read(*sources[kind][:2]).recipe.to_plain()
         with pytest.raises(ValueError, match="read-only"):
             arrays[name][0] = 1.0
-
-
-def test_recipes_of_the_first_version_are_read(write):
-    settings = {
-        "version": 1,
-        "kind": "columns",
-        "names": ["height", "colour", "truth"],
-        "categories": [[], ["blue", "red"], []],
-    }
-    arrays = {"medians": np.array([1.5, 0.0, 1.0]), "scales": np.array([1.0, 1.4, 1.0])}
-    recipe = Recipe.from_plain(settings, arrays)
-    new = recipe.apply(write("colour,height,truth\nred,3,true\ngreen,,false\n", "new.csv"))
-    assert new.X.tolist() == [[3.0, 0.0, 1.4, 1.0], [1.5, 0.0, 0.0, 0.0]]
-    assert np.array_equal(
-        through_files(recipe).apply(write("colour,height,truth\nred,3,true\n", "n.csv")).X, new.X[:1]
-    )
-    for bad, worse in changes(settings, arrays):
-        with pytest.raises(ValueError, match="fit and save the model again"):
-            Recipe.from_plain(bad, worse)

@@ -308,12 +308,6 @@ def test_a_file_without_an_answer(tmp_path, refusal):
     assert "all lines (40) have no label, or were rejected or ignored" in refusal(ignored, label=None)
     empty = write_lines(tmp_path / "all.jsonl", [{"text": text, "label": []} for text in TEXTS])
     assert "all lines (40) have no label." in refusal(empty, label=None)
-    weak = {
-        str(i): {"data": {"text": text}, "label": i % 2, "weak_labels": [-1, None]} for i, text in enumerate(TEXTS)
-    }
-    path = write_json(tmp_path / "weak.json", weak)
-    assert "all labelling functions abstain from all examples" in refusal(path, label=None)
-    assert read(path, Roles(label="label")).labels[1] == "1"
     none = {f"topic.responses{part}": [[]] * 40 for part in ("", ".users", ".status")}
     pq.write_table(argilla(**none), tmp_path / "a.parquet")
     assert "no response was submitted" in refusal(tmp_path / "a.parquet", label=None)
@@ -371,9 +365,6 @@ def test_an_export_in_which_nothing_was_checked(tmp_path):
 
 def test_the_export_of_another_tool_is_no_later_one(tmp_path, write):
     export = write_json(tmp_path / "export.json", tasks())
-    weak = {str(100 + i): {"data": {"text": text}, "weak_labels": [0, 2]} for i, text in enumerate(TEXTS)}
-    with pytest.raises(ValueError, match="later export of the data; it is one of WRENCH, and the data are of Label"):
-        read_checked(write_json(tmp_path / "weak.json", weak), Roles(), read(export, Roles()))
     rows = "".join(
         f"{100 + i},{text.split(',')[0]},{one}\n" for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))
     )
@@ -626,34 +617,6 @@ def test_lines_of_another_encoding(write, refusal):
     assert "line 1: the text must be utf-8" in refusal(write(text.encode("latin-1"), "data.jsonl"), label=None)
     assert read(write(text.encode("latin-1"), "data.jsonl"), Roles(encoding="latin-1")).texts[0] == "größe"
     assert "is empty" in refusal(write("\n\n", "data.jsonl"))
-
-
-def test_weak_labels_of_wrench(tmp_path, refusal):
-    found = {
-        str(i): {"data": {"text": text}, "label": i % 2, "weak_labels": [i % 2, -1 if i % 3 else 1 - i % 2, -1]}
-        for i, text in enumerate(TEXTS)
-    }
-    path = write_json(tmp_path / "train.json", found)
-    data = read(path, Roles())
-    assert data.annotations.shape == (40, 2), "the third function says nothing"
-    assert data.annotations[0].tolist() == ["0", "1"]
-    assert data.annotations[1].tolist() == ["1", None]
-    kinds = {use.name: use.kind for use in data.columns}
-    assert kinds["label"] == "left out", "the truth is no feature"
-    assert read(path, Roles(label="label")).labels[:2].tolist() == ["0", "1"]
-    done = json.loads(back(data)["answers.json"])
-    assert list(done) == list(found)
-    assert done["1"].pop("siis")["label"] == "sport"
-    assert done["1"] == found["1"]
-    found["7"]["weak_labels"] = [1]
-    assert "example 7: weak_labels must hold one number or name for each of the 3" in refusal(
-        write_json(path, found), label=None
-    )
-
-
-def test_features_of_wrench(tmp_path):
-    found = {str(i): {"data": {"feature": [i, i % 5, 1.5]}, "label": 0, "weak_labels": [i % 2]} for i in range(20)}
-    assert read(write_json(tmp_path / "t.json", found), Roles()).labels.tolist() == ["0", "1"] * 10
 
 
 # --- Parquet of Argilla and Hugging Face
@@ -990,10 +953,9 @@ def broken(value, draw):
 
 
 def samples():
-    weak = {str(i): {"data": {"text": TEXTS[i]}, "label": 1, "weak_labels": [i % 2, -1]} for i in range(3)}
     lines = [prodigy(text, accept=["x"]) for text in TEXTS[:3]]
     plain = [{"id": i, "text": text, "label": ["x"]} for i, text in enumerate(TEXTS[:3])]
-    return {"tasks.json": tasks(6), "weak.json": weak, "prodigy.jsonl": lines, "plain.jsonl": plain}
+    return {"tasks.json": tasks(6), "prodigy.jsonl": lines, "plain.jsonl": plain}
 
 
 @settings(max_examples=150, deadline=None)

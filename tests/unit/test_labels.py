@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from siis.labels import LabelWarning, distributions, encode_labels, gather, label_rows, one_hot
+from siis.labels import distributions, encode_labels, gather, label_rows, one_hot
 
 NAN, NA = float("nan"), pd.NA
 
@@ -86,12 +86,6 @@ def test_labels_of_one_vertex_and_class_add_up():
     assert given.rows.tolist() == [1, 4, 4]
     assert given.codes.tolist() == [1, 0, 1]
     assert given.weights.tolist() == [4, 4, 2]
-
-
-def test_slips_of_the_pen_are_warned_of():
-    y = np.array(["bakery"] * 10 + ["bakry"] + ["bank", None] * 4, dtype=object)
-    with pytest.warns(LabelWarning, match=r"'bakry' \(1\) and 'bakery' \(10\).*correct them in y"):
-        encode_labels(y)
 
 
 def test_large_numbers_stay_apart_or_are_refused():

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints, answer_type
-from siis.labels.traps import SHOWN, LabelWarning, grouped, no_answers, shown, slips, spellings
+from siis.labels.traps import LabelWarning, grouped, no_answers, shown, spellings
 from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing, named
 
 FIRST_ROUNDED = 2.0**53  # from here on floats do not tell whole numbers apart
@@ -185,16 +185,6 @@ def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
             "y holds classes that differ only in how they are written: "
             f"{'; '.join(map(shown, grouped(same)))}. If those of a group are the same: "
             "y = [label and folded(label) for label in y], with folded from siis.labels.traps."
-        )
-    rare = slips(count)
-    if rare:
-        pairs = [
-            f"{shown([slip])} ({count[slip]}) and {shown([name])} ({count[name]:,})" for slip, name in rare.items()
-        ]
-        more = f" and {len(pairs) - SHOWN:,} more" if len(pairs) > SHOWN else ""
-        _warn_of(
-            f"y holds rare classes that are spelt nearly like common ones: {', '.join(pairs[:SHOWN])}{more}. If they "
-            "are misspelt, correct them in y."
         )
     return ~blank
 

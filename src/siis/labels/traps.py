@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher
 
 NO_ANSWER = (  # in any case
     *(
@@ -35,9 +34,6 @@ NO_ANSWER = (  # in any case
 )
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))  # they have no width
 SHOWN = 5  # labels that a message names
-RARE = 2  # labels of a class that may be a slip of the pen
-COMMONER = 5  # times as many labels as the slip has the class that was meant
-ALIKE, LETTERS, LENGTHS = 0.8, 4, 2  # similarity of their names, letters at least, and difference of lengths at most
 
 
 class LabelWarning(UserWarning):
@@ -94,43 +90,6 @@ def spellings(counts: Mapping[str, int]) -> dict[str, str]:
     for label in sorted(counts, key=lambda label: (-counts[label], label)):
         groups.setdefault(folded(label), []).append(label)
     return {label: group[0] for group in groups.values() if len(group) > 1 for label in group}
-
-
-def slips(counts: Mapping[str, int]) -> dict[str, str]:
-    """Find rare labels whose names are nearly those of much commoner ones: "bakry" beside many of "bakery".
-
-    Names that differ in their digits are meant: "floor 1" is not "floor 2".
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        How often each label stands.
-
-    Returns
-    -------
-    dict of str to str
-        For each slip, sorted: the commoner label that is most like it.
-    """
-    written = {label: folded(label) for label in sorted(counts)}
-    names = {label: name for label, name in written.items() if sum(c.isalpha() for c in name) >= LETTERS}
-    digits = {label: re.findall(r"\d+", name) for label, name in names.items()}
-    found = {}
-    for rare in (label for label in names if counts[label] <= RARE):
-        match = SequenceMatcher(None, "", names[rare], autojunk=False)
-        best = (ALIKE, "")
-        for label, name in names.items():
-            if counts[label] < COMMONER * counts[rare] or abs(len(name) - len(names[rare])) > LENGTHS:
-                continue
-            if name[0] != names[rare][0] and name[-1] != names[rare][-1]:
-                continue  # for speed: a slip seldom changes both ends
-            if digits[label] != digits[rare] or name == names[rare]:
-                continue
-            match.set_seq1(name)
-            if match.quick_ratio() >= best[0] and (alike := match.ratio()) >= best[0]:
-                best = (alike, label) if alike > best[0] or not best[1] else best
-        if best[1]:
-            found[rare] = best[1]
-    return found
 
 
 def grouped(same: Mapping[str, str]) -> list[list[str]]:

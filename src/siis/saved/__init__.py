@@ -22,7 +22,7 @@ from siis.labels import Supervision
 from siis.model.average import Plan
 from siis.model.kernels import Choice
 from siis.quality import Calibration
-from siis.saved.archive import Newer, archive_bytes, read_archive
+from siis.saved.archive import OtherFormat, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_state
 from siis.selection import Selection
 from siis.selection.candidate import Candidate
@@ -150,8 +150,8 @@ def load_all(path: str | Path) -> Saved:
         found = read_archive(path, NAMES, PARTS)
         check_state(found["state"])
         check_extra(found["extra"], found["state"])
-    except Newer as problem:
-        raise ValueError(f"{path} was written by a newer siis ({problem}). Update siis.") from problem
+    except OtherFormat as problem:
+        raise ValueError(f"{path} was written by {problem}") from problem
     except (MemoryError, PermissionError):
         raise
     except Exception as problem:  # whatever a damaged file brings about

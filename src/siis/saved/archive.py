@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from siis.result_table import Table
 
-FORMAT = 2  # 1, of siis 0.1.0: the same without a digest
+FORMAT = 2
 STRUCTURE, DIGEST = "model.json", "digest"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member: the same values are the same bytes
 SAID = {"state": "model"}  # in messages
@@ -37,8 +37,8 @@ HEADER = re.compile(
 )
 
 
-class Newer(ValueError):
-    """The file is of a format that a later version of siis writes."""
+class OtherFormat(ValueError):
+    """The file is of a format that another version of siis writes."""
 
 
 def archive_bytes(values: Mapping[str, Any], parts: Mapping[str, type]) -> bytes:
@@ -93,7 +93,7 @@ def digest(members: Iterable[tuple[str, bytes]]) -> str:
 
 
 def read_archive(path: Path, names: Iterable[str], parts: Mapping[str, type]) -> dict[str, Any]:
-    """Read values back; any exception but Newer says that the file is damaged.
+    """Read values back; any exception but OtherFormat says that the file is damaged.
 
     Parameters
     ----------
@@ -115,13 +115,15 @@ def read_archive(path: Path, names: Iterable[str], parts: Mapping[str, type]) ->
     version = content["format"] if isinstance(content, dict) else None
     if type(version) is not int or version < 1:
         raise ValueError(f"its format is {version!r}")
+    if version < FORMAT:
+        raise OtherFormat("siis 0.1, whose files this version does not read. Fit and save the model again.")
     if version > FORMAT:
-        raise Newer(f"its format is {version}, and this siis reads formats up to {FORMAT}")
-    if (version > 1) != (DIGEST in members):
-        raise ValueError("it has no digest" if version > 1 else "it has a digest that its format does not know")
-    if version > 1 and members[DIGEST] != digest(members.items()).encode():
+        raise OtherFormat(f"a newer siis (its format is {version}; this version reads {FORMAT}). Update siis.")
+    if DIGEST not in members:
+        raise ValueError("it has no digest")
+    if members[DIGEST] != digest(members.items()).encode():
         raise ValueError("its content is not what its digest says")
-    arrays = [members.pop(f"{k}.npy") for k in range(len(members) - (1 if version == 1 else 2))]
+    arrays = [members.pop(f"{k}.npy") for k in range(len(members) - 2)]
     if set(content) != {"format", *names}:
         raise ValueError(f"it holds {', '.join(map(str, content))}")
     unpacker = _Unpacker(arrays, parts)

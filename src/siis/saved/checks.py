@@ -66,8 +66,6 @@ def check_state(state: Any) -> None:
         By name. Completed.
     """
     _must(isinstance(state, dict), "it holds no model")
-    if "affinity" not in state and state.get("metric") == PRECOMPUTED:  # in files of siis 0.1
-        state["metric"], state["affinity"] = "auto", PRECOMPUTED
     parameters = SIISClassifier().get_params()
     for name, default in parameters.items():
         state.setdefault(name, default)

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 from siis.tables.amounts import SHARES
 from siis.tables.cells import as_texts, bools, is_text, marked
-from siis.tables.encoders import Plain, distinct_texts, finite_numbers, fits_single, only_keys, refused
+from siis.tables.encoders import Plain, distinct_texts, fits_single, only_keys, refused
 from siis.tables.messages import itemised
-from siis.tables.parts import MOST_CATEGORIES, Choice, Measure, Part
+from siis.tables.parts import Choice, Measure, Part
 from siis.tables.readings import Cells, Reading
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
@@ -121,35 +121,6 @@ class Columns:
         parts = tuple(kinds[one["kind"]].from_plain(one) for one in found)
         distinct_texts([part.name for part in parts], "names of columns", MOST_COLUMNS)
         return cls(parts)
-
-    @classmethod
-    def from_first_version(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder that was stored by siis 0.1.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Columns
-        """
-        settings = only_keys(settings, ("names", "categories"), "settings")
-        arrays = only_keys(arrays, ("medians", "scales"), "arrays")
-        names = distinct_texts(settings["names"], "names of columns", MOST_COLUMNS)
-        categories = settings["categories"]
-        if type(categories) is not list or len(categories) != len(names):
-            raise refused("a list of categories for each column")
-        medians = finite_numbers(arrays["medians"], len(names), "medians").tolist()
-        scales = finite_numbers(arrays["scales"], len(names), "scales").tolist()
-        parts: list[Part] = []
-        for name, values, median, scale in zip(names, categories, medians, scales, strict=True):
-            if values == []:
-                parts.append(Measure(name, Reading("number"), median))
-            else:
-                parts.append(Choice(name, distinct_texts(values, "categories", MOST_CATEGORIES), scale))
-        return cls(tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)

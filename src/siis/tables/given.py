@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Bools
-from siis.labels.traps import folded, grouped, no_answers, slips, spellings
+from siis.labels.traps import folded, grouped, no_answers, spellings
 from siis.labels.unlabelled import MISSING, are_signs, is_minus_one, named
 from siis.tables.cells import as_texts
 from siis.tables.data import Answers, Roles
@@ -202,22 +202,13 @@ def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MI
 def _rare(answers: Answers, where: str) -> list[str]:
     """Name the classes of which so little is known that something may be wrong with them."""
     counts = Counter(answers[named(answers)].tolist())
-    notes, rare = [], slips(counts)
+    notes = []
     if len(counts) == 1:
         notes.append(
             f"only one class among the labels of {where}, {listed(list(counts))}: every example will get it; label "
             "examples of other classes"
         )
-    if rare:
-        pairs = [
-            f"{quoted(slip)} ({counts[slip]} x) and {quoted(name)} ({counts[name]:,} x)"
-            for slip, name in rare.items()
-        ]
-        notes.append(
-            f"rare labels of {where} that are spelt nearly like common ones: {itemised(pairs)}; taken for classes: "
-            "if they are misspelt, correct the file (--merge-classes does not join them)"
-        )
-    single = sorted(name for name, count in counts.items() if count == 1 and name not in rare)
+    single = sorted(name for name, count in counts.items() if count == 1)
     if single and answers.ndim == 1:
         whose = "its" if len(single) == 1 else "their"
         classes = "class" if len(single) == 1 else "classes"

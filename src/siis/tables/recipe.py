@@ -26,7 +26,6 @@ from siis.texts import plural
 
 Encoder: TypeAlias = Columns | Words | Sentences | Joined | Pixels | Pictures | Values
 VERSION = 2
-FIRST_VERSION = 1  # of siis 0.1: its columns were stored in another way
 KINDS: dict[str, Any] = {
     encoder.kind: encoder for encoder in (Columns, Words, Sentences, Joined, Pixels, Pictures, Values)
 }
@@ -69,11 +68,9 @@ class Recipe:
         """
         if type(settings) is not dict or type(settings.get("kind")) is not str or settings["kind"] not in KINDS:
             raise refused(f"one of the kinds {', '.join(KINDS)}")
-        if type(settings.get("version")) is not int or settings["version"] not in (FIRST_VERSION, VERSION):
-            raise refused(f"version {FIRST_VERSION} or {VERSION}")
+        if type(settings.get("version")) is not int or settings["version"] != VERSION:
+            raise refused(f"version {VERSION}")
         rest = {name: value for name, value in settings.items() if name not in ("version", "kind")}
-        if settings["version"] == FIRST_VERSION and settings["kind"] == Columns.kind:
-            return cls(Columns.from_first_version(rest, arrays))
         return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
 
     @property

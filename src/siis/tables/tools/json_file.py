@@ -9,13 +9,12 @@ from siis.tables.tools.fields import parsed, read_text
 from siis.tables.tools.label_studio import is_tasks, read_tasks
 from siis.tables.tools.records import read_list
 from siis.tables.tools.told import Parsed
-from siis.tables.tools.wrench import is_weak, read_weak
 
 JSON = (".json", ".json.gz")
 
 
 def read_json(path: Path, encoding: str) -> Parsed:
-    """Read tasks of Label Studio, weak labels of WRENCH, records of Argilla, or a list of plain objects.
+    """Read tasks of Label Studio, records of Argilla, or a list of plain objects.
 
     Parameters
     ----------
@@ -29,13 +28,11 @@ def read_json(path: Path, encoding: str) -> Parsed:
     value = parsed(read_text(path, encoding), str(path))
     if is_tasks(value):
         return read_tasks(path, value)
-    if is_weak(value):
-        return read_weak(path, value)
     if is_records(value):
         return read_records(path, value)
     if isinstance(value, list):
         return read_list(path, value)
     raise ValueError(
-        f"{path}: must hold tasks of Label Studio, records of Argilla, weak labels of WRENCH, or a list of objects; "
-        "found none of them. Export it again, or write one object on each line of a JSONL file."
+        f"{path}: must hold tasks of Label Studio, records of Argilla, or a list of objects; found "
+        "none of them. Export it again, or write one object on each line of a JSONL file."
     )
