@@ -2,6 +2,9 @@
 
 minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
 
+P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
+J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the soft labels are F = U A.
+
 Coefficients A live on the host, in double precision. What has a row for each vertex, edge or label (F = U A, P F,
 J F, multipliers) lives on the engine of the basis.
 """
@@ -166,33 +169,13 @@ class Program:
         return float(self.engine.total(self.alpha @ row_norms(self.Y)))
 
     def value(self, A: Floats) -> float:
-        """Compute the objective of (M1).
-
-        Parameters
-        ----------
-        A : ndarray of shape (m, c)
-
-        Returns
-        -------
-        float
-        """
+        """The objective of (M1) at A, (m, c)."""
         xp = self.engine.xp
         F = self.engine.asarray(self.basis.synthesize(A), np.float64)
         return self.value_of(row_norms(self.P @ F, xp), row_norms(self.at_labels(F) - self._Y, xp), A)
 
     def value_of(self, edge_norms: Array, label_norms: Array, A: Floats) -> float:
-        """Compute the objective of (M1) from the row norms of P U A and J U A - Y.
-
-        Parameters
-        ----------
-        edge_norms : Array of shape (E,), in double precision
-        label_norms : Array of shape (l,), in double precision
-        A : ndarray of shape (m, c)
-
-        Returns
-        -------
-        float
-        """
+        """The objective of (M1) from the row norms of P U A, (E,), and J U A - Y, (l,), in double precision."""
         xp = self.engine.xp
         edges, labels = float(xp.sum(edge_norms)), float(xp.sum(self._alpha * label_norms))
         return self.gamma * edges + labels + self.beta * self.basis.energy(A)
@@ -202,15 +185,7 @@ class Program:
 
         P' diag(p) P is the Laplacian of the weights p_e w_e^2, so that P U (E x m) is never formed.
 
-        Parameters
-        ----------
-        p : ndarray or Array of shape (E,)
-            Not used where gamma = 0.
-        q : ndarray or Array of shape (l,)
-
-        Returns
-        -------
-        ndarray or csr_array of shape (m, m)
+        p: (E,), not used where gamma = 0; q: (l,); returns (m, m).
         """
         pattern, engine = self._pattern, self._pattern.engine
         p, q = (self.engine.asarray(a, self._rows) for a in (p, q))
@@ -234,14 +209,7 @@ class Program:
         Rows go to their balls; then the equalities R_k = 0 where beta lambda_k = 0, R = U'(P' V1 + J' V2), are
         restored, and the point is scaled back into the balls by the factor that gives the best bound.
 
-        Parameters
-        ----------
-        V1 : Array of shape (E, c)
-        V2 : Array of shape (l, c)
-
-        Returns
-        -------
-        DualPoint
+        V1: (E, c); V2: (l, c).
         """
         xp = self.engine.xp
         V1 = project_rows(self.engine.asarray(V1, np.float64), self.gamma, xp)
@@ -259,16 +227,8 @@ class Program:
     def bound(self, divergence: Array, V2: Array) -> DualPoint:
         """Value multipliers whose part on the edges, of rows within their balls, is known by its divergence alone.
 
-        Parameters
-        ----------
-        divergence : Array of shape (n, c)
-            P' V1; beta must be positive.
-        V2 : Array of shape (l, c)
-
-        Returns
-        -------
-        DualPoint
-            Without V1; times ``scale`` it is feasible with the others.
+        divergence: P' V1, (n, c); V2: (l, c); beta must be positive. The point has no V1; V1 times ``scale`` is
+        feasible with it.
         """
         engine, soft = self.engine, self.basis.soft_vectors
         divergence = engine.asarray(divergence, self._rows)
@@ -319,14 +279,7 @@ class Program:
 
         In single precision, what rounding may have taken from the difference is added to it.
 
-        Parameters
-        ----------
-        primal, dual : float
-
-        Returns
-        -------
-        float
-            Non-negative; it bounds how far, relatively, the value is from the optimum.
+        Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
         scale = max(primal, self.floor * self.value_at_zero, 1e-300)
         if not dual <= primal + self._rounding * max(scale, self.value_at_zero):

@@ -90,15 +90,7 @@ def _check(options: FitOptions) -> None:
 
 
 def begin(options: FitOptions, blocks: Sequence[Block], work: Path) -> None:
-    """Go on with the work of a former run on the same files with the same options; else begin anew.
-
-    Parameters
-    ----------
-    options : FitOptions
-    blocks : sequence of Block
-    work : Path
-        Folder of the work.
-    """
+    """Go on with the work of a former run on the same files with the same options; else begin anew."""
     files = [(path, Path(path).stat().st_size, Path(path).stat().st_mtime_ns) for path in {b.path for b in blocks}]
     asked = json.dumps([sorted(files), asdict(options)], default=str, sort_keys=True)
     mark = hashlib.sha256(asked.encode()).hexdigest()

@@ -53,10 +53,7 @@ class Engine(ABC):
     Three methods are an engine's own: ``asarray``, ``numpy`` and ``operator``. The others are written on these, and
     may be replaced by faster ones that give the same to rounding.
 
-    Attributes
-    ----------
-    xp : module
-        The library's functions, by the names of the Python array API standard.
+    xp: the library's functions, by the names of the Python array API standard.
     """
 
     xp: Namespace
@@ -65,15 +62,7 @@ class Engine(ABC):
     def asarray(self, a: Any, dtype: type) -> Array:
         """Bring an array to the engine, in this precision.
 
-        Parameters
-        ----------
-        a : ndarray, or an array of the engine
-        dtype : {np.float64, np.float32, np.int64}
-
-        Returns
-        -------
-        Array
-            ``a`` itself where it is one of the engine, in this precision.
+        Returns ``a`` itself where it is one of the engine, in this precision.
         """
 
     @abstractmethod
@@ -144,19 +133,7 @@ class Engine(ABC):
         return self.largest(graph.degree_sums)
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
-        """Bring diag(scale) M diag(scale) to the engine.
-
-        Parameters
-        ----------
-        M : csr_array of shape (n, n)
-            Of a graph.
-        scale : ndarray of shape (n,)
-        dtype : {np.float64, np.float32}
-
-        Returns
-        -------
-        Operator
-        """
+        """Bring diag(scale) M diag(scale) to the engine. M: (n, n); scale: (n,)."""
         entries = M.data * np.repeat(scale, np.diff(M.indptr)) * scale[M.indices]
         return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
 
@@ -177,18 +154,9 @@ class Engine(ABC):
     def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
         """Make directed neighbourhoods symmetric, in a way of the engine's own.
 
-        Parameters
-        ----------
-        indices : ndarray of shape (n, K)
-            Other points that each point names, all different.
-        weights : ndarray of shape (n, K)
-
-        Returns
-        -------
-        largest : csr_array of shape (n, n)
-            An entry where one end names the other, the larger of both weights; rows are sorted.
-        smallest : ndarray of shape (nnz,)
-            For each of its entries the smaller of both, and 0 where one end alone names the other.
+        indices: (n, K), the neighbours of each point, all different; weights: (n, K). Returns ``largest``, a
+        csr_array (n, n) with sorted rows, the larger weight of both directions; and ``smallest``, (nnz,), the smaller
+        weight of each entry, 0 where only one end names the other.
         """
         raise NotImplementedError
 
@@ -207,43 +175,17 @@ class Engine(ABC):
     ) -> tuple[Ints, Floats, Bools]:
         """Search the nearest points of each query exactly, in a way of the engine's own.
 
-        Parameters
-        ----------
-        queries : ndarray or Array of shape (n_queries, d)
-        points : ndarray or Array of shape (n, d)
-            As ``hold`` gives them.
-        n_wanted, n_fetched : int
-            At least as many are fetched as are wanted.
-
-        Returns
-        -------
-        indices : ndarray of shape (n_queries, n_fetched)
-        distances : ndarray of shape (n_queries, n_fetched)
-            In double precision, ascending; equal ones, to nine digits, by index.
-        is_lost : ndarray of bool, shape (n_queries,)
-            Where, for rounding, one of the wanted points may be missing.
+        queries: (q, d); points: (n, d), as ``hold`` gives them; n_fetched >= n_wanted. Returns indices and distances,
+        both (q, n_fetched), distances ascending in double precision, ties (to nine digits) by index; and is_lost,
+        (q,): rounding may have dropped one of the wanted points.
         """
         raise NotImplementedError
 
     def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Search nearest points in a way of the engine's own.
 
-        Parameters
-        ----------
-        points : ndarray or Array of shape (n, d)
-            As ``hold`` gives them.
-        n_wanted : int
-            The point itself among them.
-        seed : int
-        report : callable
-            Takes the share of the work that is done.
-
-        Returns
-        -------
-        indices : ndarray of shape (n, n_wanted)
-            -1 where a place stays empty.
-        distances : ndarray of shape (n, n_wanted)
-            In double precision, ascending.
+        points: (n, d), as ``hold`` gives them; n_wanted counts the point itself. Returns indices, -1 where a place
+        stays empty, and ascending distances in double precision, both (n, n_wanted).
         """
         raise NotImplementedError
 
@@ -264,18 +206,7 @@ class Engine(ABC):
         return self.xp.take(X, self.asarray(indices, np.int64), axis=axis)
 
     def times(self, X: Array, C: Floats) -> Array:
-        """Tall times small: X C in the precision of X.
-
-        Parameters
-        ----------
-        X : Array of shape (n, p)
-        C : ndarray of shape (p, q)
-            On the host.
-
-        Returns
-        -------
-        Array of shape (n, q)
-        """
+        """Tall times small: X C in the precision of X. X: (n, p); C: (p, q), on the host; returns (n, q)."""
         return X @ self.xp.astype(self.asarray(C, np.float64), X.dtype)
 
     def turned(self, X: Array, C: Floats) -> Array:
@@ -289,29 +220,14 @@ class Engine(ABC):
     def inner(self, X: Array, Y: Array) -> Floats:
         """Tall transposed times tall: X'Y on the host, in double precision.
 
-        Parameters
-        ----------
-        X : Array of shape (n, p)
-        Y : Array of shape (n, q), of the same precision
-
-        Returns
-        -------
-        ndarray of shape (p, q)
+        X: (n, p); Y: (n, q), of the same precision; returns (p, q).
         """
         return self.numpy(self.xp.matrix_transpose(X) @ Y)
 
     def less_product(self, diagonal: Array, S: Operator, X: Array) -> Array:
         """diag(d_g) X_g - S X_g for each of k groups of columns.
 
-        Parameters
-        ----------
-        diagonal : Array of shape (n, k)
-        S : Operator of shape (n, n)
-        X : Array of shape (n, k c), of the same precision
-
-        Returns
-        -------
-        Array of shape (n, k c)
+        diagonal: (n, k); S: (n, n); X: (n, k c), of the same precision; returns (n, k c).
         """
         n, k = diagonal.shape
         grouped = self.xp.reshape(X, (n, k, X.shape[1] // k))
@@ -337,17 +253,8 @@ class Engine(ABC):
         p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high],
         by the three-term recurrence scaled against overflow.
 
-        Parameters
-        ----------
-        S : Operator of shape (n, n)
-        X : Array of shape (n, p), of the same precision
-        degree : int
-        low, cut, high : float
-            ``low < cut < high``; the spectrum of S lies below ``high``.
-
-        Returns
-        -------
-        Array of shape (n, p)
+        S: (n, n); X: (n, p), of the same precision; low, cut, high: ``low < cut < high``; the spectrum of S lies
+        below ``high``; returns (n, p).
         """
         c, e = (high + cut) / 2, (high - cut) / 2
         sigma = e / (low - c)
@@ -361,16 +268,5 @@ class Engine(ABC):
         return now
 
     def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
-        """The rows of the graph trend filter, for programs of c columns each.
-
-        Parameters
-        ----------
-        graph : Graph
-        n_groups, c : int
-        dtype : {np.float64, np.float32}
-
-        Returns
-        -------
-        EdgeRows
-        """
+        """The rows of the graph trend filter, for programs of c columns each."""
         return EdgeRows(self, graph, n_groups, c, dtype)

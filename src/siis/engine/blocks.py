@@ -31,17 +31,7 @@ def compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
 
 
 def product(S: Sparse, X: Floats) -> Floats:
-    """Multiply a sparse matrix with a block of the same precision: S X.
-
-    Parameters
-    ----------
-    S : csr_array of shape (r, n)
-    X : ndarray of shape (n, p)
-
-    Returns
-    -------
-    ndarray of shape (r, p)
-    """
+    """Multiply a sparse matrix with a block of the same precision: S X. S: (r, n); X: (n, p); returns (r, p)."""
     worth_threads = S.nnz * X.shape[1] > WORTH_SPARSE
     if X.shape[1] < NARROWEST and not worth_threads:
         return np.asarray(S @ X)  # SciPy's loop, faster on few columns
@@ -87,17 +77,8 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     the three-term recurrence scaled against overflow. Columns are independent, and wide blocks are cut into some that
     are done together, so that the recurrence stays in the processor's cache; narrow ones are cut by rows.
 
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-    X : ndarray of shape (n, p), of the same precision
-    degree : int
-    low, cut, high : float
-        ``low < cut < high``; the spectrum of S lies below ``high``.
-
-    Returns
-    -------
-    ndarray of shape (n, p)
+    S: (n, n); X: (n, p), of the same precision; low, cut, high: ``low < cut < high``; the spectrum of S lies
+    below ``high``; returns (n, p).
     """
     c, e = (high + cut) / 2, (high - cut) / 2
     n_columns, kind = X.shape[1], X.dtype.type

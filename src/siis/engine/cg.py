@@ -25,25 +25,9 @@ def conjugate_gradients(
 ) -> tuple[Array, float]:
     """Solve M X = B for a symmetric positive definite M.
 
-    Parameters
-    ----------
-    engine : Engine
-    apply : callable
-        X -> M X.
-    B : Array of shape (n, c)
-    start : Array of shape (n, c), optional
-        0 if left out.
-    tol : float
-        Residual over right-hand side, for each column, at which to stop.
-    max_iter : int
-    precondition : callable, optional
-        R -> an approximation of M^-1 R, symmetric and positive definite, in an array of its own; R if left out.
-
-    Returns
-    -------
-    X : Array of shape (n, c)
-    residual : float
-        The largest ||B_j - M X_j|| / ||B_j|| of a column; at most ``tol`` unless ``max_iter`` came first.
+    apply: X -> M X; precondition: R -> an approximation of M^-1 R, symmetric positive definite, in an array of its
+    own; B, start: (n, c). Returns X, (n, c), and the largest ||B_j - M X_j|| / ||B_j|| of a column, at most ``tol``
+    unless ``max_iter`` came first.
     """
     xp, keep = engine.xp, engine.keep
     X = xp.zeros_like(B) if start is None else xp.asarray(start, copy=True)

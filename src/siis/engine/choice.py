@@ -30,20 +30,9 @@ def has_driver() -> bool:
 def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
     """Choose the engine of a fit.
 
-    Parameters
-    ----------
-    name : {"auto", "numpy", "torch"}
-        "auto": PyTorch where there are many examples and a GPU that answers, else NumPy.
-    device : str
-        Of PyTorch: "auto" is its GPU where there is one, else the CPU; or as PyTorch names it ("cuda:1").
-    n : int
-        Number of examples.
-
-    Returns
-    -------
-    engine : Engine
-    why : str
-        What it runs on, in a line; empty where there was no choice.
+    name: "numpy", "torch", or "auto": PyTorch for many examples where a GPU answers, else NumPy. device: "auto" (the
+    GPU where there is one) or a name of PyTorch's ("cuda:1"). Returns the engine and one line that says what it runs
+    on, empty where there was no choice.
     """
     if name == "numpy" and device != "auto":
         raise ValueError(f"engine='numpy' has no devices; found device={device!r}. Use engine='torch'.")

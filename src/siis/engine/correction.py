@@ -20,17 +20,7 @@ def subspace_correction(engine: Engine, Z: Array, energies: Sequence[Floats]) ->
     Where Z spans the eigenvectors of the smallest eigenvalues of M_g, these become 1 and the others stay; it is
     positive definite for any Z. Per product, two of tall with small.
 
-    Parameters
-    ----------
-    engine : Engine
-    Z : Array of shape (n, m)
-    energies : sequence of k ndarrays of shape (m, m)
-        E_g; each M_g is symmetric and positive definite.
-
-    Returns
-    -------
-    callable
-        Takes and gives an Array of shape (n, k c).
+    Z: (n, m); energies: k matrices E_g, (m, m), each M_g symmetric positive definite; R: (n, k c).
     """
     gram = engine.inner(Z, Z)
     small = [_small(gram, energy) for energy in energies]

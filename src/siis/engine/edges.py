@@ -52,14 +52,7 @@ class WeightedEdges(Protocol):
 
 
 class EdgeMatrix:
-    """Symmetric matrices whose entries are at the edges of one graph.
-
-    Parameters
-    ----------
-    engine : Engine
-    graph : Graph
-    dtype : {np.float64, np.float32}
-    """
+    """Symmetric matrices whose entries are at the edges of one graph."""
 
     def __init__(self, engine: Engine, graph: WeightedEdges, dtype: Precision) -> None:
         self.engine, self.graph, self.dtype = engine, graph, dtype
@@ -85,19 +78,7 @@ class EdgeMatrix:
 class EdgeRows:
     """N, one row for each edge and a group of columns for each program, with the factors f that shrink it: Q = f N.
 
-    Parameters
-    ----------
-    engine : Engine
-    graph : Graph
-    n_groups, c : int
-    dtype : {np.float64, np.float32}
-
-    Attributes
-    ----------
-    N : Array of shape (E, n_groups, c)
-    f : Array of shape (E, n_groups)
-    p : Array of shape (E,)
-        Penalties.
+    N: (E, n_groups, c); f: (E, n_groups); penalties p: (E,).
     """
 
     def __init__(self, engine: Engine, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> None:

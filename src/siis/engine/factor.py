@@ -33,17 +33,7 @@ def positive_solver(M: Any, tol: float = 1e-10, engine: Engine = NUMPY) -> Linea
     Dense: Cholesky, or the pseudo-inverse where the matrix is singular to rounding. Sparse: a sparse factor where it
     stays thin, otherwise conjugate gradients with the diagonal as preconditioner, for all columns at once.
 
-    Parameters
-    ----------
-    M : ndarray or csr_array of shape (m, m)
-    tol : float
-        Residual over right-hand side, for each column, at which conjugate gradients stop.
-    engine : Engine
-        On which conjugate gradients run.
-
-    Returns
-    -------
-    LinearSolver
+    ``tol`` is the relative residual of each column at which conjugate gradients stop; they run on ``engine``.
     """
     if not sp.issparse(M):
         return _dense_solver((M + M.T) / 2)
@@ -55,17 +45,7 @@ def positive_solver(M: Any, tol: float = 1e-10, engine: Engine = NUMPY) -> Linea
 
 
 def factorize(S: Sparse, shift: float = 0.0) -> SuperLU:
-    """Factorise S + shift I with symmetric pivoting.
-
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-    shift : float
-
-    Returns
-    -------
-    SuperLU
-    """
+    """Factorise S + shift I with symmetric pivoting."""
     shifted = sp.csc_array(S + shift * sp.eye_array(S.shape[0]))
     options = {"SymmetricMode": True}
     return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
@@ -77,14 +57,6 @@ def envelope_share(S: Sparse) -> float:
     The mean distance from the diagonal to the first entry of a row after reverse Cuthill-McKee reordering, over n.
     The envelope bounds the fill of a factorisation. Chains and low-dimensional manifolds are near 0;
     neighbourhood graphs of high-dimensional data are not.
-
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-
-    Returns
-    -------
-    float
     """
     n = S.shape[0]
     order = reverse_cuthill_mckee(S, symmetric_mode=True)

@@ -59,16 +59,8 @@ class Group:
 
     Every shard must call the same methods in the same order.
 
-    Parameters
-    ----------
-    run : str
-        Name of the run, that no other has.
-    rank, size : int
-        Number of this shard, and how many there are.
-    box : Mailbox
-        Of this process.
-    post : callable
-        Takes the number of a shard, a key and a part, and puts the part into its mailbox.
+    ``run`` is a unique name, ``box`` the mailbox of this process; ``post(rank, key, part)`` puts a part into the
+    mailbox of another shard.
     """
 
     def __init__(self, run: str, rank: int, size: int, box: Mailbox, post: Post) -> None:
@@ -119,20 +111,7 @@ class Group:
 
 
 def run_shards(groups: list[Group], work: Callable[[Group], Any]) -> list[Any]:
-    """Do the work of several shards at once, each in a thread of its own; where one fails, the others end.
-
-    Parameters
-    ----------
-    groups : list of Group
-        Of the shards that run in this process.
-    work : callable
-        What each of them does.
-
-    Returns
-    -------
-    list
-        What the work has given, in the order of the groups.
-    """
+    """Do the work of several shards at once, each in a thread of its own; where one fails, the others end."""
     found: list[Any] = [None] * len(groups)
     problems: list[BaseException] = []
 
@@ -159,21 +138,7 @@ def run_shards(groups: list[Group], work: Callable[[Group], Any]) -> list[Any]:
 
 
 def run_here(size: int, work: Callable[[Group], Any], run: str = "here") -> list[Any]:
-    """Do the work of all shards in this process.
-
-    Parameters
-    ----------
-    size : int
-        How many there are.
-    work : callable
-        What each of them does.
-    run : str
-
-    Returns
-    -------
-    list
-        What the work has given, in the order of the shards.
-    """
+    """Do the work of all shards in this process. Results in the order of the shards."""
     box = Mailbox()
 
     def post(rank: int, key: Key, part: Any) -> None:

@@ -13,13 +13,7 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):
-    """A property that is computed at its first use, and then kept.
-
-    Parameters
-    ----------
-    compute : callable
-        Object -> value.
-    """
+    """A property that is computed at its first use, and then kept."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self.compute, self.__doc__ = compute, compute.__doc__

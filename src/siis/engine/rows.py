@@ -17,16 +17,7 @@ def evenly(n: int, most: int) -> Ints:
 def dots(X: Array, Y: Array, axis: int, xp: Namespace = np) -> Array:
     """Dot products of the rows (axis -1) or columns (axis -2) of X with those of Y.
 
-    Parameters
-    ----------
-    X, Y : Array of shape (n, c), or (n, k, c) for axis -1
-    axis : {-1, -2}
-    xp : module
-
-    Returns
-    -------
-    Array
-        Of the shape of X without that axis.
+    X, Y: (n, c), or (n, k, c) for axis -1; returns the shape of X without that axis.
     """
     if xp is np:  # one pass and no temporary array, for any strides
         return np.einsum("...i,...i->..." if axis == -1 else "ij,ij->j", X, Y)
@@ -50,51 +41,16 @@ def group_norms(N: Array, n_groups: int, xp: Namespace = np) -> Array:
 
 
 def shrink_factors(norms: Array, threshold: Array | float, xp: Namespace = np) -> Array:
-    """Compute max(1 - t / ||N_i||, 0), and 0 where N_i = 0: row shrinkage is S_t(N)_i = factor_i N_i.
-
-    Parameters
-    ----------
-    norms : Array of shape (n,) or (n, k)
-    threshold : float, or Array that broadcasts to the shape of ``norms``
-        t.
-    xp : module
-
-    Returns
-    -------
-    Array of the shape of ``norms``
-    """
+    """Compute max(1 - t / ||N_i||, 0), and 0 where N_i = 0: row shrinkage is S_t(N)_i = factor_i N_i."""
     positive = norms > 0
     return xp.where(positive, xp.clip(1 - threshold / xp.where(positive, norms, 1.0), 0.0, None), 0.0)
 
 
 def shrink_rows(N: Array, threshold: Array | float, xp: Namespace = np) -> Array:
-    """Compute S_t(N), the proximal map of t ||.||_{2,1}: shape (n, c).
-
-    Parameters
-    ----------
-    N : Array of shape (n, c)
-    threshold : float or Array of shape (n,)
-        t.
-    xp : module
-
-    Returns
-    -------
-    Array of shape (n, c)
-    """
+    """Compute S_t(N), the proximal map of t ||.||_{2,1}: shape (n, c)."""
     return shrink_factors(row_norms(N, xp), threshold, xp)[:, None] * N
 
 
 def project_rows(V: Array, radius: Array | float, xp: Namespace = np) -> Array:
-    """Project each row of V to the ball of its radius: shape (n, c).
-
-    Parameters
-    ----------
-    V : Array of shape (n, c)
-    radius : float or Array of shape (n,)
-    xp : module
-
-    Returns
-    -------
-    Array of shape (n, c)
-    """
+    """Project each row of V to the ball of its radius: shape (n, c)."""
     return V * xp.clip(radius / xp.clip(row_norms(V, xp), 1e-300, None), None, 1.0)[:, None]

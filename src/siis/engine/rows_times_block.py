@@ -29,15 +29,7 @@ def _rows(indptr, indices, data, X, out, p, BLOCK: tl.constexpr):  # type: ignor
 def rows_times_block(indptr: Array, indices: Array, data: Array, X: Array) -> Array:
     """Multiply a matrix of compressed rows with a block.
 
-    Parameters
-    ----------
-    indptr : Tensor of shape (r + 1,)
-    indices, data : Tensor of shape (nnz,)
-    X : Tensor of shape (n, p), of the precision of the data
-
-    Returns
-    -------
-    Tensor of shape (r, p)
+    indptr: (r + 1,); indices, data: (nnz,); X: (n, p), of the precision of the data; returns (r, p).
     """
     X = X.contiguous()
     r, p = indptr.shape[0] - 1, X.shape[1]

@@ -38,20 +38,11 @@ BLOCK = 2**20  # numbers that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class Halo:
-    """Rows of other shards that rows here are joined to. They follow the own rows, by shard.
-
-    Attributes
-    ----------
-    n_own : int
-    sent : dict of int to ndarray
-        Own rows that another shard needs, by its number; ascending.
-    fetched : dict of int to slice
-        Where the rows of another shard are put.
-    """
+    """Rows of other shards that rows here are joined to. They follow the own rows, by shard."""
 
     n_own: int
-    sent: dict[int, Ints]
-    fetched: dict[int, slice]
+    sent: dict[int, Ints]  # own rows that another shard needs, by its number; ascending
+    fetched: dict[int, slice]  # where the rows of another shard are put
 
     @property
     def n_rows(self) -> int:
@@ -362,12 +353,7 @@ class _EdgeRows(FusedEdgeRows):
 class ShardedEngine(Engine):
     """Rows of vertices, edges and labels of one shard, beside those of others.
 
-    Parameters
-    ----------
-    group : Group
-    halo : Halo
-    is_tight : bool
-        Whether memory is short: single precision throughout, and the eigensolver's subspace has one spare block.
+    ``is_tight``: memory is short, so single precision throughout and one spare block in the eigensolver's subspace.
     """
 
     is_whole = False

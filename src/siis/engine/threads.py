@@ -63,19 +63,9 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
     piece fails, that is raised: pieces that have not begun are dropped, and running ones end at their next
     ``pause_point``; each piece begins with one.
 
-    Parameters
-    ----------
-    work : callable
-        Item -> result.
-    items : sequence
-    at_once : int, optional
-        For long pieces, of which so many are done at once at most: ``FEW`` for work of many short calls, which wait
-        for each other's interpreter lock. The caller waits, and hears of an interrupt or a failure at once. If left
-        out, pieces are short: the caller does some of them itself, which costs less than to wake threads for all.
-
-    Returns
-    -------
-    list
+    ``at_once`` limits how many long pieces run at a time (``FEW`` for work of many short calls, which wait for each
+    other's interpreter lock); the caller waits, and an interrupt or a failure reaches it at once. Without it pieces
+    are short: the caller does some of them itself, which costs less than to wake threads for all.
     """
     if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
         return [_after_pause(work, item) for item in items]
@@ -159,12 +149,7 @@ def _counted() -> Iterator[None]:
 
 
 def is_busy() -> bool:
-    """Whether a piece of work still runs in a thread; nobody may wait for it any more.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a piece of work still runs in a thread; nobody may wait for it any more."""
     return _running > 0
 
 

@@ -38,23 +38,13 @@ def gpu_problem() -> str:
 
 @dataclass(frozen=True, eq=False)
 class TorchOperator:
-    """A sparse tensor by compressed rows; the transposed one has rows of its own, so that nothing is scattered.
-
-    Attributes
-    ----------
-    engine : TorchEngine
-    matrix : csr_array
-        On the host.
-    tensor : Tensor
-    dtype : {np.float64, np.float32}
-    pieces : (Tensor, TorchOperator), optional
-        Where rows are long, the ends of their pieces, which are multiplied side by side, and what adds these up.
-    """
+    """A sparse tensor by compressed rows; the transposed one has rows of its own, so that nothing is scattered."""
 
     engine: TorchEngine
-    matrix: Sparse
+    matrix: Sparse  # on the host
     tensor: Array
     dtype: Precision
+    # where rows are long, the ends of their pieces, which are multiplied side by side, and what adds these up
     pieces: tuple[Array, TorchOperator] | None = None
 
     @property
@@ -106,17 +96,11 @@ def _by_rows(indptr: Array, indices: Array, data: Array, shape: tuple[int, int])
 
 @dataclass(frozen=True, eq=False)
 class SentGraph:
-    """A symmetric matrix of weights on the device, and what follows from it there; nothing of it goes back.
+    """A symmetric matrix of weights on the device, and what follows from it there; nothing of it goes back."""
 
-    Attributes
-    ----------
-    indptr : Tensor of shape (n + 1,)
-    indices, data : Tensor of shape (nnz,), the entries in double precision
-    """
-
-    indptr: Array
-    indices: Array
-    data: Array
+    indptr: Array  # (n + 1,)
+    indices: Array  # (nnz,)
+    data: Array  # (nnz,), in double precision
 
     @property
     def rows(self) -> Array:
@@ -183,13 +167,7 @@ class _EdgeRows(EdgeRows):
 
 
 class TorchEngine(Engine):
-    """Arrays are tensors on one device.
-
-    Parameters
-    ----------
-    device : str
-        As PyTorch names it: "cpu", "cuda", "cuda:1".
-    """
+    """Arrays are tensors on one device, by PyTorch's name: "cpu", "cuda", "cuda:1"."""
 
     xp = namespace
     can_search = True

@@ -30,19 +30,8 @@ SAMPLED, ROUNDS = 200, 8  # points for each centre, and rounds, by which centres
 def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
     """Find the nearest points of each point, itself among them, in single precision about their mean.
 
-    Parameters
-    ----------
-    given : Tensor of shape (n, d)
-    n_wanted : int
-    seed : int
-    report : callable
-
-    Returns
-    -------
-    indices : ndarray of shape (n, n_wanted)
-        -1 where a place stays empty.
-    distances : ndarray of shape (n, n_wanted)
-        From coordinate differences in double precision, ascending; equal ones, to nine digits, by index.
+    given: (n, d). Returns indices, -1 where a place stays empty, and distances, both (n, n_wanted): from coordinate
+    differences in double precision, ascending, ties (to nine digits) by index.
     """
     X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
     found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT else _in_cells(X, n_wanted, seed, report)
@@ -53,21 +42,7 @@ def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> t
 def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int) -> tuple[Ints, Floats, Bools]:
     """Find the nearest points of each query, all compared with all in single precision.
 
-    Parameters
-    ----------
-    queries : Tensor of shape (n_queries, d)
-    points : Tensor of shape (n, d)
-    n_wanted : int
-    n_fetched : int
-        At least as many.
-
-    Returns
-    -------
-    indices : ndarray of shape (n_queries, n_fetched)
-    distances : ndarray of shape (n_queries, n_fetched)
-        From coordinate differences in double precision, ascending; equal ones, to nine digits, by index.
-    is_lost : ndarray of bool, shape (n_queries,)
-        Where, by the bound of rounding, one of the wanted points may be missing.
+    Shapes and results as in ``Engine.nearest_between``.
     """
     center = points.double().mean(dim=0).to(points.dtype)
     left, right = queries - center, points - center
@@ -93,17 +68,8 @@ def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int
 def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tuple[Array, Array, Array, Array]:
     """Symmetric matrix of directed neighbourhoods, by compressed rows.
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, K)
-    weights : ndarray of shape (n, K)
-    device : torch.device
-
-    Returns
-    -------
-    indptr : Tensor of shape (n + 1,)
-    columns, largest, smallest : Tensor of shape (nnz,)
-        The larger and the smaller weight of both ends; the smaller is 0 where one of them names the other alone.
+    indices, weights: (n, K). Returns indptr, (n + 1,), columns, and the larger and the smaller weight of both ends,
+    (nnz,); the smaller is 0 where only one end names the other.
     """
     n, K = indices.shape
     heads = torch.arange(n, device=device).repeat_interleave(K)
@@ -128,14 +94,7 @@ def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tup
 def smallest(products: Array, k: int) -> tuple[Array, Array]:
     """The k smallest entries of each row and their columns, ascending; by minima of bins where rows are long.
 
-    Parameters
-    ----------
-    products : Tensor of shape (q, n)
-    k : int
-
-    Returns
-    -------
-    values, columns : Tensor of shape (q, k)
+    products: (q, n); returns values, columns (q, k).
     """
     q, n = products.shape
     if n < 4 * k * BIN:

@@ -47,38 +47,19 @@ BLOCKS, WORK = "blocks", "work"  # folders in that of the work, beside the answe
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """The given labels of a fit on a cluster, judged.
+    """The given labels of a fit on a cluster, judged."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (l,)
-        Of X, ascending.
-    codes, suggested : ndarray of shape (l,)
-    quality : ndarray of shape (l,)
-    """
-
-    rows: Ints
-    codes: Ints
-    suggested: Ints
-    quality: Floats
+    rows: Ints  # (l,), of X, ascending
+    codes: Ints  # (l,)
+    suggested: Ints  # (l,)
+    quality: Floats  # (l,)
 
 
 def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -> dict[str, Any]:
     """Classify the rows of a Dask array or data frame.
 
-    Parameters
-    ----------
-    estimator : SIISClassifier
-        Its parameters are read, and nothing of it is changed.
-    X : dask.array.Array of shape (n, d), or dask.dataframe.DataFrame
-    y : array-like of shape (n,), or one of Dask
-    more : list of str
-        What else ``fit`` was given.
-
-    Returns
-    -------
-    dict of str to object
-        What the fitted estimator shows.
+    X: a Dask array, (n, d), or data frame; y: (n,), Dask's or not; ``more`` names what else ``fit`` was given. The
+    estimator is not changed. Returns its fitted attributes.
     """
     _check(estimator, X, more)
     client = current_client(estimator.client)
@@ -119,16 +100,7 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
 
 
 def current_client(client: Any) -> Any:
-    """The client that was given, or else that of the session.
-
-    Parameters
-    ----------
-    client : distributed.Client or None
-
-    Returns
-    -------
-    distributed.Client
-    """
+    """The client that was given, or else that of the session."""
     from distributed import get_client  # noqa: PLC0415  (an extra)
 
     if client is None:

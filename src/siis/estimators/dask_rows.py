@@ -37,15 +37,7 @@ LABELLED = "labelled"  # the part of the answers that is about labelled rows
 
 
 class WorkFolder:
-    """A new folder for the work, removed when nobody holds this object any more.
-
-    What is sent to workers knows the path alone.
-
-    Parameters
-    ----------
-    path : Path, optional
-        That of a folder which somebody else owns.
-    """
+    """A new folder for the work, removed with this object; what is sent to workers holds the path alone."""
 
     def __init__(self, path: Path | None = None) -> None:
         if path is not None:
@@ -79,20 +71,11 @@ def _home(X: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a Dask array or data frame, in blocks of the work folder.
-
-    Attributes
-    ----------
-    blocks : list of ArrayBlock or Block
-    sizes : list of int
-        Rows of each chunk.
-    dtype : str or None
-        Of an array; None of a data frame.
-    """
+    """The rows of a Dask array or data frame, in blocks of the work folder."""
 
     blocks: list[Any]
-    sizes: list[int]
-    dtype: str | None
+    sizes: list[int]  # rows of each chunk
+    dtype: str | None  # of an array; None of a data frame
 
     @property
     def n(self) -> int:
@@ -112,15 +95,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class FrameReader:
-    """Reads blocks of a data frame.
+    """Reads blocks of a data frame."""
 
-    Attributes
-    ----------
-    encoder : TableEncoder
-        Fitted.
-    """
-
-    encoder: TableEncoder
+    encoder: TableEncoder  # fitted
 
     def __call__(self, block: Block) -> tuple[Any, None]:
         """Features of a block; it has no ids."""
@@ -128,20 +105,7 @@ class FrameReader:
 
 
 def write_rows(client: Any, X: Any, folder: Path, name: str) -> Rows:
-    """Let the workers write the chunks of an array or data frame to the work folder.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    X : dask.array.Array of shape (n, d), or dask.dataframe.DataFrame
-    folder : Path
-    name : str
-        Of the estimator, for messages.
-
-    Returns
-    -------
-    Rows
-    """
+    """Let the workers write the chunks of an array or data frame to the work folder. ``name`` is the estimator's."""
     import dask  # noqa: PLC0415  (an extra)
 
     of_array = is_array(X)
@@ -212,24 +176,8 @@ def lazily(
 ) -> Any:
     """Give what the work folder holds of each row, in the order of the rows, as a Dask array.
 
-    Parameters
-    ----------
-    folder : WorkFolder
-    name : str
-        What is asked for.
-    parts : sequence of str
-        Where it is: the shards, or the labelled rows.
-    sizes : sequence of int
-        Rows of each chunk.
-    width : int
-        Number of columns; 0 where there is one dimension.
-    dtype : dtype
-    fill : number
-        For rows of which nothing is held.
-
-    Returns
-    -------
-    dask.array.Array of shape (n,) or (n, width)
+    ``parts`` names the files of values ``name`` (of shards, or of labelled rows), ``sizes`` the rows of each chunk;
+    rows without a value hold ``fill``. Returns (n,) where ``width`` is 0, else (n, width).
     """
     import dask.array as da  # noqa: PLC0415  (an extra)
     from dask import delayed  # noqa: PLC0415
@@ -261,16 +209,7 @@ def _rows_between(
 
 
 def write_labelled(folder: Path, rows: Ints, **values: Floats) -> None:
-    """Put what is known of labelled rows beside the answers of all.
-
-    Parameters
-    ----------
-    folder : Path
-    rows : ndarray of shape (l,)
-        Ascending.
-    **values
-        One entry for each.
-    """
+    """Put what is known of labelled rows beside the answers of all. rows: (l,), ascending."""
     for name, value in {"rows": rows, **values}.items():
         np.save(folder / f"{name}-{LABELLED}.npy", value)
 
@@ -278,21 +217,8 @@ def write_labelled(folder: Path, rows: Ints, **values: Floats) -> None:
 def over_chunks(X: Any, answer: Any, model: Any, width: int, dtype: Any) -> Any:
     """Ask a model about each chunk.
 
-    Parameters
-    ----------
-    X : dask.array.Array of shape (n, d), or dask.dataframe.DataFrame
-    answer : callable
-        Takes the model and a chunk, and gives an array.
-    model : object
-        Sent to the workers once.
-    width : int
-        Columns of the answers; 0 where they have one dimension.
-    dtype : dtype
-        Of the answers.
-
-    Returns
-    -------
-    dask.array.Array of shape (n,) or (n, width)
+    ``answer(model, chunk)`` gives an array; the model is sent to the workers once. Returns (n,) where ``width`` is 0,
+    else (n, width).
     """
     import dask.array as da  # noqa: PLC0415  (an extra)
     from dask import delayed  # noqa: PLC0415

@@ -33,26 +33,13 @@ SPREAD = ("label_issues", "label_ranking", "predict_sets")  # methods that need 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A question to the model of the sample, that travels to the workers.
-
-    Attributes
-    ----------
-    model : SIISClassifier
-    encoder : TableEncoder or None
-        Of data frames.
-    method : str
-    settings : dict
-        Of the method.
-    width : int
-        Columns of the answer; 0 where it has one dimension.
-    dtype : dtype
-    """
+    """A question to the model of the sample, that travels to the workers."""
 
     model: SIISClassifier
-    encoder: Any
+    encoder: Any  # of data frames
     method: str
-    settings: dict[str, Any]
-    width: int
+    settings: dict[str, Any]  # of the method
+    width: int  # columns of the answer; 0 where it has one dimension
     dtype: Any
 
     def __call__(self, X: Any) -> Any:

@@ -28,20 +28,8 @@ def has_faiss() -> bool:
 def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: int, report: Report) -> Ints:
     """Search an inverted file: points in cells around centres, of which the nearest few are looked through.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_wanted : int
-        Neighbours, the point itself among them.
-    sample : ndarray of shape (s,)
-        Points whose exact neighbours are known; cells are added until they are met.
-    exact : ndarray of shape (s, n_wanted)
-    seed : int
-    report : callable
-
-    Returns
-    -------
-    ndarray of shape (n, n_wanted)
+    points: (n, d); ``n_wanted`` counts the point itself. More cells are searched until the recall on a sample, (s,),
+    with its exact neighbours, (s, n_wanted), suffices. Returns (n, n_wanted).
     """
     if not has_faiss():
         raise ValueError(f"neighbors='faiss' needs faiss, which is not installed. {INSTALL}")
@@ -67,18 +55,7 @@ def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: i
 
 
 def with_own(search: Any, points: Floats, n_wanted: int) -> Ints:
-    """Ask an index of the user's: a copy of it is fitted to the points.
-
-    Parameters
-    ----------
-    search : object with scikit-learn's fit and kneighbors
-    points : ndarray of shape (n, d)
-    n_wanted : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_wanted)
-    """
+    """Neighbours by a copy of the user's index, fitted to the points: (n, n_wanted)."""
     found = clone(search, safe=False).fit(points).kneighbors(points, n_neighbors=n_wanted, return_distance=False)
     found = np.asarray(found)
     if found.shape != (len(points), n_wanted) or not np.issubdtype(found.dtype, np.integer):
@@ -90,18 +67,7 @@ def with_own(search: Any, points: Floats, n_wanted: int) -> Ints:
 
 
 def complete(indices: Ints, n: int) -> Ints:
-    """Replace what a search left empty (-1, or out of range) or named twice by points that it did not name.
-
-    Parameters
-    ----------
-    indices : ndarray of shape (n_queries, k)
-    n : int
-        Number of points.
-
-    Returns
-    -------
-    ndarray of shape (n_queries, k)
-    """
+    """Replace what a search left empty (-1, or out of range) or named twice by points that it did not name."""
     ordered = np.sort(indices, axis=1)
     bad = np.flatnonzero(
         (ordered[:, 0] < 0) | (ordered[:, -1] >= n) | (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
@@ -123,14 +89,5 @@ def complete(indices: Ints, n: int) -> Ints:
 
 
 def recall(found: Ints, exact: Ints) -> float:
-    """The share of the exact neighbours that were found.
-
-    Parameters
-    ----------
-    found, exact : ndarray of shape (s, k)
-
-    Returns
-    -------
-    float
-    """
+    """The share of the exact neighbours, (s, k), that were found."""
     return float(np.mean([np.isin(e, f).mean() for f, e in zip(found, exact, strict=True)]))

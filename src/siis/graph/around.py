@@ -17,18 +17,7 @@ def neighbors_on(graph: Graph, points: Features, n_neighbors: int) -> Neighbors:
     A graph of K neighbours joins each vertex to its K nearest ones at least, whether it is of the kind "union" or
     "mutual". Only vertices with fewer edges, which lie so far off that weights have vanished, are looked up.
 
-    Parameters
-    ----------
-    graph : Graph
-        That joins each point to ``n_neighbors`` or more.
-    points : array or csr_array of shape (n, d)
-    n_neighbors : int
-        At most n - 1 count.
-
-    Returns
-    -------
-    Neighbors
-        Ties go to the smaller index.
+    The graph must join each point, (n, d), to ``n_neighbors`` or more. Ties go to the smaller index.
     """
     n, W = graph.n_vertices, graph.weights
     k = min(n_neighbors, n - 1)

@@ -15,21 +15,11 @@ STEP, FIRST, SECOND = (np.uint64(k) for k in (0x9E3779B97F4A7C15, 0xBF58476D1CE4
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """The distinct rows of X.
+    """The distinct rows of X."""
 
-    Attributes
-    ----------
-    X : array or csr_array of shape (n_distinct, d)
-        One copy of each distinct row.
-    vertex : ndarray of shape (n,)
-        The distinct row that each row of the original X equals.
-    rows : ndarray of shape (n_distinct,)
-        A row of the original X that is equal to each.
-    """
-
-    X: Features
-    vertex: Ints
-    rows: Ints
+    X: Features  # (n_distinct, d), one copy of each distinct row
+    vertex: Ints  # (n,), the distinct row that each row of the original X equals
+    rows: Ints  # (n_distinct,), a row of the original X that is equal to each
 
 
 def distinct_rows(X: Features) -> DistinctRows:
@@ -39,14 +29,6 @@ def distinct_rows(X: Features) -> DistinctRows:
     other's neighbour lists and cut themselves off from everyone else. The vertices are ordered by their content:
     whoever permutes the examples, or scales X, gets the same graph in the same order, ties between neighbours
     included.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-
-    Returns
-    -------
-    DistinctRows
     """
     order, starts = _sparse_order(X) if sp.issparse(X) else _dense_order(X)
     vertex = np.empty(X.shape[0], dtype=np.int64)
@@ -85,16 +67,7 @@ def _dense_order(X: Floats) -> tuple[Ints, Bools]:
 
 
 def fingerprints(X: Features) -> Ints:
-    """Hash each row by its content: equal rows have equal numbers, others differ (up to chance, 2^-64).
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Hash each row by its content: equal rows have equal numbers, others differ (up to chance, 2^-64)."""
     if not sp.issparse(X):
         return _dense_marks(X)
     digests = b"".join(blake2b(key, digest_size=8).digest() for key in _sparse_keys(X))

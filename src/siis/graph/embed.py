@@ -109,16 +109,7 @@ def embed(
 
 
 def ready_made(graph: Graph) -> Embedded:
-    """Examples on a graph of the user's.
-
-    Parameters
-    ----------
-    graph : Graph
-
-    Returns
-    -------
-    Embedded
-    """
+    """Examples on a graph of the user's."""
     return Embedded(graph, np.arange(graph.n_vertices), None, float("nan"), "ready-made", float("nan"))
 
 
@@ -133,21 +124,7 @@ def placed(
 ) -> Embedded:
     """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
 
-    Parameters
-    ----------
-    neighbors : Neighbors
-    bandwidth : float
-    kind : {"union", "mutual"}
-    vertex : ndarray of shape (n,)
-    points : array or csr_array of shape (n_vertices, d)
-    engine : Engine
-        On the host, vertices are renumbered.
-    least : float
-        As in ``gaussian_weights``.
-
-    Returns
-    -------
-    Embedded
+    vertex: (n,), of each example; points: (n_vertices, d); ``least`` as in ``gaussian_weights``.
     """
     W = join(neighbors, gaussian_weights(neighbors, bandwidth, least), kind, engine)
     if W.shape[0] <= RENUMBER_FROM or not engine.is_host:

@@ -21,23 +21,12 @@ ONE_SIDED_SHARE = 0.01  # of its weight, kept by an edge that is not mutual
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Undirected edges i < j, sorted by i, then j.
+    """Undirected edges i < j, sorted by i, then j."""
 
-    Attributes
-    ----------
-    first : ndarray of shape (n + 1,)
-        The edges of head i are first[i] to first[i + 1] - 1.
-    tails : ndarray of shape (E,)
-        j.
-    weights : ndarray of shape (E,)
-    entries : ndarray of shape (2 E,)
-        The edge of each stored entry of the matrix of weights.
-    """
-
-    first: Ints
-    tails: Ints
-    weights: Floats
-    entries: Ints
+    first: Ints  # (n + 1,), the edges of head i are first[i] to first[i + 1] - 1
+    tails: Ints  # (E,), j
+    weights: Floats  # (E,)
+    entries: Ints  # (2 E,), the edge of each stored entry of the matrix of weights
 
     @cached_property
     def heads(self) -> Ints:
@@ -101,14 +90,7 @@ class Graph:
     def symmetric(cls, W: Sparse) -> Graph:
         """A graph of weights that are symmetric, non-negative and 0 on the diagonal by the way they were made.
 
-        Parameters
-        ----------
-        W : csr_array of shape (n, n), in double precision
-            Its arrays are kept, and can be read only from now on.
-
-        Returns
-        -------
-        Graph
+        W, (n, n), is in double precision; its arrays are kept and become read-only.
         """
         graph = object.__new__(cls)
         graph._take(W)
@@ -118,18 +100,8 @@ class Graph:
     def from_neighbors(cls, neighbors: Neighbors, weights: Floats, kind: str = "union") -> Graph:
         """Join each point to its neighbours.
 
-        Parameters
-        ----------
-        neighbors : Neighbors
-        weights : ndarray of shape (n, K)
-            The weight of each neighbour.
-        kind : {"union", "mutual"}
-            "union" keeps an edge where either end names the other. "mutual" gives edges that only one end
-            names 1 % of their weight, so that the graph stays connected.
-
-        Returns
-        -------
-        Graph
+        weights: (n, K). "union" keeps an edge where either end names the other; "mutual" gives edges that only one
+        end names 1 % of their weight, so that the graph stays connected.
         """
         return cls(join(neighbors, weights, kind))
 
@@ -196,61 +168,21 @@ class Graph:
         return int(self.component.max(initial=-1)) + 1
 
     def reached_from(self, vertices: Ints) -> Bools:
-        """Tell which vertices lie in a component of one of the given vertices.
-
-        Parameters
-        ----------
-        vertices : ndarray of shape (l,)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Whether each vertex lies in a component of one of the given vertices, shape (n,)."""
         return np.isin(self.component, self.component[vertices])
 
     def subgraph(self, keep: Bools) -> Graph:
-        """Restrict the graph to some vertices.
-
-        Parameters
-        ----------
-        keep : ndarray of bool, shape (n,)
-
-        Returns
-        -------
-        Graph
-        """
+        """The graph of some vertices, by a mask of shape (n,)."""
         return self if keep.all() else Graph.symmetric(self.weights[keep][:, keep])
 
 
 def components_of(W: Sparse) -> Ints:
-    """Number the connected components of a symmetric matrix by their first vertices.
-
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Number the connected components of a symmetric matrix by their first vertices."""
     return components(W.indptr, W.indices)  # type: ignore[no-any-return]
 
 
 def join(neighbors: Neighbors, weights: Floats, kind: str = "union", engine: Engine = NUMPY) -> Sparse:
-    """Make directed neighbourhoods a symmetric matrix of weights.
-
-    Parameters
-    ----------
-    neighbors : Neighbors
-    weights : ndarray of shape (n, K)
-    kind : {"union", "mutual"}
-    engine : Engine
-        One that finds neighbours joins them, too.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-    """
+    """Make directed neighbourhoods with weights, (n, K), a symmetric matrix, (n, n); see ``Graph.from_neighbors``."""
     if engine.can_search:
         union, smallest = engine.pairs(neighbors.indices, weights)
         if kind == "mutual":

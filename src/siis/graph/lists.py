@@ -168,23 +168,10 @@ def joined(
 ) -> tuple[Ints, Ints, Floats]:
     """Join lists of neighbours to rows of a symmetric matrix.
 
-    Parameters
-    ----------
-    indices : ndarray of shape (n, K)
-        Numbers among all; -1 where a place is empty.
-    weights : ndarray of shape (n, K)
-    first : int
-        Number of the first vertex here.
-    heads, tails : ndarray of shape (r,)
-        Vertices here, from 0, that others name, and numbers among all of those others.
-    values : ndarray of shape (r,)
-    one_sided : float
-        Share of its weight that is kept by an edge that only one end names.
-
-    Returns
-    -------
-    indptr, columns, data : ndarray
-        Rows with ascending columns, which are numbers among all.
+    indices: (n, K), global numbers, -1 where a place is empty; weights: (n, K); ``first`` is the global number of the
+    first vertex here. heads: (r,), local numbers of vertices that other shards name; tails, values: (r,), the global
+    numbers of those others, and the weights. ``one_sided`` is the share of its weight that an edge keeps which only
+    one end names. Returns indptr, columns (global numbers, ascending in each row) and data.
     """
     n = len(indices)
     indptr = np.zeros(n + 1, dtype=np.int64)

@@ -55,14 +55,7 @@ def prepare(X: Features, metric: str) -> Features:
     The cosine metric is the Euclidean distance between rows of unit length,
     ``||u - v||^2 = 2 (1 - cos(u, v))``: it orders neighbours as the cosine does.
 
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-    metric : {"euclidean", "cosine"}
-
-    Returns
-    -------
-    array or csr_array of shape (n, d)
+    X: (n, d); metric: "euclidean" or "cosine".
     """
     if metric == "euclidean":
         return X
@@ -155,16 +148,8 @@ def neighbors_within(
 def without_self(indices: Ints, values: Floats, own: Ints | None = None) -> tuple[Ints, Floats]:
     """Drop each point from its own list; where equal points have crowded it out, the farthest.
 
-    Parameters
-    ----------
-    indices, values : ndarray of shape (n, k)
-        Neighbours of one point in each row, nearest first, and what belongs to them.
-    own : ndarray of shape (n,), optional
-        These points; if left out, row i belongs to point i.
-
-    Returns
-    -------
-    indices, values : ndarray of shape (n, k - 1)
+    indices, values: (n, k), nearest first; own: (n,), the point of each row, by default row i's is i. Returns
+    (n, k - 1) each.
     """
     n, k = indices.shape
     is_self = indices == (np.arange(n) if own is None else own)[:, None]
@@ -315,18 +300,7 @@ def _dense_search(
 def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = no_progress) -> tuple[Ints, Floats]:
     """Find the points of smallest ||b||^2 - 2 a'b for each query a, by blocks of matrix products.
 
-    Parameters
-    ----------
-    queries : ndarray of shape (n_queries, d), single precision
-    points : ndarray of shape (n, d), single precision
-    n_wanted : int
-    report : callable
-        Takes the share of the work that is done.
-
-    Returns
-    -------
-    indices : ndarray of shape (n_queries, n_wanted)
-    scores : ndarray of shape (n_queries, n_wanted), ascending
+    queries: (q, d), points: (n, d), both in single precision. Returns indices and ascending scores, (q, n_wanted).
     """
     squares = np.einsum("ij,ij->i", points, points)
     indices = np.empty((len(queries), n_wanted), dtype=np.int64)
@@ -346,12 +320,7 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
 
 
 def check_range(X: Features) -> None:
-    """Refuse examples whose distances would overflow.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-    """
+    """Refuse examples whose distances would overflow."""
     largest = np.float64(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0))
     with np.errstate(over="ignore"):
         _check_finite(8 * np.square([largest]) * X.shape[1])
@@ -377,19 +346,7 @@ def _precision_lost(queries: Sparse, points: Sparse, distances: Floats) -> Bools
 
 
 def distances_between(queries: Features, points: Features, indices: Ints) -> Floats:
-    """Euclidean distances of queries to some points each, from coordinate differences.
-
-    Parameters
-    ----------
-    queries : array or csr_array of shape (n_queries, d)
-    points : array or csr_array of shape (n, d)
-    indices : ndarray of shape (n_queries, k)
-        The points for each query.
-
-    Returns
-    -------
-    ndarray of shape (n_queries, k)
-    """
+    """Euclidean distances of each query to the points of its row of indices, (q, k), from coordinate differences."""
     distances = np.empty(indices.shape)
     with np.errstate(over="ignore"):
         if sp.issparse(points):

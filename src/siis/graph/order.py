@@ -18,15 +18,7 @@ def local_order(W: Sparse) -> Ints:
     Reverse Cuthill-McKee gives a first order. Cut into groups of a few thousand, each vertex then joins, round after
     round, the group with which it has most weight; groups follow each other, and in each the first order.
 
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-        Weights, symmetric.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The former number of each vertex.
+    Returns the former number of each vertex, (n,).
     """
     n = W.shape[0]
     first = reverse_cuthill_mckee(sp.csr_matrix(W), symmetric_mode=True)

@@ -22,16 +22,7 @@ ERRORS = 3.0  # standard errors that it must lie below that
 
 
 def graph_of_weights(W: Any) -> Graph:
-    """Check a ready-made graph.
-
-    Parameters
-    ----------
-    W : array or sparse matrix of shape (n, n)
-
-    Returns
-    -------
-    Graph
-    """
+    """Check a ready-made graph, (n, n)."""
     graph = Graph(W)
     if are_distances(graph.weights):
         raise ValueError(
@@ -49,15 +40,6 @@ def are_distances(W: Sparse) -> bool:
     others. In a matrix of weights, the largest eigenvalues are positive. In a sparse graph, the ends of large weights
     have many neighbours in common; the ends of large distances have few. A graph of nearest neighbours also has its
     edges at the small distances, or at the large weights, of their ends.
-
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-        Symmetric, non-negative, zero diagonal.
-
-    Returns
-    -------
-    bool
     """
     n = W.shape[0]
     if n < LEAST or W.nnz == 0:

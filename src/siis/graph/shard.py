@@ -25,31 +25,15 @@ PIECE = 2**21  # entries that are looked at together
 class GraphShard(Graph):
     """Vertices of one shard, their edges, and the vertices of others at the far ends of these.
 
-    It has the face of a Graph, for the vertices here; vertices of all shards have numbers that follow each other.
-
-    Attributes
-    ----------
-    weights : csr_array of shape (n, n + h)
-        Of the vertices here, to these and to h vertices of others.
-    halo : Halo
-        Where those lie.
-    first : int
-        Number of the first vertex here among all.
-    others : ndarray of shape (h,)
-        Numbers of the others, ascending.
-    degrees_of_others : ndarray of shape (h,)
-    part : ndarray of shape (n,)
-        The connected component of each vertex, numbered by first vertices among all.
-    n_parts : int
-        How many components there are in all.
+    It is a Graph of the vertices here; global numbers of vertices follow each other from shard to shard.
     """
 
-    halo: Halo
-    first: int
-    others: Ints
-    degrees_of_others: Floats
-    part: Ints
-    n_parts: int
+    halo: Halo  # where those lie
+    first: int  # number of the first vertex here among all
+    others: Ints  # (h,), numbers of the others, ascending
+    degrees_of_others: Floats  # (h,)
+    part: Ints  # (n,), the connected component of each vertex, numbered by first vertices among all
+    n_parts: int  # how many components there are in all
 
     def __post_init__(self) -> None:
         pass  # built from parts that were checked
@@ -120,17 +104,8 @@ class GraphShard(Graph):
 def shard_of(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
     """Give a shard its part of a graph; all shards must call it at once.
 
-    Parameters
-    ----------
-    group : Group
-    W : csr_array of shape (n, N)
-        Symmetric weights of the vertices here to all.
-    bounds : ndarray of shape (size + 1,)
-        Number of the first vertex of each shard, and of all.
-
-    Returns
-    -------
-    GraphShard
+    W: (n, N), symmetric weights of the vertices here to all; bounds: (size + 1,), the first global number of each
+    shard, and N.
     """
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
     n, others = last - first, np.zeros(0, dtype=W.indices.dtype)
@@ -156,19 +131,7 @@ def _pieces(entries: Any) -> list[Any]:
 
 
 def halo_of(group: Group, others: Ints, bounds: Ints) -> Halo:
-    """Tell the other shards which of their rows are needed here, and learn which of these they need.
-
-    Parameters
-    ----------
-    group : Group
-    others : ndarray of shape (h,)
-        Numbers of rows of others, ascending.
-    bounds : ndarray of shape (size + 1,)
-
-    Returns
-    -------
-    Halo
-    """
+    """Tell the other shards which of their rows are needed here, and learn which of these they need. others: (h,)."""
     ends = np.searchsorted(others, bounds)
     asked = group.swap([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
     n = int(bounds[group.rank + 1] - bounds[group.rank])
@@ -179,19 +142,7 @@ def halo_of(group: Group, others: Ints, bounds: Ints) -> Halo:
 def joined_rows(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
     """Make directed neighbourhoods of the vertices here rows of a symmetric matrix.
 
-    Parameters
-    ----------
-    group : Group
-    indices : ndarray of shape (n, K)
-        Numbers of neighbours; -1 where a place is empty.
-    weights : ndarray of shape (n, K)
-    bounds : ndarray of shape (size + 1,)
-    kind : {"union", "mutual"}
-
-    Returns
-    -------
-    csr_array of shape (n, N)
-        In the precision of the weights.
+    indices: (n, K), global numbers, -1 where a place is empty; weights: (n, K); returns (n, N).
     """
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
     n = last - first

@@ -10,17 +10,7 @@ UNDERFLOW = 1e-10  # a vertex whose largest weight is below this hangs on nothin
 
 
 def median_bandwidth(neighbors: Neighbors) -> float:
-    """Give the median distance between neighbours (copies at distance 0 do not count).
-
-    Parameters
-    ----------
-    neighbors : Neighbors
-
-    Returns
-    -------
-    float
-        The median, or 1.0 where every distance is 0 (then every weight is 1, whatever the bandwidth).
-    """
+    """The median positive distance between neighbours; 1.0 where all are 0 (then every weight is 1 anyway)."""
     positive = neighbors.distances[neighbors.distances > 0]
     return float(np.median(positive)) if positive.size else 1.0
 
@@ -28,18 +18,8 @@ def median_bandwidth(neighbors: Neighbors) -> float:
 def gaussian_weights(neighbors: Neighbors, bandwidth: float, least: float = 0.0) -> Floats:
     """Compute ``w_ij = exp(-||x_i - x_j||^2 / (2 xi^2))``.
 
-    Parameters
-    ----------
-    neighbors : Neighbors
-    bandwidth : float
-        xi.
-    least : float
-        Weight of the nearest neighbour of a distant example: all its weights are scaled up to it, so that no example
-        is cut off.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
+    ``least`` is the weight of the nearest neighbour of a distant example: all its weights are scaled up to it, so
+    that no example is cut off. Returns (n, K).
     """
     if not (np.isfinite(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth must be a positive number or 'median'; found {bandwidth!r}")

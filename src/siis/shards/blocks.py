@@ -27,22 +27,11 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class ArrayBlock:
-    """Some rows of an array in a file.
+    """Some rows of an array in a file."""
 
-    Attributes
-    ----------
-    path : str
-        Of an NPY file.
-    start : int
-        The first of them in the file.
-    first : int
-        The same among all rows.
-    n : int
-    """
-
-    path: str
-    start: int
-    first: int
+    path: str  # of an NPY file
+    start: int  # the first of them in the file
+    first: int  # the same among all rows
     n: int
 
     def rows(self) -> Any:
@@ -52,15 +41,9 @@ class ArrayBlock:
 
 @dataclass(frozen=True)
 class ArrayReader:
-    """Reads rows of arrays.
+    """Reads rows of arrays."""
 
-    Attributes
-    ----------
-    dtype : str
-        The precision of all rows.
-    """
-
-    dtype: str
+    dtype: str  # the precision of all rows
 
     def __call__(self, block: ArrayBlock) -> tuple[Features, None]:
         """Features of a block; it has no ids."""

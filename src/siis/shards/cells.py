@@ -23,18 +23,10 @@ SPARE = 2  # more than asked for: single precision ranks them
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Where rows belong.
+    """Where rows belong."""
 
-    Attributes
-    ----------
-    centers : ndarray of shape (k, d), single precision
-        In the order of the shards.
-    shard : ndarray of shape (k,)
-        Of each cell, ascending.
-    """
-
-    centers: Floats
-    shard: Ints
+    centers: Floats  # (k, d), single precision, in the order of the shards
+    shard: Ints  # (k,), of each cell, ascending
 
     def nearest(self, points: Floats) -> Ints:
         """The nearest few cells of each point, the nearest first; equal points have equal ones, shape (n, p)."""
@@ -47,21 +39,7 @@ class Cells:
 
 
 def train_cells(points: Floats, n_rows: int, n_shards: int, seed: int) -> Cells:
-    """Find cells on a sample, and deal them to shards, neighbours together.
-
-    Parameters
-    ----------
-    points : ndarray of shape (s, d), single precision
-        The sample.
-    n_rows : int
-        Of all.
-    n_shards : int
-    seed : int
-
-    Returns
-    -------
-    Cells
-    """
+    """Find cells on a sample, and deal them to shards, neighbours together. points: (s, d), single precision."""
     k = int(
         np.clip(
             n_rows // ROWS_PER_CELL, 2 * n_shards, min(MOST_CELLS, max(len(points) // SAMPLED_PER_CELL, 2 * n_shards))
@@ -103,28 +81,10 @@ def search(
 ) -> tuple[Ints, Floats]:
     """Find the nearest points of each query in those of its cells that are here.
 
-    Parameters
-    ----------
-    queries : ndarray of shape (q, d), single precision
-    near : ndarray of shape (q, p)
-        Cells in which to look.
-    points : ndarray of shape (n, d), single precision
-        Cell by cell.
-    first : ndarray of shape (k + 1,)
-        The first point of each of the cells here.
-    cells : ndarray of shape (k,)
-        Which these are.
-    centers : ndarray of shape (k, d)
-    n_wanted : int
-    is_own : bool
-        Whether queries are the points, of which none is its own neighbour.
-
-    Returns
-    -------
-    indices : ndarray of shape (q, n_wanted), int32
-        -1 where there are no more.
-    distances : ndarray of shape (q, n_wanted), single precision
-        Ascending.
+    queries: (q, d); near: (q, p), cells to search; points: (n, d), cell by cell, those of cell ``cells[k]``, with
+    centre ``centers[k]``, from ``first[k]`` to ``first[k + 1] - 1``; all in single precision. With ``is_own`` queries
+    are the points, and none is its own neighbour. Returns indices (int32, -1 where there are no more) and ascending
+    distances, (q, n_wanted).
     """
     lists = empty_lists(len(queries), n_wanted)
     n_cells = max(int(near.max(initial=-1)), int(cells.max(initial=-1))) + 1

@@ -41,68 +41,34 @@ Tell: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The given labels of all rows.
+    """The given labels of all rows."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (l,)
-        Those that have a label, ascending.
-    codes : ndarray of shape (l,)
-    classes : ndarray of shape (c,)
-        Two or more.
-    """
-
-    rows: Ints
-    codes: Ints
-    classes: Any
+    rows: Ints  # (l,), those that have a label, ascending
+    codes: Ints  # (l,)
+    classes: Any  # (c,), two or more
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What a fit to a sample of the rows has chosen for all.
+    """What a fit to a sample of the rows has chosen for all."""
 
-    Attributes
-    ----------
-    X : array of shape (s, d)
-        Features of the sample.
-    reader : callable
-        Gives the features of a block.
-    classes : ndarray of shape (c,)
-    selection : Selection
-    model : KernelScores or None
-    deviation : float
-        Root of the total variance of its scores.
-    constraints : Constraints
-    tol : float
-    max_iter : int
-    reason : str
-        Of the choice.
-    """
-
-    X: Features
-    reader: Reader
-    classes: Any
+    X: Features  # (s, d), features of the sample
+    reader: Reader  # gives the features of a block
+    classes: Any  # (c,)
     selection: Selection
     model: KernelScores | None
-    deviation: float
+    deviation: float  # root of the total variance of its scores
     constraints: Constraints
     tol: float
     max_iter: int
-    reason: str
+    reason: str  # of the choice
 
 
 class Job:
     """What the stages share on the client.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the work, which all workers must see; stages that are found in it are not done again.
-    client : distributed.Client
-    blocks : sequence of Block
-    seed : int
-    say : callable
-        Is told how the work goes on.
+    All workers must see ``folder``; stages whose results are in it are not done again. ``say`` takes lines of
+    progress.
     """
 
     def __init__(self, folder: Path, client: Any, blocks: Sequence[Block], seed: int, say: Tell) -> None:
@@ -115,21 +81,9 @@ class Job:
     ) -> tuple[dict[str, Any], Ints]:
         """All stages, in their order.
 
-        Parameters
-        ----------
-        labels : callable
-            Gives the labels of all rows.
-        choose : callable
-            Takes the rows of the sample, and fits a classifier to them.
-        write : callable
-            Takes the work folder, a shard and the folder ``predictions`` in the former, writes the answers of the
-            shard there and gives counts, which are added up over the shards.
-
-        Returns
-        -------
-        told : dict
-            What there is to say of the fit.
-        counts : ndarray of int
+        ``labels()`` gives the labels of all rows; ``choose(rows)`` fits a classifier to a sample; ``write(folder,
+        shard, out)`` writes the answers of a shard and returns counts, which are added up over the shards. Returns
+        figures of the fit, and these counts.
         """
         plan = self.stage("plan", lambda: self._plan(labels()))
         self.say(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")

@@ -46,44 +46,21 @@ SMOOTH, ROUGHLY = 1e-4, 1e-3  # tolerances of the evidence, and of that without 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What all stages know.
+    """What all stages know."""
 
-    Attributes
-    ----------
-    folder : Path
-        Of the work.
-    n_shards : int
-    reader : callable
-        Gives the features of a block, and the ids of its rows or None.
-    selection : Selection
-        What was chosen on a sample.
-    model : KernelScores or None
-    deviation : float
-        Root of the total variance of the scores.
-    constraints : Constraints
-    classes : ndarray of shape (c,)
-    seed : int
-    tol : float
-    max_iter : int
-    n_components : int
-        At most so many eigenvectors; memory allows no more.
-    n_rows : int
-        Of all files.
-    """
-
-    folder: Path
+    folder: Path  # of the work
     n_shards: int
-    reader: Reader
-    selection: Selection
+    reader: Reader  # gives the features of a block, and the ids of its rows or None
+    selection: Selection  # what was chosen on a sample
     model: KernelScores | None
-    deviation: float
+    deviation: float  # root of the total variance of the scores
     constraints: Constraints
-    classes: Any
+    classes: Any  # (c,)
     seed: int
     tol: float
     max_iter: int
-    n_components: int
-    n_rows: int
+    n_components: int  # at most so many eigenvectors; memory allows no more
+    n_rows: int  # of all files
 
     @property
     def is_tight(self) -> bool:
@@ -460,26 +437,14 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is said of some rows of a shard, which are of one block.
+    """What is said of some rows of a shard, which are of one block."""
 
-    Attributes
-    ----------
-    rows, codes : ndarray of shape (n,)
-        Number of each row among all, ascending, and of its given class.
-    probabilities : ndarray of shape (n, c)
-    reached : ndarray of bool, shape (n,)
-        Whether a label is connected.
-    quality : ndarray of shape (n,)
-        Of the given labels; NaN where there is none.
-    ids : ndarray of str, shape (n,), or None
-    """
-
-    rows: Ints
-    codes: Ints
-    probabilities: Floats
-    reached: Bools
-    quality: Floats
-    ids: Any
+    rows: Ints  # (n,), numbers among all, ascending
+    codes: Ints  # (n,), given classes
+    probabilities: Floats  # (n, c)
+    reached: Bools  # (n,), whether a label is connected
+    quality: Floats  # (n,), of the given labels; NaN where there is none
+    ids: Any  # (n,), or None
 
 
 def answers_of(folder: str, shard: int) -> Iterator[Answers]:

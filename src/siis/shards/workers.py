@@ -87,15 +87,7 @@ def alive(client: Any) -> list[str]:
 
 
 def check_seen(client: Any, folder: Path, remedy: str) -> None:
-    """Refuse a folder that not all workers see.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    folder : Path
-    remedy : str
-        What to do about it, in a sentence.
-    """
+    """Refuse a folder that not all workers see. The message ends with the remedy, a sentence."""
     write_files(folder, {SEEN: b""})
     for look in range(LOOKS):
         with _answering():
@@ -137,22 +129,8 @@ def on_shards(
 ) -> tuple[list[Any], list[tuple[int, int, float]]]:
     """Do the work of all shards at once; where a worker is lost, again from the beginning, on those that are left.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    n_shards : int
-    work : callable
-        Takes a Group and the arguments.
-    *args
-    tell : callable
-        Is told of lost workers.
-
-    Returns
-    -------
-    found : list
-        What the work has given, by shard.
-    traffic : list of (int, int, float)
-        Bytes and messages that each shard has sent, and seconds for which it has waited.
+    ``work`` takes a Group and the arguments; ``tell`` takes lines about lost workers. Returns results by shard, and
+    for each shard the bytes and messages it has sent and the seconds it has waited.
     """
     wanted = min(n_shards, max(len(alive(client)), 1))
     for attempt in range(ATTEMPTS):

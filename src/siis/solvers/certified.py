@@ -1,7 +1,4 @@
-"""ADMM with a penalty for every row, stopped by the duality gap; several programs on one graph in one batch.
-
-minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
-"""
+"""ADMM for (M1) with a penalty for every row, stopped by the duality gap; programs on one graph run in one batch."""
 
 from __future__ import annotations
 
@@ -40,11 +37,6 @@ def solve_certified(
     report: Report = no_progress,
 ) -> Solution:
     """Minimise (M1) until the relative duality gap (M7) is at most ``tol``.
-
-    min_A  gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)                       (M1)
-
-    P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
-    J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the soft labels are F = U A.
 
     The splitting is the paper's (M2 to M5) in three changes. Each row of Q = P U A and B = J U A - Y has a penalty
     of its own, p_e = gamma / ||(P U A)_e|| and p_i = alpha_i / ||(J U A - Y)_i|| within bounds, set anew at

@@ -1,7 +1,4 @@
-"""The paper's Algorithm 1, step for step: growing penalty, and a stop when A no longer moves.
-
-minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
-"""
+"""The paper's Algorithm 1 for (M1), step for step: growing penalty, and a stop when A no longer moves."""
 
 from collections.abc import Callable
 
@@ -26,11 +23,7 @@ def solve_paper(
 ) -> Solution:
     """Minimise (M1) by the paper's Algorithm 1.
 
-    min_A  gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)                       (M1)
-
-    P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
-    J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the soft labels are F = U A. ADMM splits
-    Q = P F (E x c) and B = J F - Y (l x c), with multipliers L1 and L2 and penalty mu:
+    ADMM splits Q = P F (E x c) and B = J F - Y (l x c), F = U A, with multipliers L1 and L2 and penalty mu:
 
     Q = S_{gamma/mu}(P F - L1/mu)                                                                              (M2)
     B = S_{alpha/mu}(J F - Y - L2/mu)                                                                          (M3)

@@ -20,17 +20,10 @@ RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum
 
 @dataclass(frozen=True, eq=False)
 class CoarseVectors:
-    """Smooth vectors, a null vector's values up to scale on each aggregate.
+    """Smooth vectors, a null vector's values up to scale on each aggregate."""
 
-    Attributes
-    ----------
-    vectors : Array of shape (n, p), orthonormal
-    values : ndarray of shape (p,), ascending
-        Eigenvalues of the coarse problem, no less than those of the graph.
-    """
-
-    vectors: Array
-    values: Floats
+    vectors: Array  # (n, p), orthonormal
+    values: Floats  # (p,), ascending, eigenvalues of the coarse problem, no less than those of the graph
 
 
 def coarse_eigenvectors(
@@ -41,27 +34,8 @@ def coarse_eigenvectors(
     With orthonormal P, one column for each aggregate, the lowest eigenvectors v of P' S P give P v. By the minimax
     principle their eigenvalues are upper bounds.
 
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-        Scaled Laplacian.
-    null : csr_array of shape (n, k)
-        Orthonormal null vectors.
-    W : csr_array of shape (n, n)
-        Weights.
-    scale : ndarray of shape (n,)
-        1 / scale spans the null space of S on each component.
-    n_wanted : int
-    seed : int
-    engine : Engine
-        On which the coarse problem is solved, in double precision.
-    dtype : {np.float64, np.float32}
-        Precision of the vectors.
-
-    Returns
-    -------
-    CoarseVectors or None
-        None where the aggregates would be too few.
+    S: (n, n), scaled Laplacian of the weights W; null: (n, k), orthonormal null vectors; 1 / scale, (n,), spans the
+    null space of S on each component. Solved in double precision; None where the aggregates would be too few.
     """
     least = LEAST_AGGREGATES * (n_wanted + null.shape[1])
     member_of = aggregates(W, least)
@@ -87,16 +61,7 @@ def coarse_eigenvectors(
 def aggregates(W: Sparse, least: int) -> Ints:
     """Put each vertex with the one at its heaviest edge, and again so the aggregates, while enough of them are left.
 
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-        Weights.
-    least : int
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The aggregate of each vertex, 0, 1, ...
+    Returns the number of the aggregate of each vertex, (n,).
     """
     member_of = np.arange(W.shape[0])
     while True:

@@ -11,21 +11,8 @@ from siis.spectral.subspace import RitzPairs
 def dense_eigenpairs(S: Sparse, null: Sparse, component: Ints, flat: Floats, n_wanted: int, high: float) -> RitzPairs:
     """All at once, component by component; the null vector, with which small pairs mix, is lifted out of the way.
 
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-    null : csr_array of shape (n, k)
-        Orthonormal null vectors.
-    component : ndarray of shape (n,)
-    flat : ndarray of shape (n,)
-        A null vector that is nowhere 0.
-    n_wanted : int
-    high : float
-        Bound of the spectrum.
-
-    Returns
-    -------
-    RitzPairs
+    null: (n, k), orthonormal; component: (n,); flat: (n,), a null vector that is nowhere 0; ``high`` bounds the
+    spectrum.
     """
     values, vectors = [], []
     for members in _members(component):

@@ -29,25 +29,9 @@ def shift_invert(
     Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision: rounding of S
     to single would move the null space, and the inertia with it.
 
-    Parameters
-    ----------
-    S : csr_array of shape (n, n)
-    null : csr_array of shape (n, k)
-        Orthonormal null vectors.
-    start : ndarray of shape (n, p)
-        Vectors to begin with, one for each round; p is how many are sought.
-    n_wanted : int
-        How many must be found.
-    high : float
-        Bound of the spectrum.
-    tol : float
-        Residual of the pairs.
-
-    Returns
-    -------
-    pairs : RitzPairs
-    check : {"inertia", "probe"}
-        How it was checked that none is missing.
+    null: (n, k), orthonormal; start: (n, p), a first vector for each round, p pairs are sought and ``n_wanted`` must
+    be found; ``high`` bounds the spectrum; ``tol`` bounds residuals. Returns the pairs and how it was checked that
+    none is missing, "inertia" or "probe".
     """
     factor = factorize(S, SHIFT * high)
     known, missing = start[:, :0], start.shape[1]
@@ -108,16 +92,7 @@ def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, hi
 def count_below(S: Sparse, shift: float) -> int | None:
     """Count the eigenvalues of S below a shift, by Sylvester's law of inertia.
 
-    Parameters
-    ----------
-    S : csr_array of shape (n, n), symmetric
-    shift : float
-
-    Returns
-    -------
-    int or None
-        The number of negative pivots of S - shift I; None where the factorisation had to pivot off the diagonal,
-        so that its pivots are no inertia.
+    It is the number of negative pivots of S - shift I; None where the factorisation had to pivot off the diagonal.
     """
     try:
         factor = factorize(S, -shift)

@@ -34,18 +34,7 @@ METHODS = ("auto", "dense", "shift-invert", "chebyshev")
 
 
 def identity_basis(graph: Graph, engine: Engine = NUMPY) -> IdentityBasis:
-    """Give the basis U = I with Sigma = L (the paper's ablation).
-
-    Parameters
-    ----------
-    graph : Graph
-    engine : Engine
-        Where soft labels will live.
-
-    Returns
-    -------
-    IdentityBasis
-    """
+    """The basis U = I with Sigma = L (the paper's ablation), with soft labels on an engine."""
     return IdentityBasis(graph.laplacian, graph.component, engine)
 
 

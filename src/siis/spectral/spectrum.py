@@ -17,20 +17,11 @@ MARGIN = 1.02  # on the largest Ritz value plus its residual, which is rarely be
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Where the eigenvalues of a symmetric positive semidefinite matrix lie, outside its known null space.
+    """Where the eigenvalues of a symmetric positive semidefinite matrix lie, outside its known null space."""
 
-    Attributes
-    ----------
-    high : float
-        Upper bound.
-    nodes : ndarray of shape (k,), ascending
-    counts : ndarray of shape (k,)
-        About how many eigenvalues lie below each node.
-    """
-
-    high: float
-    nodes: Floats
-    counts: Floats
+    high: float  # upper bound
+    nodes: Floats  # (k,), ascending
+    counts: Floats  # (k,), about how many eigenvalues lie below each node
 
     def level(self, count: int) -> float:
         """The level below which about so many eigenvalues lie."""
@@ -43,18 +34,7 @@ def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> S
     Each vector gives a Gauss quadrature of the density of eigenvalues; their mean, times the number of eigenvalues,
     counts them. The largest Ritz value plus its residual, with a margin, bounds the spectrum.
 
-    Parameters
-    ----------
-    S : Operator of shape (n, n)
-    null : Operator of shape (n, k)
-        Orthonormal null vectors.
-    bound : float
-        A bound of the spectrum that holds for certain.
-    seed : int
-
-    Returns
-    -------
-    Spectrum
+    null: (n, k), orthonormal null vectors; ``bound`` is a proven bound of the spectrum.
     """
     engine, xp = S.engine, S.engine.xp
     rows, k = null.shape

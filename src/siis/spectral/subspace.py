@@ -41,19 +41,11 @@ PROBES, PROBE_STEPS = 4, 12  # fresh random vectors that look for missing pairs,
 
 @dataclass(frozen=True, eq=False)
 class RitzPairs:
-    """Approximate eigenpairs of a symmetric operator.
+    """Approximate eigenpairs of a symmetric operator."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (p,), ascending
-    vectors : Array of shape (n, p), orthonormal
-    residuals : ndarray of shape (p,)
-        ||S v - theta v||.
-    """
-
-    values: Floats
-    vectors: Array
-    residuals: Floats
+    values: Floats  # (p,), ascending
+    vectors: Array  # (n, p), orthonormal
+    residuals: Floats  # (p,), ||S v - theta v||
 
     def first(self, k: int) -> RitzPairs:
         """The first k pairs (or all)."""
@@ -81,18 +73,7 @@ def orthonormalize(X: Array, outside: BlockProjection, engine: Engine, dtype: Pr
     Twice by Cholesky (the second pass mends the rounding of the first), or by Householder where the columns are too
     close to dependence for that.
 
-    Parameters
-    ----------
-    X : Array of shape (n, p)
-    outside : callable
-        Projects a block to the complement of the known vectors.
-    engine : Engine
-    dtype : {np.float64, np.float32}
-        Precision of X.
-
-    Returns
-    -------
-    Array of shape (n, p)
+    ``outside`` projects a block, (n, p), to the complement of the known vectors.
     """
     xp, tiny = engine.xp, float(np.finfo(dtype).tiny)
     least = ILL_CONDITIONED * np.sqrt(np.finfo(dtype).eps)
@@ -114,16 +95,6 @@ def filter_block(S: Operator, X: Array, wanted: float, cut: float, high: float) 
     """Filter a block: lift eigenvectors with eigenvalues up to ``wanted`` over those above ``cut``.
 
     The degree is bounded so that rounding, which the filter lifts most along the smoothest vectors, stays small.
-
-    Parameters
-    ----------
-    S : Operator of shape (n, n)
-    X : Array of shape (n, p)
-    wanted, cut, high : float
-
-    Returns
-    -------
-    Array of shape (n, p)
     """
     wanted = min(wanted, (1 - 2 * LEAST_SEPARATION) * high)
     cut = min(max(cut, wanted + LEAST_SEPARATION * high), (1 - LEAST_SEPARATION) * high)
@@ -147,28 +118,8 @@ def lowest_eigenpairs(
 ) -> RitzPairs:
     """Find the ``n_wanted`` lowest eigenpairs of a symmetric positive semidefinite matrix outside its null space.
 
-    Parameters
-    ----------
-    S : Operator of shape (n, n)
-    null : Operator of shape (n, k)
-        Orthonormal null vectors.
-    start : Array of shape (n, p), of the precision of S
-        The first block.
-    n_wanted : int
-    tol : float
-        Residual at which a pair counts as found.
-    spectrum : Spectrum
-    seed : int
-        Of fresh vectors.
-    warm : bool
-        Whether the start is near the wanted vectors, and need not be filtered.
-    report : callable
-        Takes the share of the pairs that are found.
-
-    Returns
-    -------
-    RitzPairs
-        ``n_wanted`` pairs, of residuals of at most ``tol``.
+    null: (n, k), orthonormal; start: (n, p), the first block in the precision of S; a ``warm`` one is near the wanted
+    vectors and is not filtered. Residuals of the pairs are at most ``tol``.
     """
     engine, xp = S.engine, S.engine.xp
     n, k = engine.count(null.shape[0]), null.shape[1]
@@ -248,23 +199,8 @@ def missing_below(
     A Ritz value below it proves that there is one. That there is none is shown by a Ritz pair that is nearly found
     and lies above, or by filters that would have lifted it out of the fresh vectors long ago.
 
-    Parameters
-    ----------
-    S : Operator of shape (n, n)
-    outside : callable
-        Projects a block to the complement of the null space and of what is found.
-    found : RitzPairs
-    most : int
-        Dimensions outside the null space.
-    tol : float
-        Residual of the pairs.
-    spectrum : Spectrum
-    rng : Generator
-
-    Returns
-    -------
-    Subspace or None
-        The subspace in which it was seen; None where nothing is missing.
+    ``outside`` projects to the complement of the null space and of ``found``; ``most`` is the dimension outside the
+    null space. Returns the subspace in which a missing pair was seen; None where nothing is missing.
     """
     last, subspace = float(found.values[-1]), Subspace(S)
     n_probes = min(PROBES, most - found.values.size)
@@ -302,11 +238,7 @@ class Subspace:
 
     S V is not kept: as large as V, it would serve residuals alone, which one product more gives.
 
-    Parameters
-    ----------
-    S : Operator of shape (n, n)
-    room : int
-        Columns that V will have, where memory is short; more are possible, and cost a copy.
+    ``room``: columns to allocate for V where memory is short; more are possible, and cost a copy.
     """
 
     def __init__(self, S: Operator, room: int = 0) -> None:
