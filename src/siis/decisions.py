@@ -25,26 +25,13 @@ FAR = 2**40  # a byte that no journal reaches, to lock where only bytes can be l
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided on an example.
-
-    Attributes
-    ----------
-    id : str
-    decision : str
-        "accepted", "kept" or "chosen" in a review, "corrected" by a file of corrections, or "undone".
-    label : str or None
-        None where it is undone.
-    by : str
-        Who decided; empty where that is not known.
-    at : str
-        When, in ISO 8601; empty before the decision is written.
-    """
+    """A reviewer's decision on an example."""
 
     id: str
-    decision: str
-    label: str | None
-    by: str = ""
-    at: str = ""
+    decision: str  # "accepted", "kept" or "chosen" in a review, "corrected" by a file of corrections, or "undone"
+    label: str | None  # None if undone
+    by: str = ""  # reviewer; empty if unknown
+    at: str = ""  # ISO 8601; empty before the decision is written
 
     def __post_init__(self) -> None:
         wanted = type(None) if self.decision == UNDONE else str
@@ -56,41 +43,15 @@ class Decision:
             raise ValueError(f"a decision must be one of {', '.join((*MADE, UNDONE))}; found {self.decision!r}")
 
     def is_same(self, other: Decision | None) -> bool:
-        """Whether both say the same of an example, whoever made them.
-
-        Parameters
-        ----------
-        other : Decision or None
-
-        Returns
-        -------
-        bool
-        """
+        """Whether both decide the same, whoever made them."""
         return other is not None and (self.id, self.decision, self.label) == (other.id, other.decision, other.label)
 
 
 class Journal:
-    """The decisions in a folder of results; one process at a time has it.
+    """The decisions in a folder of results; one process at a time holds it.
 
-    Each line names the table that it belongs to. Decisions on other tables stay in the file and do not count. The
-    lock is the system's, on the open file: it ends with the process, however that ends.
-
-    Parameters
-    ----------
-    folder : Path
-        The file is made if it does not exist.
-    table : str
-        Digest of the table whose decisions count.
-    by : str
-        Who decides from now on.
-
-    Attributes
-    ----------
-    path : Path
-    made : dict of str to Decision
-        The decisions that count, by id, in the order in which they were made.
-    note : str
-        What was wrong with the end of the file, and mended; or "".
+    Each line names its table. Decisions on other tables stay in the file and do not count. The lock is the system's,
+    on the open file, so it ends with the process.
     """
 
     def __init__(self, folder: Path, table: str, by: str = "") -> None:
@@ -124,13 +85,7 @@ class Journal:
             os.close(self._file)
 
     def add(self, *decisions: Decision) -> None:
-        """Write decisions; when this returns they are on the disk.
-
-        Parameters
-        ----------
-        *decisions : Decision
-            One that changes nothing is not written again. One without a time is made now, by ``by``.
-        """
+        """Write decisions to disk, except those that change nothing; missing times and names are filled in."""
         former, named, new = dict(self.made), set(self._named), []
         now = datetime.now(UTC).isoformat(timespec="seconds")
         for one in decisions:
@@ -157,17 +112,7 @@ class Journal:
         )
 
     def checked(self, earlier: Mapping[str, str]) -> dict[str, str]:
-        """Labels that are certain, by id.
-
-        Parameters
-        ----------
-        earlier : mapping of str to str
-            Those of the results, which may hold some of these decisions, also such as were undone since.
-
-        Returns
-        -------
-        dict of str to str
-        """
+        """Certain labels by id; ``earlier`` are those of the results, decisions undone since included."""
         kept = {name: label for name, label in earlier.items() if name not in self._named}
         return {**kept, **{name: str(one.label) for name, one in self.made.items()}}
 
@@ -239,12 +184,7 @@ class Journal:
 
 
 def user_name() -> str:
-    """The name of the user; "" where the system knows none.
-
-    Returns
-    -------
-    str
-    """
+    """Name of the user; "" if the system has none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -252,13 +192,7 @@ def user_name() -> str:
 
 
 def check_not_reviewed(folder: Path) -> None:
-    """See that no review is at work on a folder of results.
-
-    Parameters
-    ----------
-    folder : Path
-        Need not exist.
-    """
+    """Refuse a folder of results that siis review has open."""
     path = folder / JOURNAL
     if not path.is_file():
         return

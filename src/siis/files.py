@@ -36,14 +36,9 @@ def cache_folder() -> Path:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file so that at any moment its former or its new content is there.
+    """Replace a file at once: at any moment it has its former or its new content.
 
-    Links are followed; what is no file (a pipe, a device) is written to as it is.
-
-    Parameters
-    ----------
-    path : Path
-    content : bytes
+    Links are followed; pipes and devices are written directly.
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -53,18 +48,10 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder, all of them or none; other files there stay.
+    """Write files into a folder, all or none, in this order; other files there stay.
 
-    A full or read-only folder is found out before any name is touched. Where a name cannot be taken after all, those
-    taken are given back. Where the process dies on the way, ``settle`` makes all files the former or all the new
-    ones.
-
-    Parameters
-    ----------
-    folder : Path
-        Made if it does not exist.
-    contents : mapping of str to bytes
-        They take their names in this order.
+    A full or read-only folder is detected before any file is replaced. If a file cannot be replaced, those replaced
+    before are restored. If the process is killed, ``settle`` makes all files the former or all the new ones.
     """
     with _named(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,15 +78,10 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Finish what a process that was killed has begun, so that all files are the former or all the new ones.
+    """Finish what a killed process has begun, so that all files are the former or all the new ones.
 
-    Every command of siis that reads or writes a folder begins with this. Where nothing is to be done, nothing is
-    written. Several processes may do it at once: a file is renamed once, whoever does it.
-
-    Parameters
-    ----------
-    folder : Path
-        Need not exist.
+    Every command that reads or writes a folder calls it first. Several processes may call it at once: a file is
+    renamed once.
     """
     try:
         _finish(folder)
@@ -116,12 +98,7 @@ def settle(folder: Path) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """Make a folder and see that files can be written into it.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Make a folder and check that files can be written into it."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} must be a folder; it is a file. Choose another one.")
     with _named(folder):
@@ -132,12 +109,7 @@ def check_writable(folder: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """See that new names in a folder are on the disk, where the system can.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Flush new names in a folder to the disk, where the system can."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -10,15 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold of a parameter.
-
-    Attributes
-    ----------
-    holds : callable
-        Value -> bool.
-    text : str
-        The same in words: "a positive number".
-    """
+    """A condition on a parameter; ``text`` says it in words, such as "a positive number"."""
 
     holds: Callable[[Any], bool]
     text: str
@@ -77,14 +69,7 @@ NOTHING = Rule(lambda value: value is None, "None")
 
 
 def check_parameters(estimator: Any, rules: dict[str, Rule]) -> None:
-    """Raise ValueError for the first parameter that breaks its rule.
-
-    Parameters
-    ----------
-    estimator : object
-    rules : dict
-        Parameter name -> Rule.
-    """
+    """Raise ValueError for the first parameter that breaks its rule."""
     for name, rule in rules.items():
         value = getattr(estimator, name)
         if not rule.holds(value):
@@ -92,16 +77,7 @@ def check_parameters(estimator: Any, rules: dict[str, Rule]) -> None:
 
 
 def seed_of(random_state: Any) -> int:
-    """Turn a random_state into a seed: None is 0, a generator gives its next number.
-
-    Parameters
-    ----------
-    random_state : None, int, RandomState or Generator
-
-    Returns
-    -------
-    int
-    """
+    """A seed from a random_state: None is 0, a generator draws one."""
     if random_state is None:
         return 0
     if isinstance(random_state, np.random.RandomState):

@@ -20,13 +20,9 @@ def no_progress(share: float) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a listener how the work goes on, whatever ``verbose`` is.
+    """Pass progress to a listener, whatever ``verbose`` is.
 
-    Parameters
-    ----------
-    listener : callable
-        Takes the name of a stage, the share of it that is done, and the seconds that are left of all stages, None
-        where they are not known. The share is 0 once, when the stage begins, and 1 once, when it ends.
+    It takes the name of a stage, the share that is done (0 once and 1 once), and the seconds left or None.
     """
     token = _listener.set(listener)
     try:
@@ -36,16 +32,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def round_seconds(seconds: float) -> str:
-    """A time that is known roughly, in words.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
-    """
+    """Format an approximate duration."""
     if seconds < 1.5:
         return "a second"
     if seconds < 100:
@@ -54,14 +41,7 @@ def round_seconds(seconds: float) -> str:
 
 
 class Progress:
-    """Reports stages and iterations when ``verbose`` is positive, otherwise nothing.
-
-    Parameters
-    ----------
-    verbose : int
-        0: silent; 1: one line for each stage, how much of a long one is done, and about how long it will yet take;
-        2: also the solver's measurements.
-    """
+    """Prints stages to standard error: nothing at 0, stages at 1, also the solver's measurements at 2."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose

@@ -15,50 +15,19 @@ SHORT = 2  # letters that many names hold
 
 
 def quoted(text: str) -> str:
-    """Write a name or a cell so that a terminal shows it on one line: plain words bare, others in quotes.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Format a name or cell on one line: plain words bare, others in quotes."""
     if len(text) > LONGEST:
         text = text[: LONGEST - 3] + "..."
     return text if re.fullmatch(r"\w[\w.-]*", text) else ascii_safe(text)
 
 
 def ascii_safe(text: str) -> str:
-    """Quote a text with its control characters escaped.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Quote a text with its control characters escaped."""
     return repr(text) if repr(text).isprintable() else ascii(text)
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """Ask whether one of the names was meant: those that share a word with what was found, hold it, or nearly are it.
-
-    Parameters
-    ----------
-    name : str
-        What was found.
-    names : sequence of str
-        What it should be one of.
-
-    Returns
-    -------
-    str
-        A question, or nothing where no name is close.
-    """
+    """A question with the names that share a word with this one, contain it or resemble it; empty if none does."""
     names, folded, words = names[:MOST_COMPARED], name.casefold(), _words(name)
     shared = [known for known in names if words & _words(known)]
     held = [known for known in names if len(name) > SHORT and folded in known.casefold()]
@@ -75,19 +44,7 @@ def _words(name: str) -> set[str]:
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """Count things in words: "1 row", "1,797 rows".
-
-    Parameters
-    ----------
-    count : int
-    one : str
-    many : str, optional
-        Unless it is ``one`` with an s.
-
-    Returns
-    -------
-    str
-    """
+    """Format a count: "1 row", "1,797 rows"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
@@ -101,31 +58,14 @@ def is_number(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Take the first line of what a library says, without control characters or a full stop.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """First line of a library's message, without control characters or full stop."""
     first = next(iter(text.splitlines()), "")
     return ascii_safe(first[:200])[1:-1].rstrip(".")
 
 
 @contextmanager
 def readable(path: object, kind: str, remedy: str) -> Iterator[None]:
-    """Turn whatever a library says about a damaged file into one sentence.
-
-    Parameters
-    ----------
-    path : Path, or another object that is written as what it reads
-    kind : str
-        What the file should be.
-    remedy : str
-    """
+    """Turn any error of a library about a damaged file into one sentence."""
     try:
         yield
     except FileNotFoundError:

@@ -15,18 +15,7 @@ from siis.spectral import identity_basis
 
 
 def free_program(graph: Graph, given: Supervision, alpha: float, beta: float, gamma: float) -> Program:
-    """Build (M1) with U = I and Sigma = L.
-
-    Parameters
-    ----------
-    graph : Graph
-    given : Supervision
-    alpha, beta, gamma : float
-
-    Returns
-    -------
-    Program
-    """
+    """Build (M1) with U = I and Sigma = L."""
     Y = given.coded
     return Program(graph, identity_basis(graph), given.rows, Y, alpha * given.weights, beta, gamma)
 

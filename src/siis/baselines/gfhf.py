@@ -14,19 +14,10 @@ from siis.labels import Supervision
 
 
 def harmonic(graph: Graph, given: Supervision) -> Floats:
-    """Minimise tr(F' L F) subject to F = Y on the labelled vertices.
+    """Minimise tr(F' L F) subject to F = Y on the labelled vertices; returns F, (n, 1) or (n, c).
 
-    L_uu F_u = W_ul Y, one linear solve. A vertex with several labels gets their weighted mean.
-
-    Parameters
-    ----------
-    graph : Graph
-        Every component holds a label.
-    given : Supervision
-
-    Returns
-    -------
-    ndarray of shape (n, 1) or (n, n_classes)
+    L_uu F_u = W_ul Y, one linear solve. A vertex with several labels has their weighted mean. Every component needs a
+    label.
     """
     Y = given.coded
     labelled, place = np.unique(given.rows, return_inverse=True)

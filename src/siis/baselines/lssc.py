@@ -16,22 +16,11 @@ from siis.spectral import SmoothBasis, smooth_basis
 
 
 def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, lam: float) -> Floats:
-    """Compute V soft(V'Y0, lam sqrt(s)).
+    """Compute V A with A = soft(V'Y0, lam sqrt(s)), shape (n, 1) or (n, c), scaled.
 
-    Parameters
-    ----------
-    graph : Graph
-    basis : SmoothBasis
-        Of the normalised Laplacian; V = (D / d)^1/2 U has orthonormal columns, s are its eigenvalues.
-    given : Supervision
-        Y0 holds the weighted label rows, zero on unlabelled vertices.
-    lam : float
-
-    Returns
-    -------
-    ndarray of shape (n, 1) or (n, n_classes)
-        V A times the factor that makes the labelled rows' mean length 1: the shrunk projection is far shorter than a
-        label, and only ratios within a row matter for the answer.
+    V = (D / d)^1/2 U has orthonormal columns, s are its eigenvalues; Y0 holds the weighted label rows, zero
+    elsewhere. V A is scaled so that the mean length of labelled rows is 1: the shrunk projection is far shorter than
+    a label, and only ratios within a row matter.
     """
     if basis.laplacian != "normalized":
         raise ValueError(f"sparse coding needs a basis of the normalized Laplacian; found {basis.laplacian!r}")

@@ -24,18 +24,9 @@ PACES = (0.5, 0.6, 0.7, 0.8)  # share of each class that is trusted, from step t
 
 
 def reconstruction_weights(graph: Graph, points: Features | None) -> Sparse:
-    """Find R, rows summing to 1, that rebuilds each vertex from its neighbours: min ||x_i - sum_j r_ij x_j||^2.
+    """Find R (n, n), rows sum to 1, that rebuilds vertices from neighbours: min ||x_i - sum_j r_ij x_j||^2.
 
     Without coordinates (a ready-made graph) r_ij = w_ij / d_i.
-
-    Parameters
-    ----------
-    graph : Graph
-    points : array or csr_array of shape (n, d), or None
-
-    Returns
-    -------
-    csr_array of shape (n, n)
     """
     R = graph.weights.copy()
     for i in range(graph.n_vertices):
@@ -56,23 +47,14 @@ def reconstruction_weights(graph: Graph, points: Features | None) -> Sparse:
 
 @dataclass(frozen=True, eq=False)
 class ManifoldMachine:
-    """A kernel expansion on some centres, smooth with respect to local reconstructions.
+    """A kernel expansion on p centres, smooth with respect to local reconstructions.
 
-        f = K c,   minimise over c   sum_i v_i ||f(x_i) - y_i||^2 + gamma_k c'K_zz c + gamma_i ||(I - R) K c||^2
-
-    Attributes
-    ----------
-    kernel : ndarray of shape (n, p)
-        K: Gaussian kernel between vertices and centres.
-    centers : ndarray of shape (p,)
-    reconstruction : csr_array of shape (n, n)
-        R.
-    gamma_k, gamma_i : float
+    f = K c,   minimise over c   sum_i v_i ||f(x_i) - y_i||^2 + gamma_k c'K_zz c + gamma_i ||(I - R) K c||^2
     """
 
-    kernel: Floats
-    centers: Ints
-    reconstruction: Sparse
+    kernel: Floats  # (n, p), K: Gaussian kernel between vertices and centres
+    centers: Ints  # (p,)
+    reconstruction: Sparse  # (n, n), R
     gamma_k: float
     gamma_i: float
 
@@ -110,23 +92,10 @@ class ManifoldMachine:
 def manifold_machine(
     graph: Graph, points: Features | None, rows: Ints, gamma_k: float, gamma_i: float, n_centers: int, seed: int
 ) -> ManifoldMachine:
-    """Prepare everything that does not depend on the labels.
+    """Prepare everything that does not depend on the labels; labelled vertices (``rows``) are all centres.
 
-    Parameters
-    ----------
-    graph : Graph
-    points : array or csr_array of shape (n, d), or None
-        Without coordinates, the kernel is the graph's own: I + D^-1/2 W D^-1/2.
-    rows : ndarray of shape (l,)
-        Labelled vertices; all are centres.
-    gamma_k, gamma_i : float
-    n_centers : int
-        With the labelled ones at least this many vertices, drawn at random, are centres.
-    seed : int
-
-    Returns
-    -------
-    ManifoldMachine
+    Further vertices are drawn at random up to ``n_centers``. Without coordinates the kernel is the graph's own:
+    I + D^-1/2 W D^-1/2.
     """
     labelled = np.unique(rows)
     others = np.setdiff1d(np.arange(graph.n_vertices), labelled)

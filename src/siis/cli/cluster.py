@@ -20,19 +20,7 @@ WORKERS, MEMORY = 2, "2GB"
 def fit_on_cluster(
     options: FitOptions, out: Path, address: str, workers: int | None, memory: str | None, quiet: bool, as_json: bool
 ) -> None:
-    """Fit on a cluster, and print what came of it.
-
-    Parameters
-    ----------
-    options : FitOptions
-    out : Path
-    address : str
-        Of a scheduler, or "local".
-    workers : int, optional
-    memory : str, optional
-        Of "local" alone.
-    quiet, as_json : bool
-    """
+    """Fit on a cluster (address of a scheduler, or "local") and print the outcome."""
     from siis.cluster import ClusterOptions, connected, fit  # noqa: PLC0415  (heavy)
     from siis.cluster.connection import LOCAL  # noqa: PLC0415
     from siis.shards.job import ANSWERS  # noqa: PLC0415

@@ -13,17 +13,7 @@ from siis.texts import did_you_mean
 
 
 def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
-    """Make the values of a file the defaults of the options.
-
-    Parameters
-    ----------
-    ctx : typer.Context
-    path : Path, optional
-
-    Returns
-    -------
-    Path or None
-    """
+    """Make the values of a TOML file the defaults of the options."""
     if path is None:
         return None
     try:

@@ -38,13 +38,7 @@ def raising() -> Iterator[None]:
 
 
 def promise(kept: str) -> None:
-    """Set what a user is told who interrupts the work from now on.
-
-    Parameters
-    ----------
-    kept : str
-        A sentence about files, fit for a terminal; may be empty.
-    """
+    """Set the sentence about files that is printed on Ctrl-C from now on."""
     global _kept  # noqa: PLW0603  (a signal handler is given no arguments of ours)
     _kept = kept
 
@@ -61,13 +55,7 @@ def _stop(number: int, frame: Any) -> NoReturn:
 
 
 def end(code: Any) -> NoReturn:
-    """End with an exit code, without waiting for threads whose work nobody needs any more.
-
-    Parameters
-    ----------
-    code : int, str or None
-        As for sys.exit.
-    """
+    """Exit as sys.exit does, without waiting for threads whose work is no longer needed."""
     threads = sys.modules.get("siis.engine.threads")
     if isinstance(code, int) and threads is not None and threads.is_busy():
         for stream in (sys.stdout, sys.stderr):

@@ -314,19 +314,7 @@ def chosen_encoder(
     std: list[float] | None = None,
     tokenizer: Path | None = None,
 ) -> dict[str, Any] | None:
-    """What is said of an encoder, in plain values; None where there is none.
-
-    Parameters
-    ----------
-    source : str, optional
-    size : int, optional
-    mean, std : list of float, optional
-    tokenizer : Path, optional
-
-    Returns
-    -------
-    dict or None
-    """
+    """The options of the encoder as plain values; None without an encoder."""
     from siis.encode import EncoderChoice  # noqa: PLC0415
 
     if source is None:
@@ -352,20 +340,7 @@ def _value(text: str, kind: type, word: str) -> Any:
 
 
 def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **more: Any) -> Outcome:
-    """Do the main job with its steps shown, interruptible and promised about; print what came of it.
-
-    Parameters
-    ----------
-    options : FitOptions
-    out : Path
-    quiet, as_json : bool
-    **more
-        As for ``run_job``.
-
-    Returns
-    -------
-    Outcome
-    """
+    """Run the job with progress, safe to interrupt, and print the summary; ``more`` goes to ``run_job``."""
     from siis.report.words import enough  # noqa: PLC0415
     from siis.workflow import run_job  # noqa: PLC0415
 

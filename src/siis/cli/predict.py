@@ -119,16 +119,7 @@ def _answers(
 
 
 def model_file(path: Path) -> Path:
-    """The model in a folder, or the file itself.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    Path
-    """
+    """The model in a folder, or the file itself."""
     found = path / MODEL if path.is_dir() else path
     settle(found.parent)
     if not found.is_file():

@@ -105,12 +105,7 @@ def _tell(server: ReviewServer, opened: bool | None) -> None:
 
 
 def is_desktop() -> bool:
-    """Whether somebody sits before this terminal, with a browser of their own beside it.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether this is a local terminal of a desktop, which has a browser."""
     if not (sys.stdout.isatty() and sys.stderr.isatty()) or "SSH_CONNECTION" in os.environ:
         return False
     return sys.platform in ("darwin", "win32") or bool({"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ))

@@ -26,53 +26,25 @@ POLL = 0.1  # seconds between two looks at whether the work is done
 
 
 def say(text: str = "") -> None:
-    """Print a line on standard error, whatever characters the terminal can show.
-
-    Parameters
-    ----------
-    text : str
-    """
+    """Print a line on standard error, with characters that the terminal can show."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     typer.echo(printable(text).encode(encoding, "replace").decode(encoding, "replace"), err=True)
 
 
 def first_words(path: Path, quiet: bool) -> None:
-    """Say on a terminal what is read before the libraries are loaded, which takes longer than people like to wait.
-
-    Parameters
-    ----------
-    path : Path
-    quiet : bool
-    """
+    """Print on a terminal which file is read, before the libraries are loaded."""
     if not quiet and sys.stderr is not None and sys.stderr.isatty() and path.exists():
         say(f"reading {path}")
 
 
 def printable(text: str, kept: str = "\n") -> str:
-    """Show control characters of data as such, instead of sending them to the terminal.
-
-    Parameters
-    ----------
-    text : str
-    kept : str
-        Those that are sent; none for a text that must stay on its line.
-
-    Returns
-    -------
-    str
-    """
+    """Escape control characters, except those in ``kept``."""
     return "".join(c if c in kept or c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 @contextmanager
 def one_sentence(kept: str = "") -> Iterator[None]:
-    """Turn what is wrong with data or files into one sentence and an exit code.
-
-    Parameters
-    ----------
-    kept : str
-        What an interrupted user is told.
-    """
+    """Turn errors of data and files into one sentence and an exit code; ``kept`` is printed on Ctrl-C."""
     promise(printable(kept))
     try:
         yield
@@ -89,16 +61,7 @@ def one_sentence(kept: str = "") -> Iterator[None]:
 
 
 def sentence_of(problem: BaseException) -> str:
-    """What is wrong with data or files, in one sentence with its remedy.
-
-    Parameters
-    ----------
-    problem : one of PROBLEMS
-
-    Returns
-    -------
-    str
-    """
+    """One of ``PROBLEMS`` as a sentence with its remedy."""
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this. Use fewer examples or columns, or a machine with more."
     if not isinstance(problem, OSError):
@@ -112,16 +75,7 @@ def sentence_of(problem: BaseException) -> str:
 
 
 def in_background(work: Callable[[], Result]) -> Result:
-    """Do work in another thread, so that Ctrl-C is heard at once even while compiled code runs.
-
-    Parameters
-    ----------
-    work : callable
-
-    Returns
-    -------
-    what it returns; what it raises is raised
-    """
+    """Run in another thread, so that Ctrl-C works at once even while compiled code runs."""
     found: dict[str, Any] = {}
 
     def run() -> None:
@@ -144,13 +98,7 @@ def in_background(work: Callable[[], Result]) -> Result:
 
 @contextmanager
 def shown_progress(quiet: bool) -> Iterator[None]:
-    """Show the stages of the work: a moving line with the time left on a terminal, a line for each stage elsewhere.
-
-    Parameters
-    ----------
-    quiet : bool
-        Show nothing.
-    """
+    """Show the stages: a moving line on a terminal, a line for each stage elsewhere."""
     if quiet:
         yield
     elif sys.stderr is not None and sys.stderr.isatty():

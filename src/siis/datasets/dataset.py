@@ -35,17 +35,9 @@ class Dataset:
 
 
 def local_file(name: str, folder: str | Path | None = None) -> Path | None:
-    """Find a stored file: in ``folder``, else in the folder that SIIS_DATA names, else in the cache.
+    """Path of a stored file in ``folder``, else in $SIIS_DATA, else in the cache; None if it is not there.
 
-    Parameters
-    ----------
-    name : str
-    folder : path, optional
-
-    Returns
-    -------
-    Path or None
-        None where it is not stored. A folder that was named but lacks the file is an error.
+    A folder that is named but lacks the file is an error.
     """
     named = folder or os.environ.get(VARIABLE)
     if named:

@@ -123,18 +123,7 @@ def block_sums(image: Ints) -> Ints:
 
 
 def read_coil_archive(path: Path) -> tuple[Floats, Ints]:
-    """Read the original archive: block means in 0..1, and classes, by object and angle.
-
-    Parameters
-    ----------
-    path : Path
-        ``coil-20-proc.zip``.
-
-    Returns
-    -------
-    X : ndarray of shape (1440, 1024)
-    y : ndarray of shape (1440,)
-    """
+    """Block means in 0..1, shape (1440, 1024), and classes of coil-20-proc.zip, by object and angle."""
     from PIL import Image  # noqa: PLC0415 - only a download needs it
 
     with zipfile.ZipFile(path) as archive:
@@ -189,19 +178,7 @@ def _fetch_isolet() -> Path:
 
 
 def draw_rcv1(X: sp.csr_array, topics: sp.csr_array, names: list[str]) -> tuple[sp.csr_array, Ints]:
-    """Draw the four classes: articles with exactly one of the topics, the paper's class sizes, words that occur.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n, d)
-    topics : csr_array of shape (n, number of topics)
-    names : list of str
-
-    Returns
-    -------
-    X : csr_array of shape (9625, number of words)
-    y : ndarray of shape (9625,)
-    """
+    """The paper's four classes: articles with exactly one of the topics, (9625, words), and their classes."""
     columns = [list(names).index(topic) for topic in RCV1_TOPICS]
     member = np.asarray(sp.csr_array(topics)[:, columns].toarray(), dtype=bool)
     alone = member.sum(axis=1) == 1

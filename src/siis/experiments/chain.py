@@ -38,12 +38,7 @@ def quadratic_smoother(chain: NoisyChain, alpha: float) -> Floats:
 
 
 def run(options: Options) -> None:
-    """Write ``chain.csv``, ``chain_labels.csv``, ``chain.md`` and the figure.
-
-    Parameters
-    ----------
-    options : Options
-    """
+    """Write ``chain.csv``, ``chain_labels.csv``, ``chain.md`` and the figure."""
     chain = make_noisy_chain()
     smoothers = {"gtf": trend_filter, "laplacian": quadratic_smoother}
     records = Records(options.out / "chain.csv", {"alpha": ALPHA, "wrong": chain.wrong})

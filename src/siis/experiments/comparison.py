@@ -248,13 +248,7 @@ def measure(shared: Prepared, method: str, noise: float, run: int) -> dict[str, 
 
 
 def run(name: str, options: Options) -> None:
-    """Compare the methods on one data set: ``NAME.csv``, ``NAME.md``, ``NAME.svg``, ``NAME.png``.
-
-    Parameters
-    ----------
-    name : {"coil", "rcv1", "isolet"}
-    options : Options
-    """
+    """Compare the methods on one data set: ``NAME.csv``, ``NAME.md``, ``NAME.svg``, ``NAME.png``."""
     setting = SETTINGS[name]
     methods = options.chosen(m for m in METHODS if m != "siis-tuned" or setting.tuned is not None)
     data = setting.load(options.data)

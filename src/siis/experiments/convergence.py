@@ -59,12 +59,7 @@ def trace(name: str, folder: Path | None) -> list[dict[str, Any]]:
 
 
 def run(options: Options) -> None:
-    """Write ``convergence.csv``, ``convergence.md`` and the figure.
-
-    Parameters
-    ----------
-    options : Options
-    """
+    """Write ``convergence.csv``, ``convergence.md`` and the figure."""
     names = ["moons", "coil", "rcv1", "isolet"]
     traces = {
         rows[0]["data"]: rows for rows in options.each(trace, [(n, options.data) for n in names], "convergence")

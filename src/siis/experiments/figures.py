@@ -17,17 +17,7 @@ STYLE = {
 
 
 def draw(path: Path, size: tuple[float, float], paint: Callable[[Any, Any], None]) -> None:
-    """Paint a figure and save it as ``path`` with the suffixes .svg and .png.
-
-    Parameters
-    ----------
-    path : Path
-        Without suffix.
-    size : tuple
-        Inches.
-    paint : callable
-        Called with (pyplot, figure).
-    """
+    """Save the figure that ``paint(pyplot, figure)`` draws, as .svg and .png; size in inches."""
     import matplotlib as mpl  # noqa: PLC0415 - heavy, and only figures need it
 
     mpl.use("Agg")

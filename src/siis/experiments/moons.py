@@ -51,12 +51,7 @@ def measure(method: str, seed: int) -> dict[str, Any]:
 
 
 def run(options: Options) -> None:
-    """Write ``moons.csv``, ``moons.md`` and the five-panel figure; at least 20 random problems.
-
-    Parameters
-    ----------
-    options : Options
-    """
+    """Write ``moons.csv``, ``moons.md`` and the five-panel figure; at least 20 random problems."""
     methods = options.chosen(METHODS)
     settings = {"alpha": ALPHA, "beta": BETA, "n_neighbors": N_NEIGHBORS, "n_components": 2, "shift": SHIFT}
     records = Records(options.out / "moons.csv", settings)

@@ -14,31 +14,15 @@ Track = Callable[[Iterable[Any], int, str], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of a reproduction.
-
-    Attributes
-    ----------
-    out : Path
-        Folder of the results.
-    runs : int
-        Contaminations (or random problems).
-    noise : tuple of float
-    methods : tuple of str, or None for all
-    data : Path or None
-        Folder of the data sets.
-    jobs : int
-        Processes.
-    track : callable
-        Wraps (iterable, length, title) to show progress.
-    """
+    """Settings of a reproduction."""
 
     out: Path
-    runs: int
+    runs: int  # contaminations (or random problems)
     noise: tuple[float, ...]
     methods: tuple[str, ...] | None
     data: Path | None
-    jobs: int
-    track: Track
+    jobs: int  # number of processes
+    track: Track  # wraps (iterable, length, title) to show progress
 
     def chosen(self, known: Iterable[str]) -> list[str]:
         """Give the methods of an experiment that were asked for."""

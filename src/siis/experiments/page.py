@@ -61,14 +61,7 @@ TEXTS = {
 
 
 def write_page(out: Path, page: Path) -> None:
-    """Write the page from the files that are there.
-
-    Parameters
-    ----------
-    out : Path
-        Folder with the results.
-    page : Path
-    """
+    """Write the page from the files in the folder of results."""
     isolet = SETTINGS["isolet"]
     facts = {
         "chain_alpha": CHAIN_ALPHA,

@@ -17,16 +17,10 @@ FIELDS = (*KEYS, *MEASURES)
 
 
 class Records:
-    """A CSV file of runs, with the settings that they were made with beside it.
+    """A CSV file of runs, and NAME.json with the settings that they were made with.
 
-    Parameters
-    ----------
-    path : Path
-        ``NAME.csv``; the settings go to ``NAME.json``. Rows made with other settings are moved to ``NAME.csv.old``.
-    settings : dict
-        Everything that the rows depend on, the data and the version included.
-    keys, measures : tuple of str
-        What names a run, and what was measured.
+    ``settings`` hold everything that the rows depend on, data and version included. Rows made with other settings
+    are moved to NAME.csv.old. ``keys`` identify a run; ``measures`` are its results.
     """
 
     def __init__(
@@ -83,17 +77,7 @@ def fingerprint(X: Any, y: Any) -> str:
 
 
 def read_rows(path: Path, keys: tuple[str, ...] = KEYS, measures: tuple[str, ...] = MEASURES) -> list[dict[str, Any]]:
-    """Read a file of runs; a half-written last line does not count.
-
-    Parameters
-    ----------
-    path : Path
-    keys, measures : tuple of str
-
-    Returns
-    -------
-    list of dict
-    """
+    """Read a file of runs; a half-written last line does not count."""
     rows = []
     with path.open(newline="") as file:
         reader = csv.DictReader(file)

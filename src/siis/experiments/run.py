@@ -21,15 +21,7 @@ EXPERIMENTS: dict[str, Callable[[Options], None]] = {
 
 
 def run(name: str, options: Options, page: Path | None) -> None:
-    """Run one experiment or ``all``, then write the page.
-
-    Parameters
-    ----------
-    name : str
-    options : Options
-    page : Path or None
-        Where to write the page; None: ``reproduction.md`` in the results' folder.
-    """
+    """Run one experiment or ``all``, then write the page (default: reproduction.md in the folder of results)."""
     if find_spec("matplotlib") is None:
         raise ModuleNotFoundError(
             "the figures of the experiments need matplotlib, which is not installed. Install it with "

@@ -29,12 +29,7 @@ def measure(shared: Prepared, name: str, alpha: float, beta: float, run: int) ->
 
 
 def run(options: Options) -> None:
-    """Write ``sensitivity.csv``, ``sensitivity.md`` and the figure; at most three contaminations.
-
-    Parameters
-    ----------
-    options : Options
-    """
+    """Write ``sensitivity.csv``, ``sensitivity.md`` and the figure; at most three contaminations."""
     runs = range(min(3, options.runs))
     loaded = {name: SETTINGS[name].load(options.data) for name in NAMES}
     settings: dict[str, Any] = {name: asdict(SETTINGS[name].paper) for name in NAMES}

@@ -171,20 +171,7 @@ def _check_ids(ids: Sequence[str]) -> None:
 
 
 def given_codes(model: SIISClassifier, given: Sequence[Any] | None) -> Ints:
-    """Number the given labels as the model does its classes.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted.
-    given : sequence of n, optional
-        As in ``collect``.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        -1 where unlabelled.
-    """
+    """Class number of each given label, shape (n,); -1 where unlabelled."""
     if given is None:
         if not hasattr(model, "_given_codes"):
             raise ValueError(
@@ -281,16 +268,7 @@ def _pictured(suspects: list[Suspect]) -> int | None:
 
 
 def finite(value: Any) -> float | None:
-    """A number of six digits; None where there is none.
-
-    Parameters
-    ----------
-    value : float or None
-
-    Returns
-    -------
-    float or None
-    """
+    """Round to six significant digits; None for NaN, infinity and None."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.6g}")

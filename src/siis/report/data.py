@@ -9,161 +9,78 @@ Cell = str | float | int | bool | None
 
 @dataclass(frozen=True)
 class Counts:
-    """How many of what.
-
-    Attributes
-    ----------
-    examples, labelled, classes, checked : int
-    features : int or None
-        None for a ready-made graph.
-    suspects : int
-        Given labels that are more likely wrong than right.
-    doubtful : int
-        Given labels that are listed although none is a suspect, because some are probably wrong.
-    answered : int
-        Classes that occur among the answers.
-    """
+    """Numbers of examples, labels and classes."""
 
     examples: int
     labelled: int
-    features: int | None
+    features: int | None  # None for a precomputed graph
     classes: int
-    suspects: int
-    checked: int
-    doubtful: int
-    answered: int
+    suspects: int  # given labels that are more likely wrong than right
+    checked: int  # labels that a reviewer has confirmed
+    doubtful: int  # given labels that are listed although none is a suspect, because some are probably wrong
+    answered: int  # classes that are predicted
 
 
 @dataclass(frozen=True)
 class Trust:
-    """How far the answer can be relied on.
+    """Figures and warnings that say how reliable the predictions are."""
 
-    Attributes
-    ----------
-    gap : float or None
-        Relative duality gap that was proven; None where none was.
-    tol : float
-        The one that was asked for.
-    status : str
-        "certified", "stopped" (the paper's step rule) or "max_iter".
-    iterations : int
-    graph_score : float or None
-        Agreement of held-out labels with their neighbourhoods; 0 is chance, 1 is perfect.
-    graph_word : str or None
-        The same in a word.
-    noise_rate, noise_low, noise_high : float or None
-        Estimated share of wrong labels, and its 95 % interval.
-    is_rate_known : bool
-        Whether that share says something: False where it was not estimated, and where the labels follow the
-        neighbourhoods so loosely that wrong labels cannot be told from blunt scores.
-    neighbor_recall : float or None
-        Share of the true nearest neighbours that was found.
-    neighbor_search : str
-    unreached : int
-        Examples that no label is connected to.
-    warnings : list of str
-    """
-
-    gap: float | None
+    gap: float | None  # certified relative duality gap
     tol: float
-    status: str
+    status: str  # "certified", "stopped" (the paper's step rule) or "max_iter"
     iterations: int
-    graph_score: float | None
+    graph_score: float | None  # Cohen's kappa of held-out labels and predictions; 0 is chance, 1 is perfect
     graph_word: str | None
-    noise_rate: float | None
-    noise_low: float | None
+    noise_rate: float | None  # estimated share of wrong labels
+    noise_low: float | None  # its 95 % interval
     noise_high: float | None
-    is_rate_known: bool
-    neighbor_recall: float | None
+    is_rate_known: bool  # False if not estimated, or if labels and features are only loosely related
+    neighbor_recall: float | None  # share of the true nearest neighbours that were found
     neighbor_search: str
-    unreached: int
+    unreached: int  # examples that no label is connected to
     warnings: list[str]
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often answers agree with held-out labels; lists have one entry for each bin, the least sure first.
+    """Agreement of predictions with held-out labels; one entry for each bin, the least certain first."""
 
-    Attributes
-    ----------
-    low, high : list of float
-        Edges of the bins of the largest probability of an answer.
-    labels : list of int
-        How many held-out labels are in the bin.
-    probability : list of float
-        Mean of the largest probabilities.
-    agreement, agreement_low, agreement_high : list of float
-        Share of the labels that agree with the answer, and its 95 % interval.
-    expected : list of float
-        The share that would agree if probabilities and the estimated share of wrong labels were right.
-    """
-
-    low: list[float]
+    low: list[float]  # edges of the bins of the largest predicted probability
     high: list[float]
-    labels: list[int]
-    probability: list[float]
-    agreement: list[float]
-    agreement_low: list[float]
+    labels: list[int]  # held-out labels in the bin
+    probability: list[float]  # mean of the largest predicted probability
+    agreement: list[float]  # share of the labels that agree with the prediction
+    agreement_low: list[float]  # its 95 % interval
     agreement_high: list[float]
-    expected: list[float]
+    expected: list[float]  # the share that would agree if probabilities and noise rate were right
 
 
 @dataclass(frozen=True)
 class Enough:
-    """What further labels would gain; None where that cannot be told.
+    """Expected gain from further labels; None where it cannot be estimated."""
 
-    Attributes
-    ----------
-    labels : int
-        How many further labels.
-    accuracy, accuracy_low, accuracy_high : float or None
-        Estimated share of right answers now, and its 95 % interval.
-    after : float or None
-        The same with the further labels.
-    gain, low, high : float or None
-        The difference, and its 95 % interval.
-    reason : str
-        Why it cannot be told; empty where it can.
-    """
-
-    labels: int
-    accuracy: float | None
-    accuracy_low: float | None
+    labels: int  # number of further labels
+    accuracy: float | None  # estimated accuracy now
+    accuracy_low: float | None  # its 95 % interval
     accuracy_high: float | None
-    after: float | None
-    gain: float | None
-    low: float | None
+    after: float | None  # estimated accuracy with the further labels
+    gain: float | None  # the difference
+    low: float | None  # its 95 % interval
     high: float | None
-    reason: str
+    reason: str  # why it cannot be estimated; otherwise empty
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Which classes are taken for which.
+    """Which classes are mistaken for which."""
 
-    Attributes
-    ----------
-    matrix : list of c lists of c floats
-        Row, given class; column, true class; columns sum to 1.
-    class_rates : list of c floats or None
-        Share of wrong ones among the labels of each given class.
-    """
-
-    matrix: list[list[float]]
-    class_rates: list[float | None]
+    matrix: list[list[float]]  # rows: given class; columns: true class, which sum to 1
+    class_rates: list[float | None]  # share of wrong labels among those of each given class
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What was tried, and why the winner won.
-
-    Attributes
-    ----------
-    columns : list of str
-    rows : list of lists
-        One cell for each column.
-    reason : str
-    """
+    """The candidates that were compared, and the reason for the choice."""
 
     columns: list[str]
     rows: list[list[Cell]]
@@ -172,161 +89,78 @@ class Selection:
 
 @dataclass(frozen=True)
 class Convergence:
-    """What the solver measured; all lists have one entry for each measurement.
-
-    Attributes
-    ----------
-    iteration : list of int
-    objective, bound, gap : list of float or None
-        Value of the program, the lower bound then, and the relative gap.
-    """
+    """Measurements of the solver, one entry each."""
 
     iteration: list[int]
     objective: list[float | None]
-    bound: list[float | None]
-    gap: list[float | None]
+    bound: list[float | None]  # lower bound of the objective
+    gap: list[float | None]  # relative duality gap
 
 
 @dataclass(frozen=True)
 class ExampleMap:
-    """Examples in the plane; lists have one entry for each point.
+    """Examples in the plane, one entry for each point."""
 
-    Attributes
-    ----------
-    x, y : list of int
-        0 to 9999.
-    ids : list of str
-    predicted : list of int
-        Number of the class.
-    given : list of int
-        Number of the class, or -1 where unlabelled.
-    probability : list of float
-        Of the predicted class.
-    suspect : list of int
-        Position in the list of suspects, or -1.
-    snippets, thumbnails : list of str or None
-        The beginning of its text or of its cells, and its picture as a data URI; None where it has none, or where
-        it is left out to keep the file small.
-    placed : int
-        How many examples have a place; those that are not drawn are left out to keep the page quick.
-    examples : int
-        How many examples there are.
-    """
-
-    x: list[int]
+    x: list[int]  # 0 to 9999
     y: list[int]
     ids: list[str]
-    predicted: list[int]
-    given: list[int]
-    probability: list[float]
-    suspect: list[int]
-    snippets: list[str | None]
-    thumbnails: list[str | None]
-    placed: int
+    predicted: list[int]  # number of the class
+    given: list[int]  # number of the class; -1 where unlabelled
+    probability: list[float]  # of the predicted class
+    suspect: list[int]  # position in the list of suspects, or -1
+    snippets: list[str | None]  # beginning of the text or of the cells; left out where the file would grow too large
+    thumbnails: list[str | None]  # data URI; left out likewise
+    placed: int  # examples with coordinates; more than are drawn in a large data set
     examples: int
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What can be seen of an example.
-
-    Attributes
-    ----------
-    id : str
-    snippet, thumbnail : str or None
-        The beginning of its text; its picture as a data URI.
-    cells : list of str, or None
-        One for each column of the report.
-    """
+    """What the page shows of an example."""
 
     id: str
-    snippet: str | None
-    thumbnail: str | None
-    cells: list[str] | None
+    snippet: str | None  # beginning of its text
+    thumbnail: str | None  # data URI
+    cells: list[str] | None  # one for each column of the report
 
 
 @dataclass(frozen=True)
 class Neighbor(Shown):
-    """A close example; that of a suspect speaks against its label.
+    """A close example; that of a suspect has another class than the given label."""
 
-    Attributes
-    ----------
-    label : str
-        Its predicted class.
-    differs : list of int
-        Columns in which it differs from the example, the largest difference first.
-    """
-
-    label: str
-    differs: list[int]
+    label: str  # predicted class
+    differs: list[int]  # columns in which it differs from the example, the largest difference first
 
 
 @dataclass(frozen=True)
 class Suspect(Shown):
-    """A given label that may be wrong.
-
-    Attributes
-    ----------
-    given, suggested : str
-    quality : float
-        The probability that the given label is right.
-    why : str
-        One sentence.
-    unusual : list of int
-        Columns in which it differs from most of its neighbours, the largest difference first.
-    neighbors : list of Neighbor
-        At most five.
-    """
+    """A given label that may be wrong."""
 
     given: str
     suggested: str
-    quality: float
-    why: str
-    unusual: list[int]
-    neighbors: list[Neighbor]
+    quality: float  # probability that the given label is right
+    why: str  # one sentence
+    unusual: list[int]  # columns in which it differs from most neighbours, the largest difference first
+    neighbors: list[Neighbor]  # at most five
 
 
 @dataclass(frozen=True)
 class Query(Shown):
-    """An example whose label, or whose check, would help most.
+    """An example to label or to check next."""
 
-    Attributes
-    ----------
-    action : {"label", "check"}
-    gain : float
-        Of relative meaning.
-    given : str or None
-        Its label, where it is to be checked.
-    classes : list of str
-        The likeliest ones, at most three.
-    probabilities : list of float
-    why : str
-    unusual : list of int
-    neighbors : list of Neighbor
-        The closest ones, at most five.
-    """
-
-    action: str
-    gain: float
-    given: str | None
-    classes: list[str]
+    action: str  # "label" or "check"
+    gain: float  # in relative units
+    given: str | None  # its label, if it is to be checked
+    classes: list[str]  # the likeliest ones, at most three
     probabilities: list[float]
     why: str
     unusual: list[int]
-    neighbors: list[Neighbor]
+    neighbors: list[Neighbor]  # the closest ones, at most five
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something else that the graph tells, in a sentence and a short table.
-
-    Attributes
-    ----------
-    title, said : str
-    columns : list of str
-    rows : list of lists of str
-        One cell for each column.
-    """
+    """Near-duplicates, outliers, overlap or annotators: a sentence and a short table."""
 
     title: str
     said: str
@@ -336,61 +170,26 @@ class Finding:
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything that a report shows.
-
-    Attributes
-    ----------
-    title, source, results : str
-        source: name of the file that the examples came from, or ""; results: the folder of the results, or "".
-    classes : list of str
-    counts : Counts
-    summary : list of str
-        Sentences in plain words.
-    trust : Trust
-    reliability : Reliability or None
-        None where too few labels were held out.
-    noise : Noise or None
-    selection : Selection or None
-    convergence : Convergence
-    map : ExampleMap or None
-    suspects : list of Suspect
-        More likely wrong than right, worst first.
-    doubtful : list of Suspect
-        Where there are no suspects although some labels are probably wrong: those in most doubt, worst first.
-    queries : list of Query
-        What to label or to check next, the most helpful first, without what is listed to be reviewed; empty without
-        selection.
-    columns : list of str
-        Columns of the table that the examples came from.
-    pictured, tabled : int or None
-        Thumbnails, and cells, are there for so many suspects or doubtful labels, the worst; None if there are none at
-        all.
-    findings : list of Finding
-        Near-duplicates, outliers, classes that overlap, annotators: those that apply.
-    enough : Enough or None
-        None without selection, and where no example is left to label.
-    large : dict of str to str
-        Large pictures of listed examples and of their neighbours, by id, as data URIs; those that fit into the page.
-    """
+    """Everything that a report shows."""
 
     title: str
-    source: str
-    results: str
+    source: str  # name of the file with the examples, or ""
+    results: str  # folder of the results, or ""
     classes: list[str]
     counts: Counts
-    summary: list[str]
+    summary: list[str]  # sentences
     trust: Trust
-    reliability: Reliability | None
+    reliability: Reliability | None  # None if too few labels were held out
     noise: Noise | None
     selection: Selection | None
     convergence: Convergence
     map: ExampleMap | None
-    suspects: list[Suspect]
-    doubtful: list[Suspect]
-    queries: list[Query]
-    columns: list[str]
-    pictured: int | None
-    tabled: int | None
+    suspects: list[Suspect]  # more likely wrong than right, worst first
+    doubtful: list[Suspect]  # labels of lowest quality, if there are no suspects but some labels are probably wrong
+    queries: list[Query]  # the most helpful first, without suspects; empty without selection
+    columns: list[str]  # of the table with the examples
+    pictured: int | None  # the first so many suspects or doubtful labels have thumbnails; None if none has
+    tabled: int | None  # the same for cells
     findings: list[Finding] = field(default_factory=list)
-    enough: Enough | None = None
-    large: dict[str, str] = field(default_factory=dict)
+    enough: Enough | None = None  # None without selection, or if all examples are labelled
+    large: dict[str, str] = field(default_factory=dict)  # large pictures by id, as data URIs, up to a size

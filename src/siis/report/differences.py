@@ -9,19 +9,11 @@ from siis.tables.contrast import Contrast, contrast
 
 
 class TableRows(Protocol):
-    """Cells of each example; ``siis.tables.rows.Rows`` is one.
-
-    Attributes
-    ----------
-    names : tuple of k str
-    columns : tuple of k pyarrow.ChunkedArray of strings, each of length n
-    decimal : {".", ","}
-        What separates decimals.
-    """
+    """Cells of n examples in k columns of strings, such as ``siis.tables.rows.Rows``."""
 
     names: tuple[str, ...]
     columns: tuple[Any, ...]
-    decimal: str
+    decimal: str  # "." or ","
 
     def __len__(self) -> int:
         """Give the number of examples."""
@@ -31,51 +23,18 @@ class TableRows(Protocol):
 
 
 def contrasts(rows: TableRows, examples: Collection[int]) -> list[Contrast]:
-    """Read the columns of some examples, as the features were read.
-
-    Parameters
-    ----------
-    rows : TableRows of length n, with k columns
-    examples : collection of int
-
-    Returns
-    -------
-    list of k Contrast
-    """
+    """Parse the k columns for some examples, as features are parsed."""
     return [contrast(column, rows.decimal, examples) for column in rows.columns]
 
 
 def differences(columns: Sequence[Contrast], i: int, j: int) -> dict[int, float]:
-    """Compare two examples, column by column.
-
-    Parameters
-    ----------
-    columns : sequence of k Contrast
-    i, j : int
-
-    Returns
-    -------
-    dict of int to float
-        The columns in which they differ clearly: numbers by how many standard deviations, texts by 1. The largest
-        first.
-    """
+    """Columns in which two examples differ clearly, largest first, with the difference in standard deviations."""
     found = {k: column.apart(i, j) for k, column in enumerate(columns) if column.differs(i, j)}
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def unusual(found: Sequence[dict[int, float]]) -> list[int]:
-    """Name the columns in which an example differs from most of its neighbours.
-
-    Parameters
-    ----------
-    found : sequence of dict
-        What ``differences`` gave for each neighbour.
-
-    Returns
-    -------
-    list of int
-        The largest difference first.
-    """
+    """Columns in which an example differs from most neighbours, the largest difference first."""
     total: dict[int, float] = {}
     for one in found:
         for k, d in one.items():

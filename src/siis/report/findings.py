@@ -22,14 +22,7 @@ MOST_ROWS, MOST_NAMED = 20, 5  # of a table on the page; examples of a group
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Tables of a fitted classifier; None where one does not apply.
-
-    Attributes
-    ----------
-    duplicates, outliers, overlap, annotators : Table or None
-    enough : LabelGain or None
-        What the next labels would gain.
-    """
+    """Tables of a fitted classifier; None where one does not apply."""
 
     duplicates: Table | None
     outliers: Table | None
@@ -39,20 +32,9 @@ class Findings:
 
 
 def find(model: SIISClassifier, answers: Any = None, annotators: Sequence[str] = ()) -> Findings:
-    """Ask a fitted classifier what it can tell besides its answers.
+    """Compute the findings; ``answers`` of annotators: (n, a), None where missing.
 
-    Parameters
-    ----------
-    model : SIISClassifier
-    answers : ndarray of shape (n, a), optional
-        Of several annotators; None where one has not answered.
-    annotators : sequence of a str
-        Their names.
-
-    Returns
-    -------
-    Findings
-        Without selection, nothing applies; near-duplicates and outliers need features.
+    Without selection nothing applies. Near-duplicates and outliers need features.
     """
     is_judged = hasattr(model, "label_quality_")
     compares = is_judged and model._compares_features
@@ -73,18 +55,7 @@ def find(model: SIISClassifier, answers: Any = None, annotators: Sequence[str] =
 
 
 def shown(findings: Findings, ids: Sequence[str]) -> list[Finding]:
-    """Put what was found into words and short tables, for the page.
-
-    Parameters
-    ----------
-    findings : Findings
-    ids : sequence of n str
-
-    Returns
-    -------
-    list of Finding
-        Those that apply.
-    """
+    """Sentences and short tables for the page, of the findings that apply."""
     found = []
     if findings.duplicates is not None:
         found.append(_duplicates(findings.duplicates, ids))

@@ -28,19 +28,7 @@ HEAT = 6.0  # times the mean eigenvalue; less leaves single examples far from th
 
 
 def heat_rows(vectors: Floats, values: Floats) -> Floats:
-    """Weigh eigenvectors by how smooth they are, and bring every row to length 1.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (k, m)
-        Rows of the basis.
-    values : ndarray of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (k, m)
-        Rows of U exp(-6 Sigma / s) of length 1, s the mean eigenvalue; zero rows stay zero.
-    """
+    """Rows of U exp(-6 Sigma / s) scaled to length 1, s the mean eigenvalue; zero rows stay zero. U: (k, m)."""
     mean = float(values.mean())
     heat = np.exp(-HEAT * values / mean) if mean > 0 else np.ones_like(values)
     rows = vectors * heat
@@ -49,21 +37,9 @@ def heat_rows(vectors: Floats, values: Floats) -> Floats:
 
 
 def lay_out(vectors: Floats, values: Floats, classes: Ints) -> Ints:
-    """Place points in a square.
+    """Integer coordinates from 0 to 9999, shape (k, 2), of k rows of the basis; deterministic.
 
-    Parameters
-    ----------
-    vectors : ndarray of shape (k, m)
-        Rows of the basis, one for each point.
-    values : ndarray of shape (m,)
-        Eigenvalues.
-    classes : ndarray of shape (k,)
-        Predicted class of each point: every class gets its share of the landmarks.
-
-    Returns
-    -------
-    ndarray of int, shape (k, 2)
-        0 to 9999; the same input gives the same places.
+    Every predicted class has its share of the landmarks.
     """
     E = heat_rows(vectors, values)
     with one_blas_thread():  # sums in one order, whatever the machine

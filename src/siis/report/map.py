@@ -18,23 +18,7 @@ ID_SHOWN = 200  # characters
 
 
 def map_of(model: SIISClassifier, material: Material, codes: Ints, suspects: list[int]) -> ExampleMap | None:
-    """Draw the examples: suspects first, then labelled ones, then a sample of the rest.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted.
-    material : Material
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    suspects : list of int
-        Examples.
-
-    Returns
-    -------
-    ExampleMap or None
-        None where no example has a place.
-    """
+    """Coordinates of suspects, then labelled examples, then a sample of the rest; None if no example has any."""
     n, vertex = codes.size, model.vertex_
     row = _basis_rows(model)
     has_place = vertex >= 0

@@ -87,32 +87,14 @@ def render(data: ReportData, decisions: str = "") -> str:
 
 
 def digest(island: str) -> str:
-    """A name for the data of a page, by which pages are told apart.
-
-    Parameters
-    ----------
-    island : str
-        As ``to_json`` gives it.
-
-    Returns
-    -------
-    str
-    """
+    """Identifier of the data of a page."""
     return hashlib.sha256(island.encode()).hexdigest()[:24]
 
 
 def to_json(data: ReportData) -> str:
-    """Write the data as JSON that can stand inside a script element.
+    """Write the data as ASCII JSON that can stand inside a script element.
 
-    Parameters
-    ----------
-    data : ReportData
-
-    Returns
-    -------
-    str
-        ASCII, with no character that ends or opens an element or a comment. Each thumbnail is there once, in
-        ``pictures``, and the cells of each example once, in ``rows``; examples hold their numbers.
+    Each picture and each row of cells is written once, in ``pictures`` and ``rows``; examples hold their numbers.
     """
     plain = asdict(replace(data, findings=[]))  # the page holds them already
     pictures: dict[str, int] = {}

@@ -21,39 +21,16 @@ ANY = -1  # no class: dissenting_neighbors are then all neighbours
 
 @dataclass(frozen=True)
 class Wanted:
-    """An example to label or to check.
-
-    Attributes
-    ----------
-    index : int
-    action : {"label", "check"}
-    gain : float
-    neighbors : list of int
-        The closest examples.
-    """
+    """An example to label or to check."""
 
     index: int
     action: str
     gain: float
-    neighbors: list[int]
+    neighbors: list[int]  # closest examples
 
 
 def wanted(model: SIISClassifier, left_out: Collection[int], n: int) -> list[Wanted]:
-    """List what ``suggest_queries`` asks for, less what is listed or checked already.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted with selection.
-    left_out : collection of int
-    n : int
-        At most so many.
-
-    Returns
-    -------
-    list of Wanted
-        The most helpful first.
-    """
+    """At most n queries of the model, the most helpful first, without the examples in ``left_out``."""
     asked = [
         row
         for row in model.suggest_queries(n + len(left_out)).rows()
@@ -75,21 +52,7 @@ def wanted(model: SIISClassifier, left_out: Collection[int], n: int) -> list[Wan
 
 
 def query(one: Wanted, model: SIISClassifier, codes: Ints, material: Material, pictured: bool) -> Query:
-    """Show a query with its neighbours.
-
-    Parameters
-    ----------
-    one : Wanted
-    model : SIISClassifier
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    material : Material
-    pictured : bool
-
-    Returns
-    -------
-    Query
-    """
+    """What the page shows of a query and its neighbours."""
     P = model.label_distributions_[one.index]
     best = np.argsort(-P, kind="stable")[:N_CLASSES]
     classes = [str(model.classes_[k]) for k in best]

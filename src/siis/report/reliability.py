@@ -18,17 +18,9 @@ NORMAL = 1.959964  # 97.5 % of a normal distribution lies below
 
 
 def reliability(model: SIISClassifier) -> Reliability | None:
-    """Compare held-out labels with the answers that have not seen them, by how sure these are.
+    """Compare held-out labels with held-out predictions, by predicted probability.
 
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted.
-
-    Returns
-    -------
-    Reliability or None
-        None where fewer than 20 labels were held out, or the share of wrong labels was not estimated.
+    None if fewer than 20 labels were held out or the noise rate was not estimated.
     """
     rate = getattr(model, "noise_rate_", math.nan)
     if math.isnan(rate):
@@ -57,19 +49,7 @@ def reliability(model: SIISClassifier) -> Reliability | None:
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
-    """Give the 95 % interval of a share by Wilson's score.
-
-    Parameters
-    ----------
-    share : float
-        That was observed.
-    n : int
-        Of so many.
-
-    Returns
-    -------
-    (float, float)
-    """
+    """Wilson's 95 % interval of a share observed in n cases."""
     z2 = NORMAL**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = NORMAL * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)

@@ -23,45 +23,18 @@ DECIMALS = re.compile(r"[+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?")
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """What there is to show.
-
-    Attributes
-    ----------
-    ids : sequence of n str
-    texts : sequence of n str or None, optional
-    rows : TableRows of length n, optional
-    cells : mapping of int to list of str
-        Of the examples whose cells are shown.
-    columns : list of Contrast
-        What each column says of them.
-    thumbnails : callable, optional
-        Index -> data URI or None.
-    predicted : list of n str
-    """
+    """What can be shown of the n examples."""
 
     ids: Sequence[str]
     texts: Sequence[str | None] | None
     rows: TableRows | None
-    cells: Mapping[int, list[str]]
+    cells: Mapping[int, list[str]]  # by row number, of the examples whose cells are shown
     columns: Sequence[Contrast]
-    thumbnails: Callable[[int], str | None] | None
+    thumbnails: Callable[[int], str | None] | None  # row number -> data URI
     predicted: list[str]
 
     def example(self, index: int, pictured: bool, length: int = SNIPPET) -> dict[str, Any]:
-        """Show an example.
-
-        Parameters
-        ----------
-        index : int
-        pictured : bool
-        length : int
-            Characters of its text.
-
-        Returns
-        -------
-        dict
-            The fields of ``Shown``.
-        """
+        """The fields of ``Shown``."""
         return {
             "id": self.ids[index],
             "snippet": None if self.texts is None else snippet(self.texts[index], length),
@@ -70,19 +43,7 @@ class Material:
         }
 
     def neighborhood(self, index: int, near: Sequence[int], pictured: bool) -> dict[str, Any]:
-        """Show the neighbours of an example, and what tells it from them.
-
-        Parameters
-        ----------
-        index : int
-        near : sequence of int
-        pictured : bool
-
-        Returns
-        -------
-        dict
-            The fields ``unusual`` and ``neighbors`` of ``Suspect`` and ``Query``.
-        """
+        """The fields ``unusual`` and ``neighbors`` of ``Suspect`` and ``Query``."""
         is_shown = index in self.cells
         apart = [differences(self.columns, index, i) if is_shown and i in self.cells else {} for i in near]
         return {
@@ -94,16 +55,7 @@ class Material:
         }
 
     def hovered(self, index: int) -> str | None:
-        """The beginning of an example's text or cells, for the map.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        str or None
-        """
+        """The beginning of an example's text or cells, for the map."""
         if self.texts is not None:
             return snippet(self.texts[index], HOVER_SNIPPET)
         if self.rows is None or not 0 < len(self.rows.names) <= MOST_HOVER_COLUMNS:
@@ -112,33 +64,11 @@ class Material:
         return snippet(", ".join(f"{name} {shown_cell(cell)}" for name, cell in pairs if cell), HOVER_SNIPPET)
 
     def thumbnail(self, index: int) -> str | None:
-        """An example's thumbnail.
-
-        Parameters
-        ----------
-        index : int
-
-        Returns
-        -------
-        str or None
-        """
+        """An example's thumbnail as a data URI."""
         return self.checked("thumbnails", self.thumbnails, index)
 
     def checked(self, name: str, source: Callable[[int], str | None] | None, index: int) -> str | None:
-        """A picture of an example, checked to be one.
-
-        Parameters
-        ----------
-        name : str
-            Of the source.
-        source : callable, optional
-            Index -> data URI or None.
-        index : int
-
-        Returns
-        -------
-        str or None
-        """
+        """A picture from ``source``, checked to be a data URI of an image."""
         picture = None if source is None else source(index)
         if picture is not None and not picture.startswith("data:image/"):
             raise ValueError(
@@ -148,19 +78,7 @@ class Material:
 
 
 def shown_cells(rows: TableRows, groups: Sequence[Sequence[int]]) -> tuple[dict[int, list[str]], int]:
-    """Read the cells of groups of examples, as many groups as a page can hold.
-
-    Parameters
-    ----------
-    rows : TableRows
-    groups : sequence of sequences of int
-
-    Returns
-    -------
-    cells : dict of int to list of str
-    n_groups : int
-        How many groups have their cells.
-    """
+    """Cells by example, for as many of the groups as fit into a page, and the number of these groups."""
     found: dict[int, list[str]] = {}
     used = 0
     for k, group in enumerate(groups):
@@ -175,21 +93,7 @@ def shown_cells(rows: TableRows, groups: Sequence[Sequence[int]]) -> tuple[dict[
 def large_pictures(
     material: Material, pictures: Callable[[int], str | None], groups: Sequence[Sequence[int]]
 ) -> dict[str, str]:
-    """Gather large pictures until the page is full: of listed examples first, then of their neighbours.
-
-    Parameters
-    ----------
-    material : Material
-    pictures : callable
-        Index -> data URI or None.
-    groups : sequence of sequences of int
-        A listed example and its neighbours.
-
-    Returns
-    -------
-    dict of str to str
-        By id.
-    """
+    """Large pictures by id until the page is full: first examples of all groups come before their neighbours."""
     order = dict.fromkeys([*(group[0] for group in groups), *(i for group in groups for i in group[1:])])
     found: dict[str, str] = {}
     used = 0
@@ -204,18 +108,7 @@ def large_pictures(
 
 
 def shown_cell(text: str) -> str:
-    """Write a cell as a page shows it: a long one is cut, a number is rounded to six significant digits.
-
-    The digits before the decimal point all stay.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Shorten a long cell; round a number to six significant digits, but keep all digits before the decimal point."""
     if len(text) <= DIGITS or len(text) > CELL or not DECIMALS.fullmatch(text):
         return shortened(text, CELL)
     number = Decimal(text.replace(",", "."))
@@ -231,17 +124,7 @@ def shown_cell(text: str) -> str:
 
 
 def snippet(text: str | None, length: int) -> str | None:
-    """The beginning of a text, on one line.
-
-    Parameters
-    ----------
-    text : str or None
-    length : int
-
-    Returns
-    -------
-    str or None
-    """
+    """The beginning of a text, on one line."""
     if text is None:
         return None
     line = " ".join(text[: 4 * length].split())  # a cell may hold megabytes
@@ -249,15 +132,5 @@ def snippet(text: str | None, length: int) -> str | None:
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a text, and say so by an ellipsis.
-
-    Parameters
-    ----------
-    text : str
-    length : int
-
-    Returns
-    -------
-    str
-    """
+    """Cut a text to a length, with an ellipsis."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -20,17 +20,7 @@ MOST_PICTURED = 2_000  # suspects with thumbnails: more would make a page of hun
 
 @dataclass(frozen=True)
 class Issue:
-    """A suspected label.
-
-    Attributes
-    ----------
-    index : int
-        The example.
-    given, suggested : str
-    quality : float
-    neighbors : list of int
-        Examples that speak against it.
-    """
+    """A suspected label; ``neighbors`` are close examples with another class."""
 
     index: int
     given: str
@@ -40,21 +30,7 @@ class Issue:
 
 
 def found_issues(model: SIISClassifier, confirmed: frozenset[int], threshold: float | None = None) -> list[Issue]:
-    """List what ``label_issues`` finds, less the labels that a reviewer has confirmed.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted with selection.
-    confirmed : frozenset of int
-    threshold : float, optional
-        As that of ``label_issues``.
-
-    Returns
-    -------
-    list of Issue
-        Worst first.
-    """
+    """Label issues of the model without those that a reviewer has confirmed, worst first."""
     return [
         Issue(int(row["index"]), str(row["given"]), str(row["suggested"]), float(row["quality"]), row["neighbors"])
         for row in model.label_issues(threshold).rows()
@@ -63,21 +39,7 @@ def found_issues(model: SIISClassifier, confirmed: frozenset[int], threshold: fl
 
 
 def doubted(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> list[Issue]:
-    """List the given labels that the plain method's answer contradicts.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted without selection.
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    confirmed : frozenset of int
-
-    Returns
-    -------
-    list of Issue
-        Worst first.
-    """
+    """Given labels that the prediction contradicts, worst first, for a model fitted without selection."""
     vertex, winners = model.vertex_, np.argmax(model.label_distributions_, axis=1)
     at_vertex = np.zeros(model.graph_.n_vertices, dtype=np.int64)
     example = np.zeros(model.graph_.n_vertices, dtype=np.int64)
@@ -98,20 +60,9 @@ def doubted(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> li
 
 
 def unjudged_ranking(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> Table:
-    """Rank given labels where nothing was held out: by the answer's own probability of the given class.
+    """Rank all given labels by the predicted probability of the given class; confirmed ones last.
 
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted without selection.
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    confirmed : frozenset of int
-
-    Returns
-    -------
-    Table
-        As that of ``label_ranking``: all given labels, worst first, confirmed ones last.
+    For a model fitted without selection, which has no held-out scores.
     """
     index = np.flatnonzero(coded_rows(codes))
     quality = np.minimum(model.label_distributions_[index, codes[index]], BELOW_CERTAIN)
@@ -120,21 +71,7 @@ def unjudged_ranking(model: SIISClassifier, codes: Ints, confirmed: frozenset[in
 
 
 def most_doubtful(model: SIISClassifier, confirmed: frozenset[int], n: int) -> list[Issue]:
-    """List the given labels of the lowest quality, each with the likeliest other class.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted with selection.
-    confirmed : frozenset of int
-    n : int
-        At most so many.
-
-    Returns
-    -------
-    list of Issue
-        Worst first.
-    """
+    """At most n given labels of the lowest quality, worst first, each with the likeliest other class."""
     quality = model.label_quality_.copy()
     quality[sorted(confirmed)] = np.nan
     known = np.sort(quality[~np.isnan(quality)])
@@ -155,21 +92,7 @@ def _other(model: SIISClassifier, issue: Issue) -> str:
 
 
 def suspect(issue: Issue, material: Material, rank: int, plain: bool) -> Suspect:
-    """Show a suspect with its neighbours.
-
-    Parameters
-    ----------
-    issue : Issue
-    material : Material
-    rank : int
-        Its place in the list.
-    plain : bool
-        Whether the label had a say in its own quality.
-
-    Returns
-    -------
-    Suspect
-    """
+    """What the page shows of a suspect and its neighbours; ``plain`` if its quality is not held out."""
     pictured = rank < MOST_PICTURED
     classes = [material.predicted[i] for i in issue.neighbors]
     return Suspect(

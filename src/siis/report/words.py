@@ -16,31 +16,12 @@ LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
 
 def graph_word(score: float) -> str:
-    """Say how well neighbourhoods carry the labels.
-
-    Parameters
-    ----------
-    score : float
-        Cohen's kappa between held-out labels and readings.
-
-    Returns
-    -------
-    str
-    """
+    """A word for Cohen's kappa between held-out labels and predictions."""
     return next((word for limit, word in GRAPH_WORDS if score < limit), "very good")
 
 
 def percent(share: float) -> str:
-    """Write a share with as many digits as matter: "0.4 %", "38 %".
-
-    Parameters
-    ----------
-    share : float
-
-    Returns
-    -------
-    str
-    """
+    """Format a share with as many digits as matter: "0.4 %", "38 %"."""
     value = 100 * share
     if 0 < value < 0.1:
         return "less than 0.1 %"
@@ -48,47 +29,18 @@ def percent(share: float) -> str:
 
 
 def about(share: float) -> str:
-    """Write an estimated share: "about 38 %", or "less than 0.1 %".
-
-    Parameters
-    ----------
-    share : float
-
-    Returns
-    -------
-    str
-    """
+    """Format an estimated share: "about 38 %" or "less than 0.1 %"."""
     written = percent(share)
     return written if written.startswith("less") else f"about {written}"
 
 
 def expected_wrong(counts: Counts, trust: Trust) -> float:
-    """Estimate how many of the labels that nobody has checked are wrong; 0 where that was not estimated.
-
-    Parameters
-    ----------
-    counts : Counts
-    trust : Trust
-
-    Returns
-    -------
-    float
-    """
+    """Estimated number of wrong labels among the unchecked ones; 0 where it was not estimated."""
     return (trust.noise_rate or 0.0) * (counts.labelled - counts.checked)
 
 
 def summary(counts: Counts, trust: Trust) -> list[str]:
-    """Sum a fit up in sentences.
-
-    Parameters
-    ----------
-    counts : Counts
-    trust : Trust
-
-    Returns
-    -------
-    list of str
-    """
+    """The fit in sentences."""
     said = [_answered(counts), *_wrong(counts, trust)]
     if counts.checked:
         said.append(
@@ -161,32 +113,12 @@ def _listed(counts: Counts) -> str:
 
 
 def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
-    """Whether so many examples are connected to no label that this must be said before all else.
-
-    Parameters
-    ----------
-    counts : Counts
-    trust : Trust
-
-    Returns
-    -------
-    bool
-    """
+    """Whether more than a tenth of the examples are connected to no label, which is then said first."""
     return trust.unreached > LARGE_SHARE * counts.examples
 
 
 def unreached(counts: Counts, trust: Trust) -> str:
-    """Say how many examples no label is connected to, what that means and what to do: the one wording for it.
-
-    Parameters
-    ----------
-    counts : Counts
-    trust : Trust
-
-    Returns
-    -------
-    str
-    """
+    """How many examples no label is connected to, what that means and what to do."""
     share, is_one = percent(trust.unreached / counts.examples), trust.unreached == 1
     how = "" if trust.neighbor_recall is None else " by more neighbours (--n-neighbors)"
     said = f"{trust.unreached:,} of {counts.examples:,} examples ({share})"
@@ -196,17 +128,7 @@ def unreached(counts: Counts, trust: Trust) -> str:
 
 
 def verdict(counts: Counts, trust: Trust) -> str | None:
-    """Say before all else which answers rest on nothing; None where a label reaches every example.
-
-    Parameters
-    ----------
-    counts : Counts
-    trust : Trust
-
-    Returns
-    -------
-    str or None
-    """
+    """A warning about examples that are connected to no label; None if there are none."""
     if not trust.unreached:
         return None
     said = unreached(counts, trust)
@@ -216,19 +138,7 @@ def verdict(counts: Counts, trust: Trust) -> str | None:
 
 
 def sureness(reliability: Reliability, trust: Trust) -> list[str]:
-    """Say how often the surest answers agree with held-out labels, and the least sure ones where they are unsure.
-
-    Parameters
-    ----------
-    reliability : Reliability
-    trust : Trust
-        The agreement to be expected is said where the share of wrong labels is known.
-
-    Returns
-    -------
-    list of str
-        One or two sentences.
-    """
+    """One or two sentences on how often the predictions agree with held-out labels."""
     met, wanted = [about(share) for share in reliability.agreement], ["", ""]
     if trust.noise_rate is not None and trust.is_rate_known:
         top, bottom = percent(reliability.expected[-1]), percent(reliability.expected[0])
@@ -248,31 +158,13 @@ def _given(reliability: Reliability, k: int) -> str:
 
 
 def to_do(actions: Iterable[str]) -> str:
-    """Say what is asked for next: "Label", "Check", or "Label or check".
-
-    Parameters
-    ----------
-    actions : iterable of {"label", "check"}
-
-    Returns
-    -------
-    str
-    """
+    """The heading of the queries: "Label", "Check" or "Label or check"."""
     asked = set(actions)
     return next(iter(asked)).capitalize() if len(asked) == 1 else "Label or check"
 
 
 def enough(found: Enough) -> str:
-    """Say in a sentence what further labels would gain.
-
-    Parameters
-    ----------
-    found : Enough
-
-    Returns
-    -------
-    str
-    """
+    """The expected gain from further labels in a sentence."""
     labels = "one more label" if found.labels == 1 else f"{found.labels:,} more labels"
     if found.gain is None or found.low is None or found.high is None:
         return f"The gain from {labels} cannot be estimated: {found.reason}."
@@ -285,22 +177,7 @@ def enough(found: Enough) -> str:
 
 
 def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
-    """Say in a sentence why an answer would help.
-
-    Parameters
-    ----------
-    given : str or None
-    answer : str
-        Its class.
-    quality : float
-        The probability that the given label is right.
-    is_reached : bool
-        Whether a label is connected to the example.
-
-    Returns
-    -------
-    str
-    """
+    """Why a label of this example would help, in a sentence."""
     if given is not None:
         right = f"Its label is right with a probability of {percent(quality)}"
         return f"{right}, and the classes of its neighbours are uncertain."
@@ -310,22 +187,7 @@ def query_reason(given: str | None, answer: str, quality: float, is_reached: boo
 
 
 def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], plain: bool) -> str:
-    """Say in a sentence why a label is suspected.
-
-    Parameters
-    ----------
-    given, suggested : str
-    quality : float
-        The probability that the given label is right.
-    neighbors : sequence of str
-        Classes of the close examples that speak against it.
-    plain : bool
-        Whether the quality is the answer's own, which the label has had a say in.
-
-    Returns
-    -------
-    str
-    """
+    """Why a label is suspected, in a sentence; ``plain`` if the quality is not held out."""
     judge = "in the answer, this label has" if plain else "judged by the other labels, it is right with"
     belief = f"{judge} a probability of {percent(quality)}"
     if suggested == given:

@@ -44,19 +44,7 @@ class Refused(Exception):
 
 
 class ReviewServer(ThreadingHTTPServer):
-    """Serves a review to this machine.
-
-    Parameters
-    ----------
-    session : Session
-    port : int
-        0: one that is free.
-
-    Attributes
-    ----------
-    link : str
-        The address of the page, with the token that opens it.
-    """
+    """Serves a review to this machine; ``link`` is the address of the page with its token. Port 0: any free one."""
 
     daemon_threads = True
     allow_reuse_address = os.name == "posix"  # elsewhere it would let another program take the port

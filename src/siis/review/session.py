@@ -27,20 +27,9 @@ class Refit(Protocol):
 
 
 class Session:
-    """What the pages of a review ask for and bring.
+    """The state of a review: decisions, the report and the refits in the background.
 
-    Parameters
-    ----------
-    journal : Journal
-    report : ReportData
-        Of the results as they are.
-    ids : container of str
-        Examples that can be decided on.
-    fitted : mapping of str to str
-        The labels that are certain in these results, by id.
-    refit : Refit
-    pause : float
-        Seconds without a new decision, after which to fit.
+    ``ids`` can be decided on; ``fitted`` are the certain labels of the present results; ``pause`` is in seconds.
     """
 
     def __init__(
@@ -75,13 +64,7 @@ class Session:
         threading.Thread(target=self._work, daemon=True, name="refit").start()
 
     def decide(self, decision: Decision) -> None:
-        """Keep a decision.
-
-        Parameters
-        ----------
-        decision : Decision
-            On an example of the data, with one of its classes; one that is kept, with the label that the page shows.
-        """
+        """Save a decision on an example of the data; a confirmed label must be the one that the page lists."""
         if decision.id not in self._ids:
             raise ValueError(f"there is no example {decision.id!r} in these results")
         if decision.decision != UNDONE and decision.label not in self._classes:
@@ -93,15 +76,7 @@ class Session:
             self._changed()
 
     def state(self) -> dict[str, Any]:
-        """What a page must know, in plain values.
-
-        Returns
-        -------
-        dict
-            number (another one after each change), report (digest of the newest), decisions (id, decision, label; in
-            the order in which they were made), file, isFitted (whether that report holds them), failed (a sentence on
-            the last fit, or "").
-        """
+        """What a page polls: the number of the state, the digest of the report, decisions, file, isFitted, failed."""
         with self._news:
             return {
                 "number": self._number,
@@ -113,23 +88,12 @@ class Session:
             }
 
     def page(self) -> str:
-        """The newest report, as a page that asks this review.
-
-        Returns
-        -------
-        str
-        """
+        """The newest report, as a page that talks to this server."""
         with self._news:
             return self._page
 
     def end(self) -> bool:
-        """Abandon a fit at work, or wait while its files are written.
-
-        Returns
-        -------
-        bool
-            Whether the results hold all decisions.
-        """
+        """Abandon a running fit, or wait while it writes; returns whether the results hold all decisions."""
         with self._news:
             self._is_ended = True
             self._news.notify_all()

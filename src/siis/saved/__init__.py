@@ -58,13 +58,7 @@ SHOWN = 200  # characters of what is wrong with a file
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """A model from a file, and what was stored with it.
-
-    Attributes
-    ----------
-    model : SIISClassifier
-    extra : dict
-    """
+    """A model from a file, and what was stored with it."""
 
     model: SIISClassifier
     extra: dict[str, Any]
@@ -106,17 +100,7 @@ def load(path: str | Path) -> SIISClassifier:
 
 
 def saved_bytes(model: SIISClassifier, extra: Mapping[str, Any] | None = None) -> bytes:
-    """Give the content of a model file.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-    extra : mapping, optional
-
-    Returns
-    -------
-    bytes
-    """
+    """Content of a model file."""
     if hasattr(model, "sample_model_"):
         raise ValueError(
             "a model of a fit on a cluster has its graph there; what answers is sample_model_. Save that: "
@@ -133,16 +117,7 @@ def saved_bytes(model: SIISClassifier, extra: Mapping[str, Any] | None = None) -
 
 
 def load_all(path: str | Path) -> Saved:
-    """Read a model with what was stored beside it.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    Saved
-    """
+    """Read a model and what was stored with it."""
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"{path} must be a model file; there is no such file. Fit a model first: siis fit DATA.")
@@ -163,12 +138,7 @@ def load_all(path: str | Path) -> Saved:
 
 @contextmanager
 def sound(path: Path) -> Iterator[None]:
-    """Say that a file is damaged where its content turns out to be senseless in use.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Report a file as damaged if using its content fails."""
     try:
         yield
     except (OSError, ValueError, MemoryError, ModuleNotFoundError):

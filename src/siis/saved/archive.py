@@ -42,19 +42,7 @@ class OtherFormat(ValueError):
 
 
 def archive_bytes(values: Mapping[str, Any], parts: Mapping[str, type]) -> bytes:
-    """Give the content of a file.
-
-    Parameters
-    ----------
-    values : mapping of str to object
-        Plain values, arrays, sparse matrices, tables, and objects of the parts.
-    parts : mapping of str to type
-        Frozen dataclasses, each by its name.
-
-    Returns
-    -------
-    bytes
-    """
+    """Content of a file with plain values, arrays, sparse matrices, tables and dataclasses (``parts``, by name)."""
     packer = _Packer(parts)
     content = {
         "format": FORMAT,
@@ -74,16 +62,7 @@ def archive_bytes(values: Mapping[str, Any], parts: Mapping[str, type]) -> bytes
 
 
 def digest(members: Iterable[tuple[str, bytes]]) -> str:
-    """SHA-256 of all members but the digest itself, in the order of their names.
-
-    Parameters
-    ----------
-    members : iterable of (str, bytes)
-
-    Returns
-    -------
-    str
-    """
+    """SHA-256 of all members except the digest, in the order of their names."""
     found = hashlib.sha256()
     for name, content in sorted(members):
         if name != DIGEST:
@@ -93,19 +72,7 @@ def digest(members: Iterable[tuple[str, bytes]]) -> str:
 
 
 def read_archive(path: Path, names: Iterable[str], parts: Mapping[str, type]) -> dict[str, Any]:
-    """Read values back; any exception but OtherFormat says that the file is damaged.
-
-    Parameters
-    ----------
-    path : Path
-    names : iterable of str
-        Of the values; the file must have these and no others.
-    parts : mapping of str to type
-
-    Returns
-    -------
-    dict of str to object
-    """
+    """Read back exactly the values of these names; any exception except OtherFormat means a damaged file."""
     members = _members(path)
     content = json.loads(
         members[STRUCTURE].decode(),

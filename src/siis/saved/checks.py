@@ -58,13 +58,7 @@ OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has save
 
 
 def check_state(state: Any) -> None:
-    """Check the attributes of a classifier; parameters that are missing take their defaults.
-
-    Parameters
-    ----------
-    state : dict of str to object
-        By name. Completed.
-    """
+    """Check the attributes of a classifier; missing parameters get their defaults."""
     _must(isinstance(state, dict), "it holds no model")
     parameters = SIISClassifier().get_params()
     for name, default in parameters.items():
@@ -97,14 +91,7 @@ def check_state(state: Any) -> None:
 
 
 def check_extra(extra: Any, state: Mapping[str, Any]) -> None:
-    """Check what siis fit keeps with a model; what others have saved with it is theirs.
-
-    Parameters
-    ----------
-    extra : dict of str to object
-    state : mapping
-        Checked before.
-    """
+    """Check what siis fit stores with a model; what others have stored is not checked."""
     _must(isinstance(extra, dict), "it holds no companions of a model")
     if not OURS & set(extra):
         return

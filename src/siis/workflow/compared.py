@@ -17,53 +17,22 @@ from siis.tables.recipe import Recipe
 
 @dataclass(frozen=True)
 class Compared:
-    """One column of the table.
-
-    Attributes
-    ----------
-    name : str
-    value : str
-        Of the example.
-    neighbors : list of str
-        Of its neighbours.
-    differs : list of bool
-        Whether each neighbour's is clearly different, as ``siis.tables.contrast.MARKED`` says.
-    is_number : bool
-        Whether the column is read as numbers, amounts or dates.
-    is_feature : bool
-        False where examples were compared by other columns than this one.
-    """
+    """A column of the table: the value of an example and those of its neighbours."""
 
     name: str
     value: str
     neighbors: list[str]
-    differs: list[bool]
-    is_number: bool
-    is_feature: bool
+    differs: list[bool]  # clearly, by ``siis.tables.contrast.MARKED``; one for each neighbour
+    is_number: bool  # numbers, amounts or dates
+    is_feature: bool  # False if examples were compared by other columns
 
 
 def compared(extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Sequence[bool]) -> list[Compared]:
-    """Compare an example with its neighbours; the columns that set it apart from those of its class come first.
+    """Compare an example with its neighbours (``near``); columns that separate it from those of its class come first.
 
-    Numbers differ by their distance in standard deviations of the column. Texts that are not equal differ by 1, less
-    where the column has many values: what is another text in every row sets nothing apart. Columns that are no
-    features come last.
-
-    Parameters
-    ----------
-    extra : mapping
-        What was saved with the model.
-    i : int
-        The example.
-    near : sequence of k int
-        Its neighbours.
-    alike : sequence of k bool
-        Which of them have its class; where none has, all count.
-
-    Returns
-    -------
-    list of Compared
-        Empty where the model keeps no table.
+    Numbers differ by standard deviations of the column. Unequal texts differ by 1, less where the column has many
+    values. Columns that are no features come last. ``alike`` says which neighbours have its class; if none has, all
+    count. Empty where the model holds no table.
     """
     names, lines = extra.get("row_names"), extra.get("row_cells")
     if names is None or lines is None or not near:

@@ -22,18 +22,7 @@ ENLARGED = 48  # pixels of a side
 
 
 def demo_data(seed: int) -> tuple[Data, Any, Callable[[int], str]]:
-    """Give digits with few and partly wrong labels.
-
-    Parameters
-    ----------
-    seed : int
-
-    Returns
-    -------
-    data : Data
-    truth : ndarray of str, shape (n,)
-    thumbnails : callable
-    """
+    """Digits with few and partly wrong labels, their true classes (n,), and their thumbnails."""
     X, truth = load_digits(return_X_y=True)
     y = np.full(truth.size, -1)
     rows = draw_labelled(truth, per_class=LABELS_PER_CLASS, random_state=seed)
@@ -66,17 +55,7 @@ def demo_data(seed: int) -> tuple[Data, Any, Callable[[int], str]]:
 
 
 def demo_summary(outcome: Outcome, truth: Any) -> str:
-    """Compare with the true classes, which the fit does not use.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    truth : ndarray of str, shape (n,)
-
-    Returns
-    -------
-    str
-    """
+    """Compare the predictions with the true classes, which the fit does not use."""
     X, labels, model = outcome.data.X, outcome.given.labels, outcome.model
     given = named(labels)
     nearest = KNeighborsClassifier(1).fit(X[given], labels[given].astype(str)).predict(X)

@@ -20,81 +20,37 @@ DOUBTFUL = 0.5  # quality below which a label is called likely wrong
 
 @dataclass(frozen=True)
 class NearExample:
-    """A neighbour on the graph.
-
-    Attributes
-    ----------
-    id, label : str
-        Its class.
-    given : str or None
-    checked : bool
-    weight : float
-        Of the edge, as a share of all edges of the example.
-    snippet : str or None
-    """
+    """A neighbour on the graph."""
 
     id: str
     label: str
     given: str | None
     checked: bool
-    weight: float
+    weight: float  # share of the edge in all edges of the example
     snippet: str | None
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What speaks for an answer.
-
-    Attributes
-    ----------
-    id, label : str
-    probability : float
-    given : str or None
-    checked : bool
-    quality : float or None
-        Probability that the given label is right.
-    likeliest : list of (str, float)
-        Classes with their probabilities, the likeliest first.
-    without_own_label : list of (str, float), or None
-        The same while the example's own label was held out.
-    neighbors : list of NearExample
-        The heaviest first.
-    values : list of Compared
-        Its cells beside those of its neighbours; empty where there is no table, or where it was too large to keep.
-    values_note : str or None
-        Why a table is not shown.
-    sentences : list of str
-        The same in words.
-    """
+    """The evidence for a prediction."""
 
     id: str
     label: str
     probability: float
     given: str | None
     checked: bool
-    quality: float | None
-    likeliest: list[tuple[str, float]]
-    without_own_label: list[tuple[str, float]] | None
-    neighbors: list[NearExample]
+    quality: float | None  # probability that the given label is right
+    likeliest: list[tuple[str, float]]  # classes with probabilities, likeliest first
+    without_own_label: list[tuple[str, float]] | None  # the same with its own label held out
+    neighbors: list[NearExample]  # largest edge weight first
+    # its cells and those of its neighbours; empty if there is no table, or if it was too large to save
     values: list[Compared]
-    values_note: str | None
-    sentences: list[str]
+    values_note: str | None  # why no table is shown
+    sentences: list[str]  # the same in words
 
 
 def explain(saved: Saved, name: str) -> Explanation:
-    """Explain the answer for one example.
-
-    Parameters
-    ----------
-    saved : Saved
-        A model that ``siis fit`` has written.
-    name : str
-        Its id.
-
-    Returns
-    -------
-    Explanation
-    """
+    """Explain the prediction for the example of this id."""
     extra, model = saved.extra, saved.model
     if "ids" not in extra:
         raise ValueError("the model must come from siis fit; this one was saved in Python, without the ids.")

@@ -24,41 +24,20 @@ NOT_SAID: dict[str, Any] = {  # the roles that a summary leaves out
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What a fit was asked to do.
+    """The options of a fit."""
 
-    Attributes
-    ----------
-    data : str
-        Path of the file or folder.
-    more : tuple of str
-        Paths of further files with the same columns.
-    roles : dict
-        Fields of siis.tables.Roles, paths as text, the encoder as a dict. Those left out have their defaults.
-    corrections : tuple of str
-        Paths.
-    title : str
-    parameters : dict
-        Of SIISClassifier.
-    queries : int
-        How many examples to name that should be labelled next.
-    issue_columns : {"siis", "cleanlab"}
-        What the columns of ``label_issues.csv`` are called.
-    demo : bool
-        The examples are the digits of ``siis demo``, drawn by ``random_state``; ``data`` is what they are called.
-    write_table : str
-        Path of the table to write again with the answers as columns; "" for none.
-    """
-
-    data: str
+    data: str  # path of the file or folder
+    # fields of siis.tables.Roles, paths as text, the encoder as a dict; others have their defaults
     roles: dict[str, Any] = field(default_factory=dict)
-    corrections: tuple[str, ...] = ()
+    corrections: tuple[str, ...] = ()  # paths
     title: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
-    queries: int = QUERIES
-    issue_columns: str = OWN
-    more: tuple[str, ...] = ()
+    queries: int = QUERIES  # examples to label next, at most
+    issue_columns: str = OWN  # columns of label_issues.csv: "siis" or "cleanlab"
+    more: tuple[str, ...] = ()  # paths of further files with the same columns
+    # the digits of ``siis demo``, drawn by ``random_state``; ``data`` is then a name
     demo: bool = False
-    write_table: str = ""
+    write_table: str = ""  # path of a copy of the table with the predictions as columns, or ""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -102,12 +81,7 @@ class FitOptions:
         return cls(**{**found, "roles": roles, **lists_of})
 
     def to_roles(self) -> Roles:
-        """The roles, with paths as paths and lists as tuples.
-
-        Returns
-        -------
-        Roles
-        """
+        """The roles, with paths as paths and lists as tuples."""
         roles = self.roles
         return Roles(
             **{

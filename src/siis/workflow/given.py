@@ -22,33 +22,17 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets take for t
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What is given about the examples.
+    """The labels of n examples."""
 
-    Attributes
-    ----------
-    y : LabelCoding or Distributions
-        For ``fit``.
-    labels : ndarray of object, shape (n,)
-        The given label of each example, by name; None where there is none. Of annotators: the likeliest one.
-    sample_weight : ndarray of shape (n,), or None
-    certain : ndarray of bool, shape (n,)
-        Checked by a reviewer, or known to be right as the file says.
-    """
-
-    y: Any
+    y: Any  # for ``fit``
+    # (n,) given label of each example, by name, or None; of annotators: the likeliest one
     labels: Any
-    sample_weight: Floats | None
-    certain: Bools
+    sample_weight: Floats | None  # (n,)
+    certain: Bools  # (n,) checked by a reviewer, or known to be right as the file says
 
 
 class Distributions:
-    """Soft labels whose columns have names.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n, c)
-    columns : list of str
-    """
+    """Soft labels Y, shape (n, c), whose columns have names."""
 
     def __init__(self, Y: Floats, columns: list[str]) -> None:
         self.Y, self.columns = Y, columns
@@ -58,18 +42,7 @@ class Distributions:
 
 
 def given_of(data: Data, checked: Mapping[str, str]) -> Given:
-    """Put the labels of a file and those that a reviewer has checked together.
-
-    Parameters
-    ----------
-    data : Data
-    checked : mapping of str to str
-        The label of each checked id.
-
-    Returns
-    -------
-    Given
-    """
+    """Combine the labels of the data with checked ones (label by id)."""
     certain = np.zeros(len(data.ids), dtype=bool)
     at = {**data.certain, **placed(data.ids, checked)}
     certain[list(at)] = True
@@ -96,17 +69,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
 
 
 def digest_of(data: Data) -> str:
-    """Name a table by its ids and its labels as the file gives them: decisions belong to one table.
-
-    Parameters
-    ----------
-    data : Data
-
-    Returns
-    -------
-    str
-        The same for the same ids and labels.
-    """
+    """Digest of the ids and labels of a table: decisions belong to one table."""
     answers = data.labels if data.labels is not None else data.annotations
     assert answers is not None
     content = json.dumps([list(data.ids), answers.tolist()])
@@ -114,17 +77,7 @@ def digest_of(data: Data) -> str:
 
 
 def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
-    """Name the checked labels that the data itself does not hold: new classes, or slips of the pen.
-
-    Parameters
-    ----------
-    data : Data
-    checked : mapping of str to str
-
-    Returns
-    -------
-    list of str
-    """
+    """Checked labels that the data does not contain: new classes or typing errors."""
     answers = data.labels if data.labels is not None else data.annotations
     assert answers is not None
     known = {str(label) for label in answers[named(answers)]}
@@ -132,18 +85,7 @@ def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
 
 
 def placed(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
-    """Find the example of each checked id; spreadsheets' guards against formulas are taken off.
-
-    Parameters
-    ----------
-    ids : tuple of n str
-    checked : mapping of str to str
-        The label of each checked id.
-
-    Returns
-    -------
-    dict of int to str
-    """
+    """Replace ids by row numbers, and take off the quotes that guard against formulas."""
     place = {name: i for i, name in enumerate(ids)}
     found = {}
     for name, label in checked.items():
@@ -156,28 +98,10 @@ def placed(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
 
 
 def guarded(text: str) -> str:
-    """Give a cell of a CSV file that no spreadsheet runs as a formula: a quote before what might begin one.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Prefix a cell with a quote if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(FORMULA) and not (is_number(text) and text == text.strip()) else text
 
 
 def unguarded(text: str) -> str:
-    """Take the quote off again.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Take the quote off again."""
     return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text

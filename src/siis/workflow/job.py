@@ -40,19 +40,11 @@ class Step(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class JobData:
-    """What is fitted to.
+    """The examples of a fit."""
 
-    Attributes
-    ----------
-    name : str
-        What they are called before the notes about them.
-    data : Data
-    thumbnails, pictures : callable, optional
-        Small and large pictures, index -> data URI; if left out, the images of the data.
-    """
-
-    name: str
+    name: str  # heading of the notes
     data: Data
+    # small and large pictures, row number -> data URI; default: the images of the data
     thumbnails: Callable[[int], str | None] | None = None
     pictures: Callable[[int], str | None] | None = None
 
@@ -67,16 +59,7 @@ def no_word(text: str) -> None:
 
 
 def read_examples(options: FitOptions) -> JobData:
-    """Read the examples that the options name.
-
-    Parameters
-    ----------
-    options : FitOptions
-
-    Returns
-    -------
-    JobData
-    """
+    """Read the examples that the options name."""
     if options.demo:
         from siis.workflow.demo import demo_data  # noqa: PLC0415  (reads a data set)
 
@@ -101,40 +84,10 @@ def run_job(
     say: Callable[[str], None] = no_word,
     step: Step = plain_step,
 ) -> tuple[Outcome, dict[str, bytes]]:
-    """Read examples, merge checked labels, fit, and write the files; those of an earlier fit stay until the end.
+    """Read examples, merge checked labels, fit and write the files; the former files stay until the end.
 
-    The decisions in ``out`` on the same table are taken; those on another table stay in their file. New checked
-    labels become decisions in ``out`` before the files are written.
-
-    Parameters
-    ----------
-    options : FitOptions
-    out : Path
-        Folder of the results; made if it does not exist.
-    earlier : mapping of str to str, optional
-        Labels that were checked in earlier rounds, by id; the corrections of the options go before.
-    table : str, optional
-        Digest of the table that ``earlier`` and ``former`` belong to: the examples must be of it.
-    former : SIISClassifier, optional
-        Of an earlier round, to start from.
-    journal : Journal, optional
-        That of ``out``, where the caller has it; its decisions are then among ``earlier`` already.
-    record : mapping of str to Decision, optional
-        Who has decided what and when, by id, where another journal holds it.
-    overwrite : bool
-        Whether results of another table may be replaced.
-    source : callable
-        Gives the examples; if left out, those of the file.
-    say : callable
-        Is told what was understood, line by line.
-    step : callable
-        Does the steps "read", "fit" and "write": a command shows their progress and minds interrupts around them.
-
-    Returns
-    -------
-    outcome : Outcome
-    contents : dict of str to bytes
-        The files that were written.
+    Decisions in ``out`` on the same table are used; decisions on other tables stay in their file. New checked labels
+    are saved as decisions before the files are written. Returns the outcome and the content of the files.
     """
     check_options(options)
     check_writable(out)
@@ -174,12 +127,7 @@ def run_job(
 
 
 def check_options(options: FitOptions) -> None:
-    """Refuse parameters that no fit of a file has.
-
-    Parameters
-    ----------
-    options : FitOptions
-    """
+    """Refuse parameters that a fit of a file does not have."""
     unknown = sorted(set(options.parameters) - (set(SIISClassifier().get_params()) - {"client"}))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
@@ -192,17 +140,7 @@ def check_options(options: FitOptions) -> None:
 
 
 def check_unchanged(options: FitOptions, found: str, table: str | None) -> None:
-    """Refuse a table other than the one that results were made of.
-
-    Parameters
-    ----------
-    options : FitOptions
-        Of the results.
-    found : str
-        Digest of the table as it is now.
-    table : str or None
-        Digest of the table that the results were made of; None where that is not known.
-    """
+    """Refuse a table (digest ``found``) other than the one that the results were made from."""
     if table is not None and table != found:
         raise ValueError(
             f"{options.data} must hold the ids and labels that siis fit has read; they have changed since. Fit "
@@ -211,22 +149,9 @@ def check_unchanged(options: FitOptions, found: str, table: str | None) -> None:
 
 
 def check_replaceable(out: Path, table: str, options: FitOptions, overwrite: bool) -> str:
-    """Refuse to replace the results of another table, unless that is wanted.
+    """Refuse to replace the results of another table without ``overwrite``; return a note on what is replaced.
 
-    Results of the same file in another state may be replaced.
-
-    Parameters
-    ----------
-    out : Path
-    table : str
-        Digest of the table that is fitted.
-    options : FitOptions
-    overwrite : bool
-
-    Returns
-    -------
-    str
-        What is replaced, in a sentence; "" where the results are of the same table, or where there are none.
+    Results of the same file with other content may be replaced.
     """
     try:
         plain = json.loads((out / SUMMARY).read_text(encoding="utf-8"))

@@ -49,17 +49,7 @@ LONG = re.compile(rf"\b({'|'.join(name for name in OPTIONS if '_' in name)})\b")
 
 
 def in_options(message: str) -> str:
-    """Name options and files instead of parameters and attributes.
-
-    Parameters
-    ----------
-    message : str
-        A warning or an error of the classifier.
-
-    Returns
-    -------
-    str
-    """
+    """Replace parameters and attributes in a message by options and files."""
     for phrase, words in PHRASES.items():
         message = message.replace(phrase, words)
     message = OWNED.sub(lambda found: OPTIONS[found[1]], message)

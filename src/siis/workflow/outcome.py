@@ -25,28 +25,14 @@ from siis.workflow.thumbnails import large_of, thumbnails_of
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A fit with its data and its report.
-
-    Attributes
-    ----------
-    data : Data
-    given : Given
-    model : SIISClassifier
-    warnings : tuple of str
-        What was warned about on the way, in the words of the command line.
-    report : ReportData
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    findings : Findings
-        What else the graph tells.
-    """
+    """A fit with its data and its report."""
 
     data: Data
     given: Given
     model: SIISClassifier
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # worded for the command line
     report: ReportData
-    codes: Ints
+    codes: Ints  # (n,) class number of the given label; -1 where unlabelled
     findings: Findings
 
 
@@ -63,27 +49,9 @@ def fit_data(
     n_queries: int = N_QUERIES,
     former: SIISClassifier | None = None,
 ) -> Outcome:
-    """Fit a classifier to the examples of a file, and report.
+    """Fit a classifier to the examples of a file and collect the report.
 
-    Parameters
-    ----------
-    data : Data
-    given : Given
-        Its labels, with those that a reviewer has checked.
-    parameters : mapping, optional
-        Of SIISClassifier.
-    source, title, results : str
-        Name of the file, heading of the report, and folder of the results.
-    thumbnails, pictures : callable, optional
-        Small and large pictures, index -> data URI; if left out, the images of the data.
-    n_queries : int
-        How many examples to name, at most, that should be labelled or checked next.
-    former : SIISClassifier, optional
-        Fitted to these examples with other labels: to start from; it is fitted anew.
-
-    Returns
-    -------
-    Outcome
+    ``former``, fitted to these examples with other labels, is the start of the fit and is changed by it.
     """
     settings = dict(parameters or {})
     if data.affinity == "precomputed":

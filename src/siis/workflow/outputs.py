@@ -53,24 +53,7 @@ def output_files(
     issue_columns: str = OWN,
     made: Mapping[str, Decision] = MappingProxyType({}),
 ) -> dict[str, bytes]:
-    """Give the files of a fit; the summary comes last and holds the digests of the others.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    options : mapping, optional
-        What was asked for, in plain values; kept in the summary.
-    id_column : str, optional
-        Kept with the model, to name new examples by it.
-    issue_columns : {"siis", "cleanlab"}
-        What the columns of ``label_issues.csv`` are called.
-    made : mapping of str to Decision
-        Who has checked labels and when, by id.
-
-    Returns
-    -------
-    dict of str to bytes
-    """
+    """Contents of the files of a fit; the summary comes last and holds the digests of the others."""
     rows = _rows(outcome.data)
     contents = {
         PREDICTIONS: _predictions(outcome),
@@ -95,16 +78,7 @@ def output_files(
 
 
 def summary_of(outcome: Outcome) -> dict[str, Any]:
-    """Give the figures of a fit, in plain values; None where something does not apply.
-
-    Parameters
-    ----------
-    outcome : Outcome
-
-    Returns
-    -------
-    dict
-    """
+    """The figures of a fit as plain values; None where one does not apply."""
     report, trust = outcome.report, outcome.report.trust
     return {
         "siis": __version__,
@@ -134,18 +108,7 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-    """Write a CSV file in which no cell is a formula.
-
-    Parameters
-    ----------
-    header : sequence of str
-    rows : iterable of sequences of str
-
-    Returns
-    -------
-    bytes
-        UTF-8.
-    """
+    """Write UTF-8 CSV in which no cell is a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
@@ -154,18 +117,7 @@ def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def answer_rows(ids: Sequence[str], classes: Iterable[Any], P: Any) -> Iterable[tuple[str, str, str]]:
-    """Id, likeliest class and its probability, of each example.
-
-    Parameters
-    ----------
-    ids : sequence of n str
-    classes : iterable of c
-    P : ndarray of shape (n, c)
-
-    Returns
-    -------
-    iterable of tuple
-    """
+    """Id, likeliest class and its probability of each example; P: (n, c)."""
     winners = np.argmax(P, axis=1)
     names = [str(name) for name in classes]
     return (
@@ -240,17 +192,7 @@ def _answers(outcome: Outcome) -> list[Answer]:
 
 
 def answer_cells(outcome: Outcome) -> list[tuple[str, ...]]:
-    """Give the answers as cells of a table.
-
-    Parameters
-    ----------
-    outcome : Outcome
-
-    Returns
-    -------
-    list of n tuples of str
-        A cell for each of ``ANSWER_COLUMNS``.
-    """
+    """A tuple of cells for each example, one cell for each of ``ANSWER_COLUMNS``."""
     return [
         (
             one.label,
@@ -334,17 +276,7 @@ def _written(value: Any) -> str:
 
 
 def checked_labels(extra: Mapping[str, Any]) -> dict[str, str]:
-    """Labels that were certain when a model was fitted, by id.
-
-    Parameters
-    ----------
-    extra : mapping
-        What was saved with the model.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Labels that were certain in the fit, by id."""
     triples = zip(extra["ids"], extra["given"], extra["certain"], strict=True)
     return {name: label for name, label, is_certain in triples if is_certain}
 

@@ -23,34 +23,9 @@ def predict_file(
     image_folder: Path | None = None,
     header_row: int | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Classify the examples of a file.
+    """Classify the examples of a file like the one that was fitted.
 
-    Parameters
-    ----------
-    saved : Saved
-        A model that ``siis fit`` has written.
-    path : Path, or sequence of Path
-        A file, or several, like the one that it was fitted to; labels are not needed.
-    encoding : str
-    id : str, optional
-        Column of ids. If left out: the one of the fit, where the file has it, else row numbers.
-    page : str, optional
-        The sheet of an XLSX file; the first unless said.
-    located : EncoderChoice, optional
-        Where the encoder is now that it was fitted with.
-    image : str, optional
-        Column of pictures of a table; the only one unless said.
-    image_folder : Path, optional
-        Folder of the files that it names; that of the table unless said.
-    header_row : int, optional
-        Row of the names of columns in a text file or a sheet, from 1; found unless said.
-
-    Returns
-    -------
-    content : bytes
-        CSV with id, label and probability.
-    notes : tuple of str
-        What was understood.
+    Returns CSV with id, label and probability, and notes on how the file was read.
     """
     extra = saved.extra
     if "ids" not in extra:

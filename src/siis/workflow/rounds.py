@@ -25,39 +25,16 @@ NAMING = {"siis review": "siis review DIR", "siis corrections": "--results DIR"}
 
 @dataclass(frozen=True, eq=False)
 class FormerRound:
-    """What results were made with.
-
-    Attributes
-    ----------
-    options : FitOptions
-    model : SIISClassifier
-    checked : dict of str to str
-        The labels that were certain, by id.
-    table : str or None
-        Digest of the table; version 0.1 kept none.
-    """
+    """What a further round needs of former results."""
 
     options: FitOptions
     model: SIISClassifier
-    checked: dict[str, str]
-    table: str | None
+    checked: dict[str, str]  # certain labels by id
+    table: str | None  # digest of the table; version 0.1 kept none
 
 
 def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
-    """Read what a further round needs of results.
-
-    Parameters
-    ----------
-    results : Path
-        Folder.
-    model_file : Path
-    command : str
-        Who asks, of ``NAMING``.
-
-    Returns
-    -------
-    FormerRound
-    """
+    """Read what a further round needs of a folder of results."""
     options, table = options_of(results, command)
     lost = [] if options.demo else [path for path in options.files if not Path(path).exists()]
     if lost:
@@ -71,20 +48,7 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
 
 
 def options_of(results: Path, command: str) -> tuple[FitOptions, str | None]:
-    """The options with which results were made, and the digest of their table.
-
-    Parameters
-    ----------
-    results : Path
-    command : str
-        Who asks, of ``NAMING``.
-
-    Returns
-    -------
-    FitOptions
-    str or None
-        Version 0.1 kept none.
-    """
+    """The options of former results, and the digest of their table."""
     summary, advice = results / SUMMARY, f"Name the folder of the results ({NAMING[command]})"
     if results.is_file():
         raise ValueError(f"{results} must be a folder of results of siis fit; it is a file. {advice}.")
@@ -104,18 +68,10 @@ def options_of(results: Path, command: str) -> tuple[FitOptions, str | None]:
 
 
 class Rounds:
-    """Rounds on the same examples, which are read once.
+    """Repeated fits of the same examples, which are read once.
 
-    Each begins from the model of the former results, so that the answers are those of the decisions, whenever these
-    were made; only where a round had to search anew, later ones begin from that.
-
-    Parameters
-    ----------
-    former : FormerRound
-    results : Path
-        Folder; its files are replaced by each round.
-    journal : Journal
-        Of these results.
+    Each starts from the model of the former results, so the predictions depend on the decisions only, not on their
+    order. Once a round had to search again, later ones start from that round.
     """
 
     def __init__(self, former: FormerRound, results: Path, journal: Journal) -> None:
@@ -129,19 +85,7 @@ class Rounds:
         return frozenset(self._examples.data.ids)
 
     def run(self, checked: Mapping[str, str], write: Callable[[Callable[[], None]], None]) -> Outcome:
-        """Fit with these labels as certain ones, and write the results.
-
-        Parameters
-        ----------
-        checked : mapping of str to str
-            By id.
-        write : callable
-            Is given the work of writing, and does it.
-
-        Returns
-        -------
-        Outcome
-        """
+        """Fit with these certain labels (by id); ``write`` receives the function that writes the results."""
 
         def step(name: str, work: Callable[[], Result]) -> Result:
             if name != "write":

@@ -18,32 +18,12 @@ Pictures = Callable[[int], str | None]
 
 
 def thumbnails_of(images: Sequence[Picture] | None) -> Pictures | None:
-    """Give a small picture of each example of a folder.
-
-    Parameters
-    ----------
-    images : sequence of n Path or Embedded, or None
-
-    Returns
-    -------
-    callable or None
-        Index -> data URI.
-    """
+    """Function from row number to thumbnail (data URI); None without images."""
     return None if images is None else cache(lambda index: data_uri(_opened(images[index], SIDE)))
 
 
 def large_of(images: Sequence[Picture] | None) -> Pictures | None:
-    """Give a large picture of each example of a folder.
-
-    Parameters
-    ----------
-    images : sequence of n Picture, or None
-
-    Returns
-    -------
-    callable or None
-        Index -> data URI; None where the thumbnail shows every pixel.
-    """
+    """Function from row number to large picture (data URI), None where the thumbnail shows every pixel."""
 
     def large(index: int) -> str | None:
         image = _opened(images[index], LARGE) if images is not None else None
@@ -56,16 +36,7 @@ def large_of(images: Sequence[Picture] | None) -> Pictures | None:
 
 
 def data_uri(image: Any) -> str:
-    """Write an image as a PNG or a JPEG, whichever is smaller, inside an address.
-
-    Parameters
-    ----------
-    image : PIL.Image.Image
-
-    Returns
-    -------
-    str
-    """
+    """Write an image as a data URI in PNG or JPEG, whichever is smaller."""
     image.thumbnail((SIDE, SIDE))
     return min((_address(image, kind) for kind in ("PNG", "JPEG")), key=len)
 

@@ -26,16 +26,7 @@ WRITTEN = (1980, 1, 1, 0, 0, 0)  # the time in each XLSX file: the same input gi
 
 
 def check_table_file(path: Path, sources: Sequence[str], data: Data) -> None:
-    """Refuse what cannot be written, before the fit.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write.
-    sources : sequence of str
-        The files that were read.
-    data : Data
-    """
+    """Check before the fit that the table can be written."""
     suffix, sheet = path.suffix.lower(), data.sheet
     if suffix not in (CSV, XLSX):
         raise ValueError(f"--write-table must name a .csv or .xlsx file; found {path}. Change its suffix.")
@@ -59,23 +50,7 @@ def check_table_file(path: Path, sources: Sequence[str], data: Data) -> None:
 
 
 def table_file(path: Path, sheet: Sheet, answers: Iterable[Sequence[str]]) -> bytes:
-    """Write a table with its answers.
-
-    Cells are written as the table has them. Answers of an earlier fit are replaced.
-
-    Parameters
-    ----------
-    path : Path
-        Its suffix is the format.
-    sheet : Sheet
-        With n rows.
-    answers : iterable of n sequences of str
-        A cell for each of ``ANSWER_COLUMNS``.
-
-    Returns
-    -------
-    bytes
-    """
+    """Write a table with its answers, in the format of the suffix; answers of a former fit are replaced."""
     columns = _texts(sheet)
     rows = ([*own, *answer] for own, answer in zip(zip(*columns.values(), strict=True), answers, strict=True))
     header = [*columns, *ANSWER_COLUMNS]
