@@ -1,4 +1,4 @@
-"""Pictures and texts -> features, by a network from a file or of a library."""
+"""Features of images and texts, by a network from a file or of a library."""
 
 from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Encoder, load_encoder

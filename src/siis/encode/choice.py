@@ -1,4 +1,4 @@
-"""Which encoder, and what its file does not say of itself."""
+"""Which encoder is used, and the settings that its file lacks."""
 
 from __future__ import annotations
 
@@ -52,31 +52,17 @@ class EncoderChoice:
 
     @property
     def is_file(self) -> bool:
-        """Whether the source is a file: by its suffix, or by being there. A folder holds a model of a library."""
+        """Whether the source is a file, by its suffix or because it exists. A folder holds a model of a library."""
         return self.source.lower().endswith(".onnx") or Path(self.source).is_file()
 
     def to_plain(self) -> dict[str, Any]:
-        """Give the choice as values for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Give the choice as values for JSON."""
         plain = asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
     @classmethod
     def from_plain(cls, found: Any) -> EncoderChoice:
-        """Rebuild a choice; ValueError where it is something else.
-
-        Parameters
-        ----------
-        found : dict
-
-        Returns
-        -------
-        EncoderChoice
-        """
+        """Rebuild a choice; ValueError where it is something else."""
         if type(found) is not dict or set(found) != {"source", "size", "mean", "std", "tokenizer"}:
             raise ValueError("this is no choice of an encoder")
         is_plain = type(found["source"]) is str and isinstance(found["tokenizer"], str | None)

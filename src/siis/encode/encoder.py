@@ -1,4 +1,4 @@
-"""What every encoder is: contents in, features out, known by a digest."""
+"""An encoder: contents to features, identified by a digest."""
 
 from __future__ import annotations
 
@@ -14,18 +14,10 @@ from siis.encode.choice import EncoderChoice
 
 @dataclass(frozen=True)
 class Content:
-    """An image or a text.
+    """An image or a text, as bytes."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    data : bytes
-        A file, or a text in UTF-8.
-    """
-
-    name: str
-    data: bytes
+    name: str  # for messages
+    data: bytes  # a file, or a text in UTF-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,5 +81,5 @@ def load_encoder(choice: EncoderChoice, kind: Literal["images", "texts"]) -> Enc
 
 
 def _network_in(folder: Path) -> Path | None:
-    """The ONNX file of a folder, where exports of whole models put it."""
+    """The ONNX file of a folder, at the places where exports of whole models put it."""
     return next((file for place in (folder, folder / "onnx") for file in sorted(place.glob("*.onnx"))), None)

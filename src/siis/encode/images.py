@@ -1,4 +1,4 @@
-"""Networks that take images."""
+"""Encoders of images from ONNX files."""
 
 from __future__ import annotations
 
@@ -35,41 +35,19 @@ RULES = 1  # of how a picture becomes numbers: another number for other features
 
 @dataclass(frozen=True)
 class Look:
-    """How pictures become the input of a network.
-
-    Attributes
-    ----------
-    width, height : int
-    colours : {1, 3}
-    mean, std : tuple of float
-    first : bool
-        Colours come before rows and columns.
-    reversed : bool
-        Blue, green, red.
-    kind : {"float32", "float16", "uint8"}
-        uint8: 0 to 255, as they are.
-    """
+    """How images become the input of a network."""
 
     width: int
     height: int
-    colours: int
+    colours: int  # 1 or 3
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    first: bool = True
-    reversed: bool = False
-    kind: str = "float32"
+    first: bool = True  # colours come before rows and columns
+    reversed: bool = False  # blue, green, red
+    kind: str = "float32"  # "float32", "float16", or "uint8": 0 to 255, not scaled
 
     def batch(self, contents: Sequence[Content]) -> Any:
-        """Read pictures.
-
-        Parameters
-        ----------
-        contents : sequence of Content, length b
-
-        Returns
-        -------
-        ndarray of shape (b, colours, height, width) or (b, height, width, colours)
-        """
+        """Preprocess b images; returns (b, colours, height, width) or (b, height, width, colours)."""
         mode = "RGB" if self.colours == 3 else "L"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
@@ -83,12 +61,7 @@ class Look:
         return np.ascontiguousarray(np.moveaxis(pixels, 3, 1) if self.first else pixels)
 
     def said(self) -> str:
-        """In words.
-
-        Returns
-        -------
-        str
-        """
+        """The settings in words."""
         size = f"the middle of each made {self.width} x {self.height} pixels"
         if self.kind == "uint8":
             return f"{size}, 0 to 255"
@@ -99,20 +72,9 @@ class Look:
 
 
 def image_encoder(name: str, digest: str, look: Look, batch: int, compute: Callable[[Any], Any]) -> Encoder:
-    """Put a look and a network together; batches are always full, so that an example's company does not matter.
+    """Combine preprocessing and a network.
 
-    Parameters
-    ----------
-    name, digest : str
-        Of the network.
-    look : Look
-    batch : int
-    compute : callable
-        Input -> output.
-
-    Returns
-    -------
-    Encoder
+    Batches are always full, so that features do not depend on the other images.
     """
 
     def run(contents: Sequence[Content]) -> Floats:
@@ -129,17 +91,9 @@ def image_encoder(name: str, digest: str, look: Look, batch: int, compute: Calla
 
 
 def pooled(output: Any, n: int, name: str) -> Floats:
-    """One row for each example: means over places of a picture, or over its tokens.
+    """One row for each example, shape (n, d): the mean over the places of an image or over its tokens.
 
-    Parameters
-    ----------
-    output : ndarray of shape (n, d), (n, d, height, width) or (n, tokens, d)
-    n : int
-    name : str
-
-    Returns
-    -------
-    ndarray of float32, shape (n, d)
+    output: (n, d), (n, d, height, width) or (n, tokens, d).
     """
     X = np.asarray(output, dtype=np.float32)
     if X.ndim == 4 and X.shape[0] == n:
@@ -155,17 +109,7 @@ def pooled(output: Any, n: int, name: str) -> Floats:
 
 
 def onnx_images(choice: EncoderChoice, path: Path) -> Encoder:
-    """Load a network for images from a file.
-
-    Parameters
-    ----------
-    choice : EncoderChoice
-    path : Path
-
-    Returns
-    -------
-    Encoder
-    """
+    """Load a network for images from a file."""
     network = read_network(path)
     if len(network.inputs) != 1:
         names = ", ".join(quoted(port.name) for port in network.inputs) or "none"
@@ -200,7 +144,7 @@ def _look(network: Network, port: Port, choice: EncoderChoice) -> Look:
 
 
 def _colours(network: Network, shape: tuple[int | None, ...]) -> tuple[int, bool]:
-    """How many colours there are, and whether they come first."""
+    """Number of colours, and whether they are the first dimension."""
     said = network.metadata.get("Image.BitmapPixelFormat")
     wanted = (FORMATS[said],) if said in FORMATS else (3, 1)
     for colours in wanted:
@@ -235,7 +179,7 @@ def _side(network: Network, side: int | None, wanted: int | None) -> int:
 
 
 def _scaling(network: Network, choice: EncoderChoice, colours: int) -> Scaling:
-    """Mean and standard deviation of pixels: as the user says, else the file, else ImageNet's."""
+    """Mean and standard deviation of pixels: the user's, else the file's, else those of ImageNet."""
     mean, std = IMAGENET if colours == 3 else GREY
     mean, std = RANGES.get(network.metadata.get("Image.NominalPixelRange", ""), (mean, std))
     try:

@@ -1,6 +1,6 @@
-"""Features that were computed before, by content: one small database for each encoder, in the user's cache folder.
+"""A cache of features by content: one small database for each encoder, in the user's cache folder.
 
-A transaction is there whole or not at all, also after a kill, and any number of processes may read and write.
+Each transaction is atomic, also if the process is killed; any number of processes may read and write.
 """
 
 from __future__ import annotations
@@ -23,13 +23,7 @@ CHECK = 4  # bytes after a row that tell whether it is as it was
 
 
 class Kept:
-    """The features of one encoder that are known.
-
-    Parameters
-    ----------
-    digest : str
-        Of the encoder.
-    """
+    """The cached features of one encoder."""
 
     def __init__(self, digest: str) -> None:
         self.path: Path = cache_folder() / "encoded" / f"{digest}.sqlite"
@@ -55,17 +49,7 @@ class Kept:
             self._store.close()
 
     def find(self, key: bytes) -> Floats | None:
-        """Look features up.
-
-        Parameters
-        ----------
-        key : bytes
-            Digest of the content.
-
-        Returns
-        -------
-        ndarray of float32, shape (d,), or None
-        """
+        """Look features up by the digest of their content; returns (d,) or None."""
         found = self._new.get(key)
         if found is None and self._store is not None:
             try:
@@ -78,13 +62,7 @@ class Kept:
         return np.frombuffer(found[:-CHECK], dtype="<f4") if found is not None and is_sound else None
 
     def add(self, key: bytes, row: Floats) -> None:
-        """Keep features; they are written every few seconds, and at the end.
-
-        Parameters
-        ----------
-        key : bytes
-        row : ndarray of shape (d,)
-        """
+        """Store features, shape (d,); they are written every few seconds and at the end."""
         data = row.astype("<f4").tobytes()
         self._new[key] = data + _check(data)
         if time.monotonic() - self._written >= EVERY:

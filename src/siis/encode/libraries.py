@@ -1,4 +1,4 @@
-"""Models of timm and sentence-transformers, by their names."""
+"""Encoders of timm and sentence-transformers, by the name of the model."""
 
 from __future__ import annotations
 
@@ -18,16 +18,7 @@ from siis.texts import one_line, quoted
 
 
 def timm_images(choice: EncoderChoice) -> Encoder:
-    """Load a model of timm, without its last layer.
-
-    Parameters
-    ----------
-    choice : EncoderChoice
-
-    Returns
-    -------
-    Encoder
-    """
+    """Load a model of timm, without its last layer."""
     need("timm", "torch", extra="timm")
     import timm  # noqa: PLC0415  (what the user has)
     import torch  # noqa: PLC0415
@@ -49,16 +40,7 @@ def timm_images(choice: EncoderChoice) -> Encoder:
 
 
 def sentence_transformer(choice: EncoderChoice) -> Encoder:
-    """Load a model of sentence-transformers.
-
-    Parameters
-    ----------
-    choice : EncoderChoice
-
-    Returns
-    -------
-    Encoder
-    """
+    """Load a model of sentence-transformers."""
     need("sentence_transformers", extra="sentence-transformers")
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415  (what the user has)
 

@@ -1,8 +1,7 @@
-"""An ONNX file -> a network that can compute and do nothing else.
+"""ONNX files as networks that can compute and do nothing else.
 
-Refused is whatever could reach beyond the file: weights that lie elsewhere, and operators that are not of the ONNX
-standard. What is handed to the runtime is written anew from what was checked. docs/decisions/0027-encoders.md has the
-reasons.
+A file is refused if it could reach beyond itself: external weights, or operators outside the ONNX standard. The
+runtime is given a file that is written anew from what was checked (docs/decisions/0027-encoders.md).
 """
 
 from __future__ import annotations
@@ -26,58 +25,27 @@ KINDS = {1: "float32", 2: "uint8", 6: "int32", 7: "int64", 10: "float16"}  # of 
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of a network.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        Type of its numbers, empty where it is none that we feed.
-    shape : tuple of (int or None), or None
-        None for a size that is free; None where even the number of dimensions is.
-    """
+    """An input or output of a network."""
 
     name: str
-    kind: str
-    shape: tuple[int | None, ...] | None
+    kind: str  # type of its numbers; empty for types that are not supported
+    shape: tuple[int | None, ...] | None  # None for a free size, or a free number of dimensions
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A checked network.
-
-    Attributes
-    ----------
-    path : Path
-    digest : str
-        SHA-256 of the file.
-    inputs, outputs : tuple of Port
-    metadata : dict of str to str
-    is_joint : bool
-        Examples of one batch have a say in each other's features.
-    session : onnxruntime.InferenceSession
-    """
+    """A checked network."""
 
     path: Path
-    digest: str
+    digest: str  # SHA-256 of the file
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     metadata: dict[str, str]
-    is_joint: bool
+    is_joint: bool  # features depend on the other examples of the batch
     session: Any
 
     def run(self, output: str, feed: Mapping[str, Any]) -> Any:
-        """Compute an output.
-
-        Parameters
-        ----------
-        output : str
-        feed : mapping of str to ndarray
-
-        Returns
-        -------
-        ndarray
-        """
+        """Compute one output from inputs by name."""
         try:
             return self.session.run([output], dict(feed))[0]
         except Exception as problem:
@@ -89,16 +57,7 @@ class Network:
 
 
 def read_network(path: Path) -> Network:
-    """Read, check and load a network.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    Network
-    """
+    """Read, check and load a network."""
     need("onnx", "onnxruntime")
     import onnx  # noqa: PLC0415  (an extra)
 
@@ -128,14 +87,7 @@ def read_network(path: Path) -> Network:
 
 
 def need(*names: str, extra: str = "siis[encode]") -> None:
-    """See that packages are installed.
-
-    Parameters
-    ----------
-    *names : str
-    extra : str
-        What brings them.
-    """
+    """Refuse to go on if packages are missing; ``extra`` installs them."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise ModuleNotFoundError(
@@ -145,7 +97,7 @@ def need(*names: str, extra: str = "siis[encode]") -> None:
 
 
 def _parts(message: Any) -> Iterator[Any]:
-    """A message and all that it holds, however deep: graphs, branches of If, functions, tensors of attributes."""
+    """A message and all messages in it: graphs, branches of If, functions, tensors of attributes."""
     yield message
     for field, value in message.ListFields():
         if field.message_type is not None:

@@ -1,4 +1,4 @@
-"""Pictures as people see them: turned as the camera says, on white paper, of eight bits."""
+"""Images as people see them: EXIF-rotated, on a white background, with 8 bits for each colour."""
 
 from __future__ import annotations
 
@@ -19,14 +19,7 @@ REMEDY = "Replace it, or take it out of the folder."
 
 
 class BrokenPicture(ValueError):
-    """A picture that cannot be read; its argument is what is wrong with it.
-
-    Parameters
-    ----------
-    problem : str
-    name : str
-        Path of the picture.
-    """
+    """An image that cannot be read: what is wrong with it, and its name."""
 
     def __init__(self, problem: str, name: str) -> None:
         super().__init__(problem)
@@ -35,13 +28,7 @@ class BrokenPicture(ValueError):
 
 @contextmanager
 def a_picture(name: str) -> Iterator[None]:
-    """Turn whatever a library says about a damaged picture into a BrokenPicture.
-
-    Parameters
-    ----------
-    name : str
-        Path of the picture.
-    """
+    """Turn any error about a damaged image into a BrokenPicture."""
     try:
         with readable(Path(name), "an image", REMEDY):
             yield
@@ -51,23 +38,16 @@ def a_picture(name: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A picture that stands in the file of a table; it is read as a path is.
+    """An image that is stored in a table; it is read like a path."""
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    data : bytes
-    """
-
-    name: str
+    name: str  # for messages
     data: bytes
 
     def __str__(self) -> str:
         return self.name
 
     def read_bytes(self) -> bytes:
-        """Give the content of its file."""
+        """The content of the image file."""
         return self.data
 
     def open(self, mode: str = "rb") -> BinaryIO:
@@ -79,18 +59,7 @@ Picture: TypeAlias = Path | Embedded
 
 
 def opened(file: Any, mode: str, width: int, height: int) -> Any:
-    """Read a picture, at least twice as large as it is wanted where that spares time.
-
-    Parameters
-    ----------
-    file : path or file object
-    mode : {"L", "RGB"}
-    width, height : int
-
-    Returns
-    -------
-    PIL.Image.Image
-    """
+    """Read an image; a JPEG is decoded at about twice the size that is needed, to save time."""
     from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415 - only needed for images
 
     try:
@@ -110,21 +79,7 @@ def opened(file: Any, mode: str, width: int, height: int) -> Any:
 
 
 def centre(name: str, data: bytes, mode: str, width: int, height: int) -> Any:
-    """The middle of a picture, as large as it can be in this shape.
-
-    Parameters
-    ----------
-    name : str
-        Its path, for messages.
-    data : bytes
-        Its file.
-    mode : {"L", "RGB"}
-    width, height : int
-
-    Returns
-    -------
-    ndarray of uint8, shape (height, width, colours)
-    """
+    """The largest centre crop of this shape, resized; returns uint8 of shape (height, width, colours)."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - only needed for images
 
     with a_picture(name):
@@ -133,20 +88,7 @@ def centre(name: str, data: bytes, mode: str, width: int, height: int) -> Any:
 
 
 def are_photographs(paths: tuple[Picture, ...], side: int, sample: int) -> bool:
-    """Whether most pictures, of a sample, are too large to be icons or drawings of a pen.
-
-    Parameters
-    ----------
-    paths : tuple of Path or Embedded
-    side : int
-        Pixels that the shorter side of a photograph has.
-    sample : int
-        How many are looked at.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether most images of a sample have a shorter side of at least ``side`` pixels; icons do not."""
     from PIL import Image  # noqa: PLC0415 - only needed for images
 
     seen = paths[:: max(1, len(paths) // sample)]

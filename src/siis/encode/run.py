@@ -1,4 +1,4 @@
-"""Contents -> features: from the cache where they are known, computed in batches where not."""
+"""Features from the cache where they are known, computed in batches otherwise."""
 
 from __future__ import annotations
 
@@ -62,17 +62,7 @@ def encode_texts(texts: Sequence[str], encoder: str | EncoderChoice | Encoder, v
 
 
 def loaded(encoder: str | EncoderChoice | Encoder, kind: str) -> Encoder:
-    """Load an encoder where it is not.
-
-    Parameters
-    ----------
-    encoder : str, EncoderChoice or Encoder
-    kind : {"images", "texts"}
-
-    Returns
-    -------
-    Encoder
-    """
+    """Load an encoder unless it is one."""
     if isinstance(encoder, Encoder):
         return encoder
     choice = encoder if isinstance(encoder, EncoderChoice) else EncoderChoice(str(encoder))
@@ -80,18 +70,7 @@ def loaded(encoder: str | EncoderChoice | Encoder, kind: str) -> Encoder:
 
 
 def of_images(paths: Sequence[Picture]) -> tuple[int, Callable[[int], Content]]:
-    """How many contents there are, and each of them.
-
-    Parameters
-    ----------
-    paths : sequence of n Path or Embedded
-
-    Returns
-    -------
-    n : int
-    content : callable
-        Index -> Content.
-    """
+    """The number of images, and a function that reads one by its index."""
 
     def content(i: int) -> Content:
         with a_picture(str(paths[i])):
@@ -101,18 +80,7 @@ def of_images(paths: Sequence[Picture]) -> tuple[int, Callable[[int], Content]]:
 
 
 def of_texts(texts: Sequence[str]) -> tuple[int, Callable[[int], Content]]:
-    """How many contents there are, and each of them.
-
-    Parameters
-    ----------
-    texts : sequence of n str
-
-    Returns
-    -------
-    n : int
-    content : callable
-        Index -> Content.
-    """
+    """The number of texts, and a function that gives one by its index."""
     return len(texts), lambda i: Content(f"text {i + 1:,}", texts[i].encode(errors="replace"))
 
 
@@ -123,23 +91,10 @@ def encoded(
     verbose: int = 0,
     broken: dict[int, str] | None = None,
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Encode contents, each of which is read once, and held while its batch is computed.
+    """Encode n contents, each of which is read once and held while its batch is computed.
 
-    Parameters
-    ----------
-    encoder : Encoder
-    n : int
-    content : callable
-        Index -> Content.
-    verbose : int
-    broken : dict of int to str, optional
-        Takes the index of each picture that cannot be read, and what is wrong with it. If left out, that is raised.
-
-    Returns
-    -------
-    X : ndarray of float32, shape (n, d)
-        Rows of broken pictures hold anything; without columns where all are broken.
-    notes : tuple of str
+    Returns X, shape (n, d), and notes. ``broken`` collects what is wrong with images that cannot be read, by index;
+    their rows are arbitrary, and X has no columns if all are broken. Without it such an image raises.
     """
     if n == 0:
         raise ValueError("there must be at least one image or text to encode; found none.")

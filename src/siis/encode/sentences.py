@@ -1,4 +1,4 @@
-"""Networks that take texts."""
+"""Encoders of texts from ONNX files."""
 
 from __future__ import annotations
 
@@ -26,17 +26,7 @@ RULES = 1  # of how a text becomes features
 
 
 def onnx_texts(choice: EncoderChoice, path: Path) -> Encoder:
-    """Load a network for texts from a file, and its tokenizer.
-
-    Parameters
-    ----------
-    choice : EncoderChoice
-    path : Path
-
-    Returns
-    -------
-    Encoder
-    """
+    """Load a network for texts from a file, and its tokenizer."""
     network = read_network(path)
     ports = _ports(network)
     batch, length = _fixed(network)
@@ -80,7 +70,7 @@ def onnx_texts(choice: EncoderChoice, path: Path) -> Encoder:
 
 
 def _ports(network: Network) -> dict[str, str]:
-    """What each input is: its role -> its name."""
+    """Names of the inputs by their roles."""
     names = [port.name for port in network.inputs]
     are_tokens = all(port.kind in ("int64", "int32") and _rank(port.shape) in (None, 2) for port in network.inputs)
     ports = {"input_ids": names[0]} if len(names) == 1 else {name: name for name in names}
@@ -102,7 +92,7 @@ def _rank(shape: tuple[Any, ...] | None) -> int | None:
 
 
 def _fixed(network: Network) -> tuple[int | None, int | None]:
-    """How many texts at once, and how many tokens each, where the file fixes them."""
+    """The batch size and number of tokens that the file fixes, or None."""
     shapes = [port.shape for port in network.inputs if port.shape is not None]
     batch = next((shape[0] for shape in shapes if shape[0]), None)
     return batch, next((shape[1] for shape in shapes if shape[1]), None)
@@ -133,7 +123,7 @@ def _padding(tokenizer: Any) -> int:
 
 
 def _filled(n: int, longest: int, is_masked: bool) -> int:
-    """The length that a text of n tokens is filled up to: its own affair, whatever texts come beside it."""
+    """The length to which a text of n tokens is padded: it does not depend on the other texts."""
     size = SHORTEST
     while size < n:
         size *= 2
@@ -141,7 +131,7 @@ def _filled(n: int, longest: int, is_masked: bool) -> int:
 
 
 def _arrays(tokens: Sequence[Any], batch: int, size: int, padding: int) -> tuple[Any, Any, Any]:
-    """Tokens, which of them count, and their types; the last text fills the batch up."""
+    """Token ids, mask and types, shape (batch, size); the last text fills the batch up."""
     ids = np.full((batch, size), padding, dtype=np.int64)
     mask, types = np.zeros_like(ids), np.zeros_like(ids)
     for row, one in enumerate([*tokens, *[tokens[-1]] * (batch - len(tokens))]):
@@ -151,7 +141,7 @@ def _arrays(tokens: Sequence[Any], batch: int, size: int, padding: int) -> tuple
 
 
 def _means(X: Floats, mask: Any, path: Path) -> Floats:
-    """One row for each text: the mean over its tokens, where there is a row for each of them."""
+    """One row for each text: the mean over its tokens where the network gives one row for each token."""
     if X.ndim == 3 and X.shape[:2] == mask.shape:
         X = np.einsum("btd,bt->bd", X, mask.astype(np.float32)) / mask.sum(axis=1, keepdims=True).astype(np.float32)
     if X.ndim != 2 or X.shape[0] != mask.shape[0] or X.shape[1] == 0:

@@ -1,4 +1,4 @@
-"""Labels in any form -> classes, distributions and terms at vertices."""
+"""Given labels of any form as classes, distributions and labelled vertices of a graph."""
 
 from siis.labels.annotators import AnnotatedLabels, from_annotators
 from siis.labels.coding import LabelCoding, coded, distributions, encode_labels, label_rows, one_hot

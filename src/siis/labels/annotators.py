@@ -1,4 +1,4 @@
-"""Answers of several annotators -> soft labels and weights."""
+"""Answers of several annotators as soft labels with weights."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
 
 
 def _skills(given: Answers) -> tuple[Floats, Floats]:
-    """Probabilities of the answers, shape (a, c, c), and the prior.
+    """Probabilities of the answers, shape (a, c, c), and the prior, shape (c,).
 
     Specialists do not count for the prior and for the skills of others: they have chosen their examples, and several
     of one class would agree that all examples are of it.
@@ -139,7 +139,7 @@ def _judged(given: Answers, general: Answers, theta: Floats, prior: Floats) -> F
 
 
 def _one_coin(given: Answers) -> tuple[Floats, Floats]:
-    """The same, all mistakes of an annotator equally likely; one skill for all where each has one class."""
+    """One skill for each annotator, and the prior; one skill for all if each annotator uses one class only."""
     c, a, m = given.classes.size, given.workers.size, given.answer.size
     has_others = np.bincount(given.example, minlength=given.tasks.size)[given.example] > 1
     by = given.annotator[has_others]
@@ -173,7 +173,7 @@ def _mean(hits: Floats, n_judged: Ints) -> float:
 
 
 def _shrunk(hits: Floats, n_judged: Ints, least: float) -> Floats:
-    """Skills, shrunk towards that of all, which is at least as given."""
+    """Skills, shrunk towards the mean of all annotators; that mean is at least `least`."""
     return (hits + USUAL_COUNT * max(_mean(hits, n_judged), least)) / (n_judged + USUAL_COUNT)
 
 
@@ -182,7 +182,7 @@ def _least(c: int) -> float:
 
 
 def _confusions(given: Answers) -> tuple[Floats, Floats]:
-    """The same with a confusion matrix for each annotator."""
+    """Skills with a confusion matrix for each annotator, and the prior."""
     c, a = given.classes.size, given.workers.size
     cell, Y = given.annotator * c + given.answer, _vote(given)
     usual = USUAL_COUNT * _coin(np.full(1, USUAL_SKILL), c)[0]

@@ -1,4 +1,4 @@
-"""Answers of several annotators, one column each or one row for each answer -> numbers."""
+"""Tables of the answers of several annotators (one column each, or one row for each answer) as numbers."""
 
 from __future__ import annotations
 
@@ -19,26 +19,16 @@ PART = 0.25  # share of all answers in the classes that a general annotator may 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers as numbers; the arrays of length m have one entry for each answer.
+    """Answers as numbers; the arrays of length m have one entry for each answer."""
 
-    Attributes
-    ----------
-    tasks : ndarray of shape (n,)
-    workers : ndarray of shape (a,)
-    classes : ndarray of shape (c,)
-    example, annotator, answer : ndarray of int, shape (m,)
-        Place among tasks, workers and classes.
-    is_general : ndarray of bool, shape (a,)
-        Annotators who have answered with two classes or more, and avoid few. The others, such as labelling
-        functions, have chosen their examples by the class.
-    """
-
-    tasks: np.ndarray[Any, Any]
-    workers: np.ndarray[Any, Any]
-    classes: np.ndarray[Any, Any]
-    example: Ints
+    tasks: np.ndarray[Any, Any]  # (n,)
+    workers: np.ndarray[Any, Any]  # (a,)
+    classes: np.ndarray[Any, Any]  # (c,)
+    example: Ints  # (m,), as the next two: index into tasks, workers and classes
     annotator: Ints
     answer: Ints
+    # (a,): annotators who have answered with two classes or more, and avoid few. The others, such as labelling
+    # functions, have chosen their examples by the class.
     is_general: Bools
 
     def of(self, examples: Bools) -> Answers:
@@ -59,18 +49,7 @@ class Answers:
 
 
 def read_answers(answers: Any, long: bool | str) -> Answers:
-    """Read a table of answers.
-
-    Parameters
-    ----------
-    answers : array-like of shape (n, a), or (m, 3)
-    long : bool or "auto"
-        Whether rows are (task, worker, label).
-
-    Returns
-    -------
-    Answers
-    """
+    """Read a table of answers, shape (n, a), or of rows (task, worker, label), shape (m, 3)."""
     if not (isinstance(long, bool | np.bool_) or long == "auto"):
         raise ValueError(f"long must be True, False or 'auto'; found {long!r}")
     table = np.asarray(answers)
@@ -139,7 +118,7 @@ def _checked(tasks: Any, workers: Any, classes: Any, example: Ints, annotator: I
 
 
 def _is_general(counts: Floats) -> Bools:
-    """Annotators whose answers, counted by class, leave out few of those that are frequent, shape (a,)."""
+    """Annotators who use nearly all of the frequent classes, shape (a,), from counts of shape (a, c)."""
     shares = counts.sum(axis=0) / counts.sum()
     expected = counts.sum(axis=1, keepdims=True) * shares
     avoided = np.sum(expected, axis=1, where=(expected >= EXPECTED) & (counts < AVOIDED * expected))

@@ -1,4 +1,4 @@
-"""Given labels in any form -> classes and codes; classes -> label rows; soft labels -> distributions."""
+"""Given labels as classes and codes, classes as label rows, and soft labels as distributions."""
 
 import warnings
 from dataclasses import dataclass
@@ -40,31 +40,12 @@ class LabelCoding:
         return coded_rows(self.codes)
 
     def picked(self, kept: Bools) -> "LabelCoding":
-        """Keep some of the classes; examples of the others are unlabelled.
-
-        Parameters
-        ----------
-        kept : ndarray of bool, shape (c,)
-
-        Returns
-        -------
-        LabelCoding
-        """
+        """Keep some of the classes, shape (c,); examples of the others become unlabelled."""
         number = np.append(np.where(kept, np.cumsum(kept) - 1, UNLABELLED), UNLABELLED)  # the last one is that of -1
         return LabelCoding(self.classes[kept], number[self.codes])
 
     def only(self, used: Bools) -> "LabelCoding":
-        """Keep some of the labels, and the classes that are among them.
-
-        Parameters
-        ----------
-        used : ndarray of bool, shape (n,)
-            Labelled.
-
-        Returns
-        -------
-        LabelCoding
-        """
+        """Keep the labels of some examples, shape (n,), and the classes among them."""
         among = np.bincount(self.codes[used], minlength=self.classes.size) > 0
         return LabelCoding(self.classes, np.where(used, self.codes, UNLABELLED)).picked(among)
 
@@ -127,17 +108,7 @@ def encode_labels(y: Any) -> LabelCoding:
 
 
 def code_names(names: Any) -> LabelCoding:
-    """Read labels all of which are classes, whatever they are called.
-
-    Parameters
-    ----------
-    names : ndarray of str or None, shape (n,)
-        None where there is no label.
-
-    Returns
-    -------
-    LabelCoding
-    """
+    """Code names, all of which are classes whatever they are called; None is unlabelled. names: (n,)."""
     labelled = named(names)
     classes, index = np.unique(names[labelled], return_inverse=True)
     codes = np.full(names.shape, UNLABELLED, dtype=np.int64)
@@ -160,7 +131,7 @@ def _numbers(classes: np.ndarray[Any, Any]) -> Bools:
 
 
 def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
-    """Which names say something; warns of blanks, of words for no label and of spellings of one class."""
+    """Names that are classes, shape (c,); warns of blanks, of words for no label and of several spellings."""
     blank = np.array([is_blank(name) for name in names], dtype=bool)
     if blank.any():
         _warn_of(f"y holds {counts[blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
@@ -194,7 +165,7 @@ def _warn_of(message: str) -> None:
 
 
 def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
-    """Objects that are all numbers become numbers; strings stay objects; a mixture is refused."""
+    """Objects that are all numbers as numbers; strings stay objects; a mixture is refused."""
     given = values[present]
     if all(isinstance(v, str) for v in given):
         return values

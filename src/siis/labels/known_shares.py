@@ -12,18 +12,7 @@ ERROR = 1e-3  # of their sum
 
 
 def class_shares_of(given: Any, classes: Any) -> Floats | None:
-    """Shares in the order of the classes; None where nothing is known.
-
-    Parameters
-    ----------
-    given : array-like of shape (c,), dict or None
-        A dict has the classes as keys.
-    classes : ndarray of shape (c,)
-
-    Returns
-    -------
-    ndarray of shape (c,), or None
-    """
+    """Known shares in the order of the classes, shape (c,), from an array or a dict by class; None if unknown."""
     if given is None:
         return None
     names = [str(name) for name in classes]

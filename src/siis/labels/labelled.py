@@ -1,4 +1,4 @@
-"""Which of the labels that a model is compared with are labels, and how many of them it meets."""
+"""Accuracy on the labelled examples alone."""
 
 from __future__ import annotations
 
@@ -12,20 +12,9 @@ from siis.labels.unlabelled import UNLABELLED, is_unlabelled
 
 
 def labelled_rows(y: Any, classes: Any) -> Bools:
-    """Tell which examples have a label, as a model with these classes reads it.
+    """Whether each example has a label, shape (n,).
 
-    A part of the labels does not say by itself what -1 means; the classes of the model do.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-    classes : array-like of shape (c,)
-        Of the fitted model.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        False at None, NaN and NA, and at -1 unless that is a class.
+    Whether -1 is a class cannot be seen from a part of the labels; it is one if the fitted classes hold it.
     """
     values = column_or_1d(np.asarray(y))
     minus_one_is_class = np.asarray(classes).dtype.kind not in "iuf" or UNLABELLED in classes
@@ -36,21 +25,9 @@ def labelled_rows(y: Any, classes: Any) -> Bools:
 
 
 def labelled_accuracy(y: Any, answers: Any, classes: Any, sample_weight: Any = None) -> float:
-    """Give the share of the labels that the answers meet; examples without a label do not count.
+    """Share of the labels that are predicted; unlabelled examples do not count.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Given labels; -1 among integers, None, NaN or NA where unlabelled.
-    answers : array-like of shape (n,)
-        Classes.
-    classes : array-like of shape (c,)
-        Of the fitted model.
-    sample_weight : array-like of shape (n,), optional
-
-    Returns
-    -------
-    float
+    y: (n,), -1 among integers, None, NaN or NA if unlabelled; answers: (n,); sample_weight: (n,).
     """
     check_consistent_length(y, answers, sample_weight)
     rows = some_labelled(labelled_rows(y, classes))
@@ -60,17 +37,7 @@ def labelled_accuracy(y: Any, answers: Any, classes: Any, sample_weight: Any = N
 
 
 def some_labelled(rows: Bools) -> Bools:
-    """Refuse a score of nothing.
-
-    Parameters
-    ----------
-    rows : ndarray of bool, shape (n,)
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        The same.
-    """
+    """Refuse a score without a labelled example; returns the same rows, shape (n,)."""
     if not rows.any():
         raise ValueError(
             f"a score needs at least one labelled example; none of {rows.size} has a label. In a cross-validation, "

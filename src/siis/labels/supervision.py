@@ -1,4 +1,4 @@
-"""Labels of examples -> label terms at vertices."""
+"""Labels of examples as labelled vertices of the graph."""
 
 from dataclasses import dataclass, replace
 
@@ -85,40 +85,16 @@ class Supervision:
         return replace(self, among=(mean, total / total.sum()))
 
     def moved(self, place: Ints) -> "Supervision":
-        """Rename the vertices: row r becomes place[r].
-
-        Parameters
-        ----------
-        place : ndarray of shape (n_vertices,)
-
-        Returns
-        -------
-        Supervision
-        """
+        """Rename the vertices: row r becomes place[r]. place: (n_vertices,)."""
         return Supervision(place[self.rows], self.Y, self.weights, self.counts)
 
     def picked(self, which: Ints) -> "Supervision":
-        """Keep some of the labels.
-
-        Parameters
-        ----------
-        which : ndarray of int or bool
-
-        Returns
-        -------
-        Supervision
-        """
+        """Keep some of the labels."""
         counts = None if self.counts is None else self.counts[which]
         return Supervision(self.rows[which], self.Y[which], self.weights[which], counts)
 
     def merged(self) -> "Supervision":
-        """Make one label of all those at a vertex: their weighted mean, with the sum of their weights.
-
-        Returns
-        -------
-        Supervision
-            Rows are sorted and distinct.
-        """
+        """Make one label of all those at a vertex: their weighted mean, with the sum of their weights."""
         rows, place = np.unique(self.rows, return_inverse=True)
         weights = np.bincount(place, self.weights).astype(np.float64)
         shares = sp.csr_array((self.weights / weights[place], (place, np.arange(place.size))))
@@ -154,16 +130,6 @@ def gather(
 
 
 def label_kinds(Y: Floats) -> Ints:
-    """Number the distinct labels; certain ones in the order of their classes.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (l, c)
-
-    Returns
-    -------
-    ndarray of shape (l,)
-        Equal where rows of Y are.
-    """
+    """Number the distinct rows of Y, shape (l, c); certain labels in the order of their classes; returns (l,)."""
     distinct, kinds = np.unique(Y, axis=0, return_inverse=True)
     return np.asarray(len(distinct) - 1 - kinds.ravel())  # the first column's label comes first

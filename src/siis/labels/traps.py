@@ -1,4 +1,4 @@
-"""Labels that may not be meant as classes: words for "no label", and one class written in several ways."""
+"""Labels that may not be meant as classes: words for "no label", and several spellings of one class."""
 
 from __future__ import annotations
 
@@ -41,17 +41,9 @@ class LabelWarning(UserWarning):
 
 
 def folded(label: str) -> str:
-    """Write a label without regard to case, spaces, invisible characters and how a number is written.
+    """Fold case, spaces, invisible characters and the form of numbers.
 
     The accents of "café" may be characters of their own, and 1, +1 and 1.0 are one number.
-
-    Parameters
-    ----------
-    label : str
-
-    Returns
-    -------
-    str
     """
     visible = unicodedata.normalize("NFKC", label).translate(INVISIBLE)
     name = unicodedata.normalize("NFKC", " ".join(visible.split()).casefold())
@@ -59,33 +51,12 @@ def folded(label: str) -> str:
 
 
 def no_answers(labels: Iterable[str]) -> list[str]:
-    """Find the labels that look like the absence of one.
-
-    Parameters
-    ----------
-    labels : iterable of str
-
-    Returns
-    -------
-    list of str
-        Sorted.
-    """
+    """Labels that look like the absence of one, sorted."""
     return sorted(label for label in set(labels) if folded(label) in NO_ANSWER)
 
 
 def spellings(counts: Mapping[str, int]) -> dict[str, str]:
-    """Find labels that differ only in how they are written: case, spaces, 1 and 1.0.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        How often each label stands.
-
-    Returns
-    -------
-    dict of str to str
-        For each spelling that has others: the commonest of them, the first in the alphabet where several are.
-    """
+    """Labels that differ only in spelling (case, spaces, 1 and 1.0), with the commonest spelling of each."""
     groups: dict[str, list[str]] = {}
     for label in sorted(counts, key=lambda label: (-counts[label], label)):
         groups.setdefault(folded(label), []).append(label)
@@ -93,31 +64,11 @@ def spellings(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def grouped(same: Mapping[str, str]) -> list[list[str]]:
-    """Put the spellings of each class together.
-
-    Parameters
-    ----------
-    same : mapping of str to str
-        What ``spellings`` gave.
-
-    Returns
-    -------
-    list of lists of str
-        Sorted.
-    """
+    """Spellings of each class together, sorted, from the result of ``spellings``."""
     return [sorted(label for label in same if same[label] == name) for name in sorted(set(same.values()))]
 
 
 def shown(labels: Iterable[str]) -> str:
-    """Name some labels.
-
-    Parameters
-    ----------
-    labels : iterable of str
-
-    Returns
-    -------
-    str
-    """
+    """Name the first few labels and count the others."""
     names = [repr(label) if repr(label).isprintable() else ascii(label) for label in labels]
     return ", ".join(names[:SHOWN] + ([f"{len(names) - SHOWN:,} more"] if len(names) > SHOWN else []))

@@ -1,7 +1,6 @@
-"""What is no label: the only place that decides it.
+"""What counts as unlabelled: the only place that decides it.
 
-Readers of files, classifiers, scores and reports ask here. Within siis, an unlabelled example is None among names,
--1 among codes and a row of zeros among distributions.
+Within siis, an unlabelled example is None among names, -1 among codes and a row of zeros among distributions.
 """
 
 from __future__ import annotations
@@ -20,16 +19,7 @@ MISSING = ("", "nan", r"\n")  # cells without a value, in lower case: pandas wri
 
 
 def is_missing(label: Any) -> bool:
-    """Tell whether a label is None, NaN or NA.
-
-    Parameters
-    ----------
-    label : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a label is None, NaN or NA."""
     return (
         label is None
         or type(label).__name__ in ("NAType", "NaTType")
@@ -38,91 +28,35 @@ def is_missing(label: Any) -> bool:
 
 
 def is_blank(name: str) -> bool:
-    """Tell whether a text says nothing."""
+    """Whether a text is empty or white space."""
     return not name.strip()
 
 
 def is_minus_one(label: Any) -> bool:
-    """Tell whether a label is -1, as a number or however it is written.
-
-    Parameters
-    ----------
-    label : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a label is -1, as a number or in any spelling."""
     return folded(label) == str(UNLABELLED) if isinstance(label, str) else bool(label == UNLABELLED)
 
 
 def are_signs(classes: Iterable[Any]) -> bool:
-    """Tell whether labels are -1 and 1: then -1 is a class, as in the paper, for only one would be left otherwise.
-
-    Parameters
-    ----------
-    classes : iterable
-        Distinct labels, none of them missing.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether distinct labels are -1 and 1: two classes, as in the paper, since only one would be left otherwise."""
     return {folded(str(name)) for name in classes} == TWO_SIGNS
 
 
 def is_unlabelled(label: Any, minus_one_is_class: bool) -> bool:
-    """Tell whether a label is none, where it is known what -1 means.
-
-    Parameters
-    ----------
-    label : object
-    minus_one_is_class : bool
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a label is none, once it is known whether -1 is a class."""
     return is_missing(label) or (not minus_one_is_class and is_minus_one(label))
 
 
 def named(labels: Any) -> Bools:
-    """Tell which examples have a label, by names.
-
-    Parameters
-    ----------
-    labels : ndarray of str or None
-
-    Returns
-    -------
-    ndarray of bool, of the same shape
-    """
+    """Whether each name is a label, of the same shape."""
     return np.asarray(np.asarray(labels, dtype=object) != np.array(None), dtype=bool)
 
 
 def coded_rows(codes: Ints) -> Bools:
-    """Tell which examples have a label, by codes.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-    """
+    """Whether each code is a label, shape (n,)."""
     return np.asarray(codes > UNLABELLED)
 
 
 def soft_rows(Y: Floats) -> Bools:
-    """Tell which examples have a label, by distributions.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n, c)
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-    """
+    """Whether each distribution is a label, shape (n,). Y: (n, c)."""
     return np.asarray(Y.any(axis=1))

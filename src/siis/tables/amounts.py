@@ -1,4 +1,4 @@
-"""Written amounts -> numbers: money, percents, thousands, units, negative amounts in parentheses."""
+"""Written amounts as numbers: money, percents, thousands, units, negative amounts in parentheses."""
 
 from __future__ import annotations
 
@@ -25,21 +25,11 @@ FAR_UNIT = 3  # letters of a unit from which on a final s makes its plural
 
 
 def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
-    """Read amounts.
+    """Read amounts as numbers, NaN for other texts, and their units, shapes (n,).
 
-    Parameters
-    ----------
-    texts : pyarrow.ChunkedArray of strings
-    decimal : {".", ","}
-        What separates decimals; the other one, a space or an apostrophe may separate thousands.
-
-    Returns
-    -------
-    numbers : ndarray of shape (n,)
-        NaN where a text is no amount.
-    units : ndarray of str, shape (n,)
-        The currency, percent sign or unit, an empty text where there is none. The letters k, K, M and bn are no
-        units: their numbers are thousands, millions and billions.
+    A unit is a currency, a percent sign or another unit; empty if there is none. The letters k, K, M and bn are no
+    units but factors. The mark that does not separate decimals may separate thousands, as may a space or an
+    apostrophe.
     """
     found = pc.struct_field
     texts = _tidy(texts)
@@ -69,21 +59,12 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
 
 
 def has_scales(texts: Any) -> bool:
-    """Tell whether amounts are written in thousands, millions or billions.
-
-    Parameters
-    ----------
-    texts : pyarrow.ChunkedArray of strings
-
-    Returns
-    -------
-    bool
-    """
+    """Whether amounts are written in thousands, millions or billions."""
     return bool(pc.any(pc.match_substring_regex(texts, rf"\d\s*(?:{'|'.join(SCALES)})\s*$")).as_py())
 
 
 def _tidy(texts: Any) -> Any:
-    """One kind of minus and of space; a minus where parentheses stand for one."""
+    """Write minus signs and spaces in one way, and a minus for parentheses."""
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, "[\u00a0\u202f\u2009]", " "))
     texts = pc.replace_substring_regex(texts, "[\u2212\u2013]", "-")
@@ -101,23 +82,13 @@ def _pattern(decimal: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """The unit, whether of one or of many: day and days are the same, as eur and EUR; m and ms, m and M are not."""
+    """The unit in one spelling: "day" for "days", "EUR" for "eur"; m and ms, m and M are different units."""
     if text.lower() in CODES.split("|"):
         return text.upper()
     return text[:-1] if text.endswith("s") and len(text) > FAR_UNIT else text
 
 
 def commonest_unit(units: Any) -> str:
-    """Find the unit of a column.
-
-    Parameters
-    ----------
-    units : ndarray of str, shape (n,)
-
-    Returns
-    -------
-    str
-        The commonest that is not empty; an empty text where there is none.
-    """
+    """The commonest unit of a column, shape (n,); empty if no cell has one."""
     names, counts = np.unique(units[units != ""].astype(str), return_counts=True)
     return str(names[np.argmax(counts)]) if names.size else ""

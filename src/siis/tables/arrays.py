@@ -1,4 +1,4 @@
-"""NPZ and NPY files: examples as arrays, embeddings, ready-made graphs. Nothing is ever unpickled."""
+"""NPZ and NPY files: examples as arrays, embeddings, precomputed graphs. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -23,16 +23,10 @@ NPZ = "Write it with numpy.savez(file, X=..., y=...), without Python objects."
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Takes rows of numbers as they are.
-
-    Attributes
-    ----------
-    medians : ndarray of shape (d,)
-        Stand in for missing numbers.
-    """
+    """Rows of numbers as they are, with medians for missing values."""
 
     kind: ClassVar[str] = "arrays"
-    medians: Floats
+    medians: Floats  # (d,), for missing numbers
 
     @property
     def n_features(self) -> int:
@@ -41,16 +35,7 @@ class Values:
 
     @classmethod
     def learn(cls, X: Floats) -> Self:
-        """Learn what stands in for missing values; 0 where a feature has no value at all.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-
-        Returns
-        -------
-        Values
-        """
+        """Learn the medians of features with gaps, 0 for a feature without values. X: (n, d)."""
         medians = np.zeros(X.shape[1])
         for j in np.flatnonzero(~np.isfinite(X).all(axis=0)):
             known = X[np.isfinite(X[:, j]), j]
@@ -58,19 +43,7 @@ class Values:
         return cls(frozen(medians))
 
     def encode(self, X: Floats, where: str) -> tuple[Floats, list[str]]:
-        """Check the number of features and fill what is missing.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        where : str
-            The file, for messages.
-
-        Returns
-        -------
-        X : ndarray of shape (n, d)
-        notes : list of str
-        """
+        """Check the number of features and fill gaps; returns X, shape (n, d), and notes."""
         if X.shape[1] != self.medians.size:
             raise ValueError(
                 f"{where}: must have {plural(self.medians.size, 'feature')}, as when the model was fitted; found "
@@ -85,28 +58,12 @@ class Values:
         return np.where(gaps, medians, X), [f"{values} in {n_columns}: filled with the medians"]
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         return {}, {"medians": self.medians}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Values
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         only_keys(settings, (), "settings")
         medians = only_keys(arrays, ("medians",), "arrays")["medians"]
         size = min(int(getattr(medians, "size", 0)), MOST_FEATURES)
@@ -114,16 +71,7 @@ class Values:
 
 
 def load_arrays(path: Path) -> dict[str, Any]:
-    """Load all arrays of an NPZ file, or the one of an NPY file under the name X.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    dict of str to ndarray
-    """
+    """Load all arrays of an NPZ file, or the one of an NPY file under the name X."""
     if path.name.lower().endswith(".npy"):
         with (
             readable(path, "an NPY file", "Write it with numpy.save, without Python objects."),
@@ -141,19 +89,9 @@ def load_arrays(path: Path) -> dict[str, Any]:
 
 
 def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Floats:
-    """Take the examples out of the arrays of a file.
+    """The examples among the arrays of a file (X, or the only array), shape (n, d).
 
-    Parameters
-    ----------
-    path : Path
-    arrays : dict of str to ndarray
-    name : str, optional
-        X, or the only array, unless said.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        Of float32 where the file holds that (or less), else of float64. Images and other blocks are one row each.
+    float32 if the file holds that or less, else float64. Each image or other block becomes one row.
     """
     if name is None:
         name = next(iter(arrays)) if len(arrays) == 1 else "X"
@@ -170,21 +108,7 @@ def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Fl
 
 
 def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sheet:
-    """Make columns of the arrays that hold labels and ids.
-
-    Parameters
-    ----------
-    path : Path
-    arrays : dict of str to ndarray
-    n : int
-        Number of examples.
-    names : list of str
-        Which arrays; those that the file lacks are left out.
-
-    Returns
-    -------
-    Sheet
-    """
+    """Columns of the arrays that hold labels and ids; names that the file lacks are left out."""
     columns = {}
     for name in names:
         if name not in arrays:
@@ -200,21 +124,7 @@ def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sh
 
 
 def load_embeddings(path: Path, n: int, data: Path) -> Floats:
-    """Load one row of numbers for each example.
-
-    Parameters
-    ----------
-    path : Path
-    n : int
-        Number of examples.
-    data : Path
-        Where they came from, for messages.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        As in ``matrix_of``.
-    """
+    """Load one row of numbers for each of the n examples; returns (n, d)."""
     X = matrix_of(path, load_arrays(path))
     if X.shape[0] != n:
         raise ValueError(
@@ -225,21 +135,7 @@ def load_embeddings(path: Path, n: int, data: Path) -> Floats:
 
 
 def load_graph(path: Path, n: int, data: Path) -> Sparse:
-    """Load the weights between all examples.
-
-    Parameters
-    ----------
-    path : Path
-    n : int
-        Number of examples.
-    data : Path
-        Where they came from, for messages.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric, non-negative, zero diagonal.
-    """
+    """Load edge weights between all n examples; returns (n, n), symmetric, non-negative, zero diagonal."""
     from siis.graph import Graph  # noqa: PLC0415 - compiled loops, only needed here
 
     arrays = load_arrays(path)

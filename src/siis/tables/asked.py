@@ -1,4 +1,4 @@
-"""What a labelling tool says by itself, where the user has not said it."""
+"""Roles that the file of a labelling tool implies, where the user has not named them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,9 @@ from siis.texts import quoted
 
 
 def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
-    """Fill in the roles of a file that tells its own: the question, its annotators, ids and texts.
+    """Fill in roles from the metadata of a tool: question, annotators, ids and texts. Roles that the user named stay.
 
-    Parameters
-    ----------
-    sheet : Sheet
-    roles : Roles
-        As the user has said them: these go before.
-
-    Returns
-    -------
-    roles : Roles
-    question : str or None
-        Of the tool; None where the labels are a plain column, or the user names the annotators.
-    notes : list of str
+    Returns the roles, the question (None if labels are a plain column or the user named annotators), and notes.
     """
     told = sheet.told
     if told is None:
@@ -49,13 +38,7 @@ def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
 
 
 def check_answered(sheet: Sheet, roles: Roles) -> None:
-    """Refuse a tool's file without an answer, where no plain column holds the labels.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    roles : Roles
-    """
+    """Refuse a tool's file without an answer, unless a plain column holds the labels."""
     unanswered = None if sheet.told is None else sheet.told.unanswered
     if unanswered is not None and not roles.annotators and roles.label not in sheet.columns:
         raise ValueError(
@@ -66,22 +49,7 @@ def check_answered(sheet: Sheet, roles: Roles) -> None:
 def certain_of(
     sheet: Sheet, roles: Roles, question: str | None, labels: Answers | None, annotations: Answers | None
 ) -> dict[int, str]:
-    """Find the labels that the file itself calls certain.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    roles : Roles
-        As ``as_told`` gives them.
-    question : str or None
-    labels : ndarray of str or None, shape (n,), or None
-    annotations : ndarray of str or None, shape (n, a), or None
-
-    Returns
-    -------
-    dict of int to str
-        The label of each such example.
-    """
+    """Labels that the file marks as certain, by row."""
     if sheet.told is None or question is None:
         return {}
     place = {name: k for k, name in enumerate(roles.annotators)}

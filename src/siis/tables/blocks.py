@@ -1,4 +1,4 @@
-"""Parquet files -> blocks of rows that a worker reads, and what is taken from them."""
+"""Blocks of rows of Parquet files, which workers read."""
 
 from __future__ import annotations
 
@@ -24,20 +24,11 @@ MOST_ROWS = 50_000  # in a block, unless a row group holds more
 
 @dataclass(frozen=True)
 class Block:
-    """Some row groups of a Parquet file.
-
-    Attributes
-    ----------
-    path : str
-    groups : tuple of int
-    first : int
-        Number of the first row, counted over all files.
-    n : int
-    """
+    """Some row groups of a Parquet file."""
 
     path: str
     groups: tuple[int, ...]
-    first: int
+    first: int  # number of the first row, counted over all files
     n: int
 
     def table(self, columns: list[str] | None = None) -> Any:
@@ -49,17 +40,7 @@ class Block:
 
 
 def find_blocks(pattern: str) -> list[Block]:
-    """Cut the files that a pattern names into blocks.
-
-    Parameters
-    ----------
-    pattern : str
-        A path, in which * stands for anything.
-
-    Returns
-    -------
-    list of Block
-    """
+    """Cut the files of a pattern into blocks."""
     from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415
 
     paths = sorted(glob(pattern)) if set(pattern) & set("*?[") else [pattern]
@@ -103,18 +84,9 @@ def _sheet(block: Block, table: Any) -> Sheet:
 
 
 def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
-    """Read the labels of all blocks, one after the other.
+    """Read the labels of all blocks.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-    roles : Roles
-
-    Returns
-    -------
-    rows : ndarray of shape (l,)
-        Those that have a label, counted over all files.
-    labels : ndarray of str, shape (l,)
+    Returns the labelled rows, counted over all files, and their labels, shapes (l,).
     """
     name, rows, labels = str(roles.label), [], []
     known: dict[str, str] = {}  # one object for all cells that say the same
@@ -130,18 +102,7 @@ def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
 
 
 def block_rows(blocks: Sequence[Block], rows: Ints) -> Any:
-    """Take some rows of all blocks.
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-    rows : ndarray of int
-        Ascending, counted over all files.
-
-    Returns
-    -------
-    pyarrow.Table
-    """
+    """Read some rows of all blocks as one table. rows: ascending, counted over all files."""
     from pyarrow import concat_tables  # noqa: PLC0415
 
     ends = np.searchsorted(rows, [[block.first, block.first + block.n] for block in blocks])
@@ -151,17 +112,10 @@ def block_rows(blocks: Sequence[Block], rows: Ints) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """Reads blocks of a table.
-
-    Attributes
-    ----------
-    encoder : encoder of a Recipe
-    id : str or None
-        Column that names the examples.
-    """
+    """Reads features and ids of a block."""
 
     encoder: Any
-    id: str | None
+    id: str | None  # column that names the examples
 
     def __call__(self, block: Block) -> tuple[Features, list[str] | None]:
         """Features of a block, and its ids."""

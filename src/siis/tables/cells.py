@@ -1,4 +1,4 @@
-"""Columns of cells -> text, numbers, or nothing."""
+"""Cells of columns as texts, numbers or missing values."""
 
 from __future__ import annotations
 
@@ -24,47 +24,20 @@ NO_NUMBER = (
 
 
 def is_text(column: Any) -> bool:
-    """Tell whether a column holds strings.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a column holds strings."""
     return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def missing(texts: Any, words: Sequence[str] = MISSING) -> Any:
-    """Tell which texts are missing: null, or one of some words in any case.
-
-    Parameters
-    ----------
-    texts : pyarrow.ChunkedArray of strings
-    words : sequence of str
-        In lower case; by default the empty text and the marks of programs.
-
-    Returns
-    -------
-    pyarrow.ChunkedArray of bool
-    """
+    """Whether each text is missing: null, or one of some lower-case words in any case."""
     folded = pc.ascii_lower(pc.utf8_trim_whitespace(texts))
     return pc.or_(pc.is_null(texts), pc.is_in(folded, value_set=pa.array(words, type=texts.type)))
 
 
 def as_texts(column: Any) -> Any:
-    """Write the cells of a column as stripped text; whole numbers have no decimals, so that 3.0 is 3.
+    """Cells as stripped texts, null if missing; None if the column holds lists, bytes or the like.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    pyarrow.ChunkedArray of strings, or None
-        Null where a cell is, or holds NaN. None where the column holds lists, bytes or the like.
+    Whole numbers have no decimals, so that 3.0 is 3.
     """
     if is_text(column):
         return pc.utf8_trim_whitespace(column)
@@ -82,19 +55,9 @@ def _float_text(value: float) -> str:
 
 
 def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
-    """Convert a column to numbers.
+    """Cells as numbers, shape (n,), NaN if missing; None if a cell is no number. Infinities stay.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    decimal : {".", ","}
-        What separates decimals in strings. Where it is a comma, a point does too.
-
-    Returns
-    -------
-    ndarray of shape (n,), or None
-        Of float32 where the column is, else of float64. NaN where a cell is missing; infinities stay. None where a
-        cell is no number.
+    float32 if the column is, else float64. Where a comma separates decimals, a point does too.
     """
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -131,47 +94,18 @@ def _array(column: Any) -> Floats:
 
 
 def marked(texts: Any) -> Any:
-    """Tell which texts are marks that stand for a missing number: ?, -, unknown, #N/A and the like.
-
-    Parameters
-    ----------
-    texts : pyarrow.Array or ChunkedArray of strings
-
-    Returns
-    -------
-    pyarrow.Array or ChunkedArray of bool
-    """
+    """Whether each text is a mark for a missing number: ?, -, unknown, #N/A and the like."""
     folded = pc.ascii_lower(pc.utf8_trim_whitespace(texts))
     return pc.is_in(folded, value_set=pa.array(NO_ANSWER, type=texts.type))
 
 
 def bools(column: Any) -> Bools:
-    """Convert a column of truth values.
-
-    Parameters
-    ----------
-    column : pyarrow.Array or ChunkedArray of bool
-        Null is false.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-    """
+    """Truth values as an array, shape (n,); null is false."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return np.array(pc.fill_null(column, False).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def floats(column: Any) -> Floats:
-    """Convert a column of numbers.
-
-    Parameters
-    ----------
-    column : pyarrow.Array or ChunkedArray of numbers
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        NaN where it is null.
-    """
+    """Numbers as float64, shape (n,); null is NaN."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

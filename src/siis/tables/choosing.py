@@ -44,33 +44,14 @@ NO_ID = (  # words that end in id
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The columns that become features, and what is said about all of them.
-
-    Attributes
-    ----------
-    parts : list of Measure or Choice
-    parsed : dict of str to Cells
-        The columns of measures as they were read.
-    uses : list of ColumnUse
-    """
+    """The columns that become features, and what becomes of all columns."""
 
     parts: list[Part] = field(default_factory=list)
-    parsed: dict[str, Cells] = field(default_factory=dict)
+    parsed: dict[str, Cells] = field(default_factory=dict)  # the columns of measures as they were read
     uses: list[ColumnUse] = field(default_factory=list)
 
     def encoded(self, sheet: Sheet) -> tuple[Columns, Floats, list[str]]:
-        """Encode the table that the columns were chosen from.
-
-        Parameters
-        ----------
-        sheet : Sheet
-
-        Returns
-        -------
-        encoder : Columns
-        X : ndarray of shape (n, d)
-        notes : list of str
-        """
+        """Encode the table that the columns were chosen from; returns the encoder, X of shape (n, d), and notes."""
         if not self.parts:
             reasons = f" ({'; '.join(notes_of(self.uses))})" if self.uses else ""
             raise ValueError(
@@ -83,20 +64,7 @@ class Chosen:
 
 
 def choose_features(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]) -> Chosen:
-    """Choose the columns, and learn how to encode them.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    features : tuple of str, optional
-        The columns to use. None: all that can be used and are not reserved.
-    reserved : set of str
-        Columns with another role.
-
-    Returns
-    -------
-    Chosen
-    """
+    """Choose columns and learn their encoding; without ``features`` all that are usable and not reserved."""
     chosen = Chosen()
     for name in _candidates(sheet, features, reserved):
         _learn(sheet, name, sheet.columns[name], features is not None, chosen)
@@ -148,12 +116,12 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
 
 
 def _is_of_pictures(column: Any, n: int) -> bool:
-    """Whether cells are pictures, or names of pictures that mostly differ; names that repeat are categories."""
+    """Whether cells are images, or names of images that mostly differ; names that repeat are categories."""
     return holds_pictures(column) and (not is_text(column) or 2 * len(pc.unique(column)) > n)
 
 
 def _why_not(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
-    """Why a column of numbers is no feature; empty where it is one."""
+    """Why a column of numbers is no feature; empty if it is one."""
     finite = numbers[np.isfinite(numbers)]
     if not finite.size:
         return "no values"
@@ -172,14 +140,14 @@ def _why_not(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
 
 
 def _names_ids(name: str) -> bool:
-    """Whether a column is called as ids are."""
+    """Whether the name of a column is a usual name for ids."""
     folded = name.lower()
     ending = ENDS_IN_ID.fullmatch(folded)
     return bool(ID_NAME.fullmatch(folded)) or (ending is not None and ending[1] not in NO_ID)
 
 
 def _remark(column: Any, part: Measure) -> str:
-    """How a column of numbers or dates was read, where that is not plain."""
+    """How a column of numbers or dates was read, if that is not obvious."""
     reading = part.reading
     said = [one_line(reading.unit)] if reading.unit else []
     if reading.form == "number" and is_text(column) and has_scales(column):

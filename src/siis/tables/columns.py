@@ -1,4 +1,4 @@
-"""Columns of a table -> features."""
+"""Columns of a table as features."""
 
 from __future__ import annotations
 
@@ -29,16 +29,10 @@ WANTED = {"number": "numbers", "truth": "yes or no", "date": "dates", "clock": "
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Turns columns of a table into features.
-
-    Attributes
-    ----------
-    parts : tuple of Measure or Choice, length k
-        What each column becomes.
-    """
+    """Encodes columns of a table as features."""
 
     kind: ClassVar[str] = "columns"
-    parts: tuple[Part, ...]
+    parts: tuple[Part, ...]  # (k,): what each column becomes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,20 +50,9 @@ class Columns:
         return len(self.feature_names)
 
     def encode(self, sheet: Sheet, parsed: Mapping[str, Cells] | None = None) -> tuple[Floats, list[str]]:
-        """Build the features of a table's rows.
+        """Features of a table, shape (n, d), and notes on missing, infinite and unseen cells.
 
-        Parameters
-        ----------
-        sheet : Sheet
-        parsed : mapping of str to Cells, optional
-            Columns that have been read before.
-
-        Returns
-        -------
-        X : ndarray of shape (n, d)
-            Of float32 where a column is, and none holds numbers that this could not hold; else of float64.
-        notes : list of str
-            What was missing, infinite or unseen.
+        float32 if a column is and no other column needs float64. ``parsed`` holds columns that were read before.
         """
         X = np.empty((sheet.n, self.n_features), dtype=_precision(sheet, self.parts))
         report = _Report()
@@ -89,28 +72,12 @@ class Columns:
         return X, report.notes()
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         return {"parts": [part.to_plain() for part in self.parts]}, {}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Columns
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         only_keys(arrays, (), "arrays")
         found = only_keys(settings, ("parts",), "settings")["parts"]
         kinds: dict[str, Any] = {Measure.kind: Measure, Choice.kind: Choice}
@@ -170,14 +137,14 @@ def _counted(column: Any, at: Bools) -> str:
 
 
 def _precision(sheet: Sheet, parts: Iterable[Part]) -> type[np.floating[Any]]:
-    """Single where a column is, and no other needs double; categories and small whole numbers go with either."""
+    """float32 if a column is and none needs float64; categories and small whole numbers fit either."""
     measured = [part for part in parts if isinstance(part, Measure)]
     needed = {_needed(sheet.column(part.name, "a feature"), part) for part in measured}
     return np.float32 if np.float32 in needed and np.float64 not in needed else np.float64
 
 
 def _needed(column: Any, part: Measure) -> type[np.floating[Any]] | None:
-    """The precision of a column of numbers; None where either will do."""
+    """The precision that a column of numbers needs; None if either will do."""
     kind = column.type
     if not fits_single([part.median, part.gap]):
         return np.float64
@@ -192,7 +159,7 @@ def _needed(column: Any, part: Measure) -> type[np.floating[Any]] | None:
 
 
 def _cells(sheet: Sheet, part: Measure, column: Any) -> Cells:
-    """Read a column of a new file; a few strange cells are missing, but most must be what they were."""
+    """Read a column of a new file; a few strange cells are missing, but most must be of the learned kind."""
     cells = part.reading.read(column, sheet.decimal)
     if cells is None or cells.n_strange > np.count_nonzero(~np.isnan(cells.numbers)):
         raise unreadable(sheet, part.name, _as_fitted(part.reading), part.reading, "Convert the column.")
@@ -211,22 +178,7 @@ def _as_fitted(reading: Reading) -> str:
 def unreadable(
     sheet: Sheet, name: str, wanted: str, reading: Reading, remedy: str = "Correct it, or leave the column out."
 ) -> ValueError:
-    """Say which cell keeps a column from being read.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str
-    wanted : str
-        What the column must hold.
-    reading : Reading
-        How it was tried.
-    remedy : str
-
-    Returns
-    -------
-    ValueError
-    """
+    """The error that a column is not of the wanted kind, with the first cell that is not."""
     column = sheet.columns[name]
     found = f"it holds {column.type}"
     cells = reading.read(column, sheet.decimal) if is_text(column) else None
@@ -237,7 +189,7 @@ def unreadable(
 
 
 def _codes(sheet: Sheet, part: Choice, column: Any, report: _Report) -> Any:
-    """The feature of each row; -1 where it is missing, or unseen and there is no other."""
+    """The category of each row, shape (n,); -1 if missing, or unseen without a category for others."""
     texts = as_texts(column)
     if texts is None:
         raise ValueError(

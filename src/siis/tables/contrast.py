@@ -1,4 +1,4 @@
-"""What a column says of some examples, read as the features are, and in what they clearly differ."""
+"""Clear differences between examples in one column, read as features are."""
 
 from __future__ import annotations
 
@@ -24,40 +24,17 @@ MARKED = (
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """A column as it tells some examples apart.
+    """The values of some examples in a column, and when they clearly differ."""
 
-    Attributes
-    ----------
-    values : mapping of int to float, str or None
-        The number of each example, or its text; None where a cell is missing.
-    spread : float or None
-        Standard deviation of the numbers in the whole column; None for a column of texts.
-    is_truth : bool
-        Whether its numbers are truth values.
-    weight : float
-        What another text counts, from 1 where few texts repeat to 0 where all cells differ; 1 for numbers.
-    is_marked : bool
-        False for a column of names or texts, in which nearly every example differs: that tells nothing.
-    """
-
-    values: Mapping[int, Any]
-    spread: float | None
-    is_truth: bool
+    values: Mapping[int, Any]  # the number of each example, or its text; None where a cell is missing
+    spread: float | None  # standard deviation of the numbers in the whole column; None for a column of texts
+    is_truth: bool  # its numbers are truth values
+    # of a different text, from 1 if few texts repeat to 0 if all cells differ; 1 for numbers
     weight: float
-    is_marked: bool
+    is_marked: bool  # false for texts that nearly all differ: a difference means nothing
 
     def apart(self, i: int, j: int) -> float:
-        """Measure how far two examples are apart.
-
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        float
-            Numbers: in standard deviations, and 2 where one is missing. Texts: 0 or 1.
-        """
+        """Distance of two examples: numbers in standard deviations (2 if one is missing), texts 0 or 1."""
         a, b = self.values[i], self.values[j]
         if self.spread is None:
             return float(a != b)
@@ -66,37 +43,14 @@ class Contrast:
         return abs(a - b) / self.spread if self.spread > 0 else 0.0
 
     def differs(self, i: int, j: int) -> bool:
-        """Tell whether two examples differ clearly, as ``MARKED`` says.
-
-        Parameters
-        ----------
-        i, j : int
-
-        Returns
-        -------
-        bool
-        """
+        """Whether two examples differ clearly, as ``MARKED`` says."""
         return self.is_marked and self.apart(i, j) > (0.0 if self.spread is None else CLEARLY)
 
 
 def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
-    """Read a column.
+    """Read some examples of a column of n strings, with the form that the whole column has.
 
-    The reading is learned from the column, as that of a feature is, and so is the same: money, percents and dates are
-    numbers, and marks such as ? are missing.
-
-    Parameters
-    ----------
-    column : pyarrow.Array or ChunkedArray of n strings
-        Cells as the file says them; null or empty where there is none.
-    decimal : {".", ","}
-        What separates decimals in the file.
-    examples : iterable of int
-        Those to be compared.
-
-    Returns
-    -------
-    Contrast
+    Money, percents and dates are numbers, and marks such as ? are missing, as in features.
     """
     found = learn_reading(column, decimal)
     if found is not None:

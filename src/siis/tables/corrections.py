@@ -1,4 +1,4 @@
-"""A reviewer's answers: labels that were checked."""
+"""Labels that a reviewer has checked."""
 
 from __future__ import annotations
 
@@ -43,23 +43,10 @@ def read_corrections(
 
 
 def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
-    """Read checked labels from a table, or from a later export of a labelling tool.
+    """Read checked labels by id, from a table or from a later export of a labelling tool.
 
-    The export of a whole project holds labels that nobody has checked. Of these, the ones count that the tool calls
-    certain, and those that were given since the data were read.
-
-    Parameters
-    ----------
-    path : Path
-    roles : Roles
-        Of the data.
-    data : Data
-        What was labelled before.
-
-    Returns
-    -------
-    dict of str to str
-        The label of each id.
+    The export of a whole project holds labels that nobody has checked. Those count that the tool marks as certain,
+    and those that were given since the data were read.
     """
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
     check_answered(sheet, Roles())
@@ -101,7 +88,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
 
 
 def _check_later(path: Path, told: Told, wanted: Roles, data: Data) -> None:
-    """Refuse the project of another tool, whose ids are of other examples, unless the user has named the ids."""
+    """Refuse the project of another tool: its ids are of other examples, unless the user named the id column."""
     is_shared = wanted.id is not None and not (told.has_own_ids and wanted.id == told.id)
     if told.is_project and not is_shared and told.tool != data.tool:
         others = f"of {data.tool}" if data.tool else "a file of no labelling tool"
@@ -113,7 +100,7 @@ def _check_later(path: Path, told: Told, wanted: Roles, data: Data) -> None:
 
 
 def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], data: Data) -> None:
-    """Refuse labels of examples that are others in the data, as after an import into a new project."""
+    """Refuse labels whose ids name other examples in the data, as after an import into a new project."""
     assert sheet.told is not None
     if not (data.contents and sheet.told.contents):
         return
@@ -134,7 +121,7 @@ def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], 
 
 
 def _compared(content: Mapping[str, Any], before: Mapping[str, Any]) -> set[str]:
-    """The fields that both have: some may have been added since; all of them where they share none."""
+    """The fields that both have, since some may have been added; all fields if they share none."""
     return set(content.keys() & before.keys() or content.keys() | before.keys())
 
 

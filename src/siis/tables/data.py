@@ -1,4 +1,4 @@
-"""What a reader is told about a file, and what it hands back."""
+"""The roles that a user gives to parts of a file, and the examples that are read from it."""
 
 from __future__ import annotations
 

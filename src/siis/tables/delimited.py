@@ -1,4 +1,4 @@
-"""CSV and TSV: bytes -> names and columns of text. Nothing is converted here, so that 01 stays 01."""
+"""CSV and TSV files as columns of texts. Nothing is converted here, so that 01 stays 01."""
 
 from __future__ import annotations
 
@@ -32,24 +32,10 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> tuple[list[str], Any, str, list[str]]:
-    """Read a CSV or TSV file, which may be compressed with gzip.
+    """Read a CSV or TSV file, which may be compressed with gzip; header_row counts from 1.
 
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-    header_row : int, optional
-        Line of the names of columns, from 1. If left out, titles above them are found.
-
-    Returns
-    -------
-    names : list of str
-        The header, stripped; may hold duplicates.
-    table : pyarrow.Table
-        Columns of strings without the header, named 0, 1, ...
-    decimal : str
-        What separates decimals: a comma where columns are separated by semicolons, else a point.
-    notes : list of str
+    Returns the stripped names (may repeat), a table of string columns named 0, 1, ..., the decimal mark (a comma if
+    semicolons separate columns), and notes. Without header_row, titles above the names are skipped.
     """
     data = text_bytes(path, encoding)
     start = _titles(path, data) if header_row is None else header_row - 1
@@ -80,18 +66,7 @@ def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> 
 
 
 def text_bytes(path: Path, encoding: str) -> bytes:
-    """Read a text file, which may be compressed with gzip.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-
-    Returns
-    -------
-    bytes
-        UTF-8, without a mark.
-    """
+    """Read a text file, which may be compressed with gzip, as UTF-8 without a byte order mark."""
     return _as_utf8(path, _bytes(path), encoding)
 
 
@@ -104,7 +79,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _as_utf8(path: Path, data: bytes, encoding: str) -> bytes:
-    """Check the encoding, and hand the text over as UTF-8 without a mark."""
+    """Check the encoding, and convert to UTF-8 without a byte order mark."""
     try:
         text = data.decode(encoding)
         if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
@@ -129,7 +104,7 @@ def _as_utf8(path: Path, data: bytes, encoding: str) -> bytes:
 
 
 def _likely(data: bytes) -> str:
-    """Guess the encoding of a text that was read with a wrong one."""
+    """Guess the encoding of a text that could not be decoded."""
     if data.startswith(UTF16_MARKS):
         return "utf-16"
     try:
@@ -140,7 +115,7 @@ def _likely(data: bytes) -> str:
 
 
 def _separator(path: Path, first: bytes) -> str:
-    """Tab for TSV; else what the first line holds most of outside of quotes: commas where it holds none."""
+    """A tab for TSV files, else the commonest separator of the first line outside of quotes, or a comma."""
     if path.name.lower().endswith(TABS):
         if b"\t" not in first and (other := _commonest(first).encode()) in re.sub(rb'"[^"]*"', b"", first):
             raise ValueError(
@@ -157,10 +132,9 @@ def _commonest(first: bytes) -> str:
 
 
 def _titles(path: Path, data: bytes) -> int:
-    """Number of lines of titles above the names of columns.
+    """Number of lines of titles above the names of columns, looked for in the first lines only.
 
-    The names are texts that differ, in a row as wide as those below it; titles have at most half of that width. Only
-    the first rows are looked at.
+    The names are different texts in a row as wide as those below it; titles have at most half of that width.
     """
     start = b"".join(data[:LONGEST_TITLES].splitlines(keepends=True)[:TITLED])
     for separator in ("\t",) if path.name.lower().endswith(TABS) else (",", *SEPARATED):
@@ -221,7 +195,7 @@ def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
 
 
 def _ragged_row(data: bytes, separator: str, width: int) -> tuple[int, list[str]] | None:
-    """Find the first row that has too few or too many cells; slow, and only used to say where it is."""
+    """The first row with too few or too many cells; slow, and only used for the message."""
     rows = _rows(data, separator)
     line = 1
     try:
@@ -235,7 +209,7 @@ def _ragged_row(data: bytes, separator: str, width: int) -> tuple[int, list[str]
 
 
 def _check_quotes(path: Path, data: bytes, table: Any) -> None:
-    """Refuse a quote that is never closed: it would swallow the rest of the file as one cell."""
+    """Refuse a quote that is never closed: the rest of the file would be one cell."""
     last = table.column(table.num_columns - 1)[-1].as_py()
     if ("\n" in last or "\r" in last) and not data.rstrip(b"\r\n").endswith(b'"'):
         line = data.count(b"\n") + 1 - last.count("\n")
@@ -243,7 +217,7 @@ def _check_quotes(path: Path, data: bytes, table: Any) -> None:
 
 
 def _last_used_row(table: Any) -> int:
-    """Count the rows without the empty ones at the end, which spreadsheets write."""
+    """Number of rows without the empty ones at the end, which spreadsheets write."""
     n = int(table.num_rows)
     if n == 0 or any(column[n - 1].as_py().strip() for column in table.columns):
         return n

@@ -1,4 +1,4 @@
-"""Images and texts -> features, by a network that the recipe names and knows by its digest."""
+"""Features of images and texts by a network, which the recipe identifies by a digest."""
 
 from __future__ import annotations
 
@@ -22,33 +22,16 @@ MOST_FEATURES = 1_000_000
 
 @dataclass(frozen=True)
 class Reference:
-    """Which encoder a recipe needs.
+    """The encoder that a recipe needs."""
 
-    Attributes
-    ----------
-    choice : EncoderChoice
-        As it was named when the recipe was learned.
-    digest : str
-    n_features : int
-    """
-
-    choice: EncoderChoice
+    choice: EncoderChoice  # by the user when the recipe was learned
     digest: str
     n_features: int
 
     def load(self, kind: Literal["images", "texts"], located: EncoderChoice | None) -> Encoder:
-        """Load the same encoder again.
+        """Load the same encoder again, from where it is now or else where it was.
 
-        Parameters
-        ----------
-        kind : {"images", "texts"}
-        located : EncoderChoice, optional
-            Where it is now. Without it a file is looked for where it was; a model of a library is not, since a recipe
-            from a stranger could name any.
-
-        Returns
-        -------
-        Encoder
+        A model of a library must be named again: a recipe from a stranger could name any.
         """
         name = quoted(Path(self.choice.source).name)
         if located is None and not self.choice.source.lower().endswith(".onnx"):
@@ -73,26 +56,12 @@ class Reference:
         return encoder
 
     def to_plain(self) -> dict[str, Any]:
-        """Give the reference as values for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Give the reference as values for JSON."""
         return {"choice": self.choice.to_plain(), "digest": self.digest, "n_features": self.n_features}
 
     @classmethod
     def from_plain(cls, found: Any) -> Self:
-        """Rebuild a reference, refusing anything that is not one.
-
-        Parameters
-        ----------
-        found : dict
-
-        Returns
-        -------
-        Reference
-        """
+        """Rebuild a reference, refusing anything that is not one."""
         found = only_keys(found, ("choice", "digest", "n_features"), "encoder")
         try:
             choice = EncoderChoice.from_plain(found["choice"])
@@ -105,12 +74,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """Turns images into the features of a network.
-
-    Attributes
-    ----------
-    reference : Reference
-    """
+    """Encodes images by a network."""
 
     kind: ClassVar[str] = "encoded images"
     reference: Reference
@@ -124,21 +88,9 @@ class Pictures:
     def learn(
         cls, choice: EncoderChoice, paths: Sequence[Picture], broken: dict[int, str]
     ) -> tuple[Self, Floats, str, tuple[str, ...]]:
-        """Encode images, and remember by what.
+        """Encode n images; returns the encoder, X of shape (n, d), a summary and notes.
 
-        Parameters
-        ----------
-        choice : EncoderChoice
-        paths : sequence of n Path or Embedded
-        broken : dict of int to str
-            Takes the index of each image that cannot be read, and what is wrong with it.
-
-        Returns
-        -------
-        pictures : Pictures
-        X : ndarray of float32, shape (n, d)
-        summary : str
-        notes : tuple of str
+        ``broken`` collects what is wrong with images that cannot be read, by index.
         """
         encoder = load_encoder(choice, "images")
         X, notes = encoded(encoder, *of_images(paths), broken=broken)
@@ -149,63 +101,26 @@ class Pictures:
     def encode(
         self, paths: Sequence[Picture], broken: dict[int, str], located: EncoderChoice | None = None
     ) -> tuple[Floats, tuple[str, ...]]:
-        """Encode more images.
-
-        Parameters
-        ----------
-        paths : sequence of n Path or Embedded
-        broken : dict of int to str
-            As in ``learn``.
-        located : EncoderChoice, optional
-            Where the encoder is now.
-
-        Returns
-        -------
-        X : ndarray of float32, shape (n, d)
-        notes : tuple of str
-        """
+        """Encode more images, as in ``learn``; returns X of shape (n, d) and notes."""
         return encoded(self.reference.load("images", located), *of_images(paths), broken=broken)
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         return {"encoder": self.reference.to_plain()}, {}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Pictures
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         only_keys(arrays, (), "arrays")
         return cls(Reference.from_plain(only_keys(settings, ("encoder",), "settings")["encoder"]))
 
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Turns texts into the features of a network, rows of unit length.
-
-    Attributes
-    ----------
-    column : str
-        Where the texts stand.
-    reference : Reference
-    """
+    """Encodes texts by a network, as rows of unit length."""
 
     kind: ClassVar[str] = "encoded text"
-    column: str
+    column: str  # of the texts
     reference: Reference
 
     @property
@@ -222,84 +137,31 @@ class Sentences:
     def learn(
         cls, column: str, choice: EncoderChoice, encoder: Encoder, texts: Sequence[str]
     ) -> tuple[Self, Floats, tuple[str, ...]]:
-        """Encode texts, and remember by what.
-
-        Parameters
-        ----------
-        column : str
-        choice : EncoderChoice
-        encoder : Encoder
-            The choice, loaded.
-        texts : sequence of n str
-
-        Returns
-        -------
-        sentences : Sentences
-        X : ndarray of float32, shape (n, d)
-        notes : tuple of str
-        """
+        """Encode n texts by the loaded encoder; returns the encoder, X of shape (n, d), and notes."""
         X, notes = encoded(encoder, *of_texts(texts))
         said = f"encoder {quoted(encoder.name)}: {encoder.said}"
         return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (said, *notes)
 
     def encode(self, texts: Sequence[str], encoder: Encoder) -> tuple[Floats, list[str]]:
-        """Encode more texts.
-
-        Parameters
-        ----------
-        texts : sequence of n str
-        encoder : Encoder
-            As ``reference`` loads it.
-
-        Returns
-        -------
-        X : ndarray of float32, shape (n, d)
-        notes : list of str
-        """
+        """Encode more texts; returns X of shape (n, d) and notes."""
         X, notes = encoded(encoder, *of_texts(texts))
         return _unit(X), list(notes)
 
     def summary(self) -> str:
-        """Say what texts become.
-
-        Returns
-        -------
-        str
-        """
+        """What the texts become."""
         return f"texts as {plural(self.n_features, 'feature')} of {quoted(Path(self.reference.choice.source).name)}"
 
     def remark(self) -> str:
-        """Say what one text becomes.
-
-        Returns
-        -------
-        str
-        """
+        """What one text becomes."""
         return plural(self.n_features, "feature")
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         return {"column": self.column, "encoder": self.reference.to_plain()}, {}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Sentences
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         only_keys(arrays, (), "arrays")
         settings = only_keys(settings, ("column", "encoder"), "settings")
         return cls(text(settings["column"]), Reference.from_plain(settings["encoder"]))

@@ -1,4 +1,4 @@
-"""A table with its roles -> features, the encoder for more of them, and what is said about it."""
+"""Features of a table, the encoder for more rows, and notes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,11 @@ TableEncoding: TypeAlias = Columns | Words | Sentences | Joined
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """The features of a table.
-
-    Attributes
-    ----------
-    encoder : Columns, Words, Sentences or Joined
-    X : ndarray or csr_array of shape (n, d)
-    uses : tuple of ColumnUse
-        What became of the columns that could be features.
-    summary : str
-    notes : tuple of str
-    """
+    """The features of a table and their encoder."""
 
     encoder: TableEncoding
-    X: Features
-    uses: tuple[ColumnUse, ...]
+    X: Features  # (n, d)
+    uses: tuple[ColumnUse, ...]  # of the columns that could be features
     summary: str
     notes: tuple[str, ...]
 
@@ -50,25 +40,10 @@ def encode_table(
     reserved: set[str],
     network: EncoderChoice | None = None,
 ) -> Encoded:
-    """Choose features, learn how to encode them, and encode the table.
+    """Choose features, learn their encoding, and encode the table.
 
-    Parameters
-    ----------
-    sheet : Sheet
-    features : tuple of str, optional
-        The columns to use besides the texts. None: all that can be used.
-    texts : tuple of str
-        Columns to compare by their words.
-    text_only : bool
-        Use no other columns.
-    reserved : set of str
-        Columns with other roles.
-    network : EncoderChoice, optional
-        Turns texts into features, in place of their words.
-
-    Returns
-    -------
-    Encoded
+    Without ``features`` all usable columns count that are not reserved. ``texts`` are compared by their words, or by
+    the network if there is one; ``text_only`` uses no other columns.
     """
     if not texts:
         return _columns_alone(sheet, choose_features(sheet, features, reserved))
@@ -97,21 +72,7 @@ def _columns_alone(sheet: Sheet, chosen: Chosen) -> Encoded:
 def encode_again(
     encoder: TableEncoding, sheet: Sheet, located: EncoderChoice | None = None
 ) -> tuple[Features, tuple[str, ...] | None, list[str]]:
-    """Encode another table in the same way.
-
-    Parameters
-    ----------
-    encoder : Columns, Words, Sentences or Joined
-    sheet : Sheet
-    located : EncoderChoice, optional
-        Where the network is now, if there is one.
-
-    Returns
-    -------
-    X : ndarray or csr_array of shape (n, d)
-    texts : tuple of str, length n, or None
-    notes : list of str
-    """
+    """Encode another table in the same way; returns X of shape (n, d), texts or None, and notes."""
     sheet.check(encoder.names if isinstance(encoder, Columns | Joined) else (encoder.column,), "a feature")
     if isinstance(encoder, Columns):
         C, notes = encoder.encode(sheet)
@@ -137,32 +98,12 @@ def encode_again(
 
 
 def cells_of(sheet: Sheet, name: str, role: str) -> tuple[str, ...]:
-    """Read a column of texts.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str
-    role : str
-
-    Returns
-    -------
-    tuple of str, length n
-    """
+    """Read a column of texts, length n."""
     return tuple(text or "" for text in texts_of(sheet, name, role).to_pylist())
 
 
 def shown_texts(cells: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Put the texts of each example together.
-
-    Parameters
-    ----------
-    cells : sequence of tuple of str, each of length n
-
-    Returns
-    -------
-    tuple of str, length n
-    """
+    """Join the texts of each example, length n."""
     return cells[0] if len(cells) == 1 else tuple("\n".join(filter(None, row)) for row in zip(*cells, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""The labels of a folder of images: a table, or the names of its sub-folders."""
+"""Labels of a folder of images, from a table or from the names of its sub-folders."""
 
 from __future__ import annotations
 
@@ -21,24 +21,10 @@ LABELS_FILE = "labels.csv"
 def read_folder(
     folder: Path, roles: Roles
 ) -> tuple[tuple[str, ...], tuple[Path, ...], Answers | None, Answers | None, list[str]]:
-    """List images and find their labels.
+    """List images and read their labels; returns ids (relative paths), paths, labels, annotations, notes.
 
-    They come from the labels file; else from ``labels.csv`` in the folder; else the name of the first sub-folder on
-    the way to an image is its label.
-
-    Parameters
-    ----------
-    folder : Path
-    roles : Roles
-
-    Returns
-    -------
-    ids : tuple of str, length n
-        Paths relative to the folder.
-    paths : tuple of Path, length n
-    labels : ndarray of str or None, shape (n,), or None
-    annotations : ndarray of str or None, shape (n, a), or None
-    notes : list of str
+    Labels come from the labels file, else from ``labels.csv`` in the folder, else from the name of the first sub-
+    folder on the way to an image.
     """
     ids, paths = find_images(folder)
     table = roles.labels_file

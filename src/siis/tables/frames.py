@@ -1,4 +1,4 @@
-"""Tables as Python objects -> the same columns as from a file."""
+"""Data frames and arrays as the same columns that files give."""
 
 from __future__ import annotations
 
@@ -18,16 +18,7 @@ KINDS = "a pandas or polars data frame, a pyarrow table, a dict of columns or an
 
 
 def sheet_of_frame(X: Any) -> Sheet:
-    """Take the columns of a table.
-
-    Parameters
-    ----------
-    X : pandas or polars data frame, pyarrow table, dict of columns, or array of shape (n, k)
-
-    Returns
-    -------
-    Sheet
-    """
+    """The columns of a data frame, a dict of columns, or an array of shape (n, k)."""
     columns = {str(name): _column(str(name), values) for name, values in _named_columns(X).items()}
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
@@ -44,30 +35,12 @@ def sheet_of_frame(X: Any) -> Sheet:
 
 
 def collected(X: Any) -> Any:
-    """Compute a lazy frame of polars; anything else stays as it is.
-
-    Parameters
-    ----------
-    X : object
-
-    Returns
-    -------
-    object
-    """
+    """Compute a lazy frame of polars; other objects are returned as they are."""
     return X.collect() if hasattr(X, "collect_schema") and hasattr(X, "collect") else X
 
 
 def has_names(X: Any) -> bool:
-    """Tell whether the columns of a table have names.
-
-    Parameters
-    ----------
-    X : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the columns of a table have names."""
     return isinstance(X, Mapping) or hasattr(X, "columns")
 
 

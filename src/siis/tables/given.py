@@ -1,4 +1,4 @@
-"""Names and labels of the examples, from the columns of a table."""
+"""Ids and labels of the examples, from the columns of a table."""
 
 from __future__ import annotations
 
@@ -21,19 +21,7 @@ from siis.texts import plural, quoted
 
 
 def texts_of(sheet: Sheet, name: str, role: str) -> Any:
-    """Read a column as stripped text.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str
-    role : str
-        What it is for, as in "the label column".
-
-    Returns
-    -------
-    pyarrow.ChunkedArray of strings
-    """
+    """A column as stripped texts; ``role`` names its purpose in messages, as in "the label column"."""
     column = sheet.column(name, role)
     texts = as_texts(column)
     if texts is None:
@@ -45,19 +33,7 @@ def texts_of(sheet: Sheet, name: str, role: str) -> Any:
 
 
 def ids_of(sheet: Sheet, name: str | None, role: str = "the id column (--id)") -> tuple[str, ...]:
-    """Name the examples: by a column, or by their row numbers from 1.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str, optional
-    role : str
-
-    Returns
-    -------
-    tuple of str, length n
-        All different.
-    """
+    """Ids of the examples, all different: a column, or row numbers from 1."""
     if name is None:
         return numbered(sheet.n)
     ids = [text or "" for text in texts_of(sheet, name, role).to_pylist()]
@@ -66,28 +42,12 @@ def ids_of(sheet: Sheet, name: str | None, role: str = "the id column (--id)") -
 
 
 def numbered(n: int) -> tuple[str, ...]:
-    """Number examples from 1.
-
-    Parameters
-    ----------
-    n : int
-
-    Returns
-    -------
-    tuple of str, length n
-    """
+    """Row numbers from 1 as ids."""
     return tuple(str(i) for i in range(1, n + 1))
 
 
 def check_ids(ids: Sequence[str], where: str) -> None:
-    """Refuse empty and repeated ids.
-
-    Parameters
-    ----------
-    ids : sequence of str
-    where : str
-        File and column.
-    """
+    """Refuse empty and repeated ids."""
     seen: dict[str, int] = {}
     for row, name in enumerate(ids, start=1):
         if not name:
@@ -101,38 +61,14 @@ def check_ids(ids: Sequence[str], where: str) -> None:
 
 
 def answers_of(sheet: Sheet, name: str, role: str) -> Answers:
-    """Read the labels of a column; empty cells are unlabelled.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str
-    role : str
-
-    Returns
-    -------
-    ndarray of str or None, shape (n,)
-    """
+    """Labels of a column, shape (n,); empty cells are None."""
     answers = np.array(texts_of(sheet, name, role).to_pylist(), dtype=object)
     answers[answers == ""] = None
     return answers
 
 
 def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | None, list[str]]:
-    """Read the given labels, or the answers of several annotators.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    roles : Roles
-
-    Returns
-    -------
-    labels : ndarray of str or None, shape (n,), or None
-    annotations : ndarray of str or None, shape (n, a), or None
-        One of the two.
-    notes : list of str
-    """
+    """Given labels, shape (n,), or answers of annotators, shape (n, a), the other being None; and notes."""
     label, annotators = roles.label, roles.annotators
     votes = () if sheet.told is None else sheet.told.votes
     marks = () if {label, *annotators} & {*votes} else MISSING  # whatever was chosen in a tool is a label
@@ -154,20 +90,9 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
 
 
 def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
-    """Unlabel and merge what the user asked for, in place; name what else may be meant so.
+    """Unlabel and merge what the user named, in place; the notes name other labels that may be meant so.
 
-    Parameters
-    ----------
-    answers : ndarray of str or None
-        Of all examples: a part of them does not tell what -1 is, nor which spelling is the commonest.
-    where : str
-        Column.
-    roles : Roles
-
-    Returns
-    -------
-    list of str
-        Notes.
+    Needs the answers of all examples: a part does not show whether -1 is a class or which spelling is commonest.
     """
     notes = _unlabel_words(answers, where, roles.unlabelled) if roles.unlabelled else _unlabel(answers, where, marks)
     counts = Counter(answers[named(answers)].tolist())
@@ -200,7 +125,7 @@ def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MI
 
 
 def _rare(answers: Answers, where: str) -> list[str]:
-    """Name the classes of which so little is known that something may be wrong with them."""
+    """Notes on a single class, and on classes with a single label."""
     counts = Counter(answers[named(answers)].tolist())
     notes = []
     if len(counts) == 1:
@@ -217,7 +142,7 @@ def _rare(answers: Answers, where: str) -> list[str]:
 
 
 def _unlabel_words(answers: Answers, where: str, words: Sequence[str]) -> list[str]:
-    """Unlabel exactly the words that the user has named."""
+    """Unlabel exactly the words that the user named."""
     notes = []
     wanted = {folded(word) for word in words}
     taken = _at(answers, lambda answer: folded(answer) in wanted)
@@ -233,7 +158,7 @@ def _unlabel_words(answers: Answers, where: str, words: Sequence[str]) -> list[s
 
 
 def _unlabel(answers: Answers, where: str, marks: Sequence[str]) -> list[str]:
-    """Unlabel marks and -1, unless the labels are -1 and 1: then both are classes, as in the classifier."""
+    """Unlabel marks and -1, unless the labels are -1 and 1, which are two classes as in the classifier."""
     taken = _at(answers, lambda answer: answer.lower() in marks)
     if not are_signs(set(answers[named(answers) & ~taken])):
         taken |= _at(answers, is_minus_one)
@@ -246,26 +171,14 @@ def _unlabel(answers: Answers, where: str, marks: Sequence[str]) -> list[str]:
 
 
 def _at(answers: Answers, is_wanted: Callable[[str], bool]) -> Bools:
-    """Where an answer is wanted."""
+    """Whether each answer is wanted, of the same shape."""
     taken = named(answers)
     taken[taken] = [is_wanted(answer) for answer in answers[taken]]
     return taken
 
 
 def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:
-    """Count what is labelled, and refuse data without a label.
-
-    Parameters
-    ----------
-    labels, annotations : ndarray of str or None
-        One of the two.
-    where : str
-        File and column.
-
-    Returns
-    -------
-    str
-    """
+    """Count what is labelled, and refuse data without a label."""
     answers = labels if labels is not None else annotations
     assert answers is not None
     said = named(answers)

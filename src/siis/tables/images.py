@@ -1,4 +1,4 @@
-"""A folder of images -> grey pixels."""
+"""Folders of images as grey pixels."""
 
 from __future__ import annotations
 
@@ -24,16 +24,10 @@ LARGEST_SIZE = 1024
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """Turns images into rows of grey values in 0..1.
-
-    Attributes
-    ----------
-    size : int
-        Width and height to which every image is resized.
-    """
+    """Encodes images as rows of grey values in 0..1."""
 
     kind: ClassVar[str] = "images"
-    size: int = SIZE
+    size: int = SIZE  # width and height to which every image is resized
 
     @property
     def n_features(self) -> int:
@@ -41,18 +35,9 @@ class Pixels:
         return self.size * self.size
 
     def encode(self, paths: tuple[Picture, ...], broken: dict[int, str]) -> Floats:
-        """Read images.
+        """Read n images, shape (n, size * size).
 
-        Parameters
-        ----------
-        paths : tuple of Path or Embedded, length n
-        broken : dict of int to str
-            Takes the index of each image that cannot be read, and what is wrong with it.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, size * size)
-            Rows of broken images hold anything.
+        ``broken`` collects what is wrong with images that cannot be read, by index; their rows are arbitrary.
         """
         X = np.empty((len(paths), self.size * self.size), dtype=np.float32)
         for i, path in enumerate(paths):
@@ -65,28 +50,12 @@ class Pixels:
         return X
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         return {"size": self.size}, {}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Pixels
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         only_keys(arrays, (), "arrays")
         size = only_keys(settings, ("size",), "settings")["size"]
         return cls(whole_number(size, "size of images", LARGEST_SIZE))
@@ -101,19 +70,7 @@ def _grey(path: Picture, size: int) -> Floats:
 
 
 def left_out(ids: Sequence[str], broken: Mapping[int, str]) -> list[str]:
-    """Name the images that cannot be read, and refuse a folder that holds no other.
-
-    Parameters
-    ----------
-    ids : sequence of n str
-    broken : mapping of int to str
-        The index of each such image, and what is wrong with it.
-
-    Returns
-    -------
-    list of str
-        Notes.
-    """
+    """Notes that name the images that cannot be read; refuses data without any other image."""
     if not broken:
         return []
     first = broken[min(broken)]
@@ -124,16 +81,7 @@ def left_out(ids: Sequence[str], broken: Mapping[int, str]) -> list[str]:
 
 
 def holds_images(folder: Path) -> bool:
-    """Tell whether a folder or its sub-folders hold images.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a folder or its sub-folders hold images."""
     try:
         return bool(find_images(folder)[0])
     except ValueError:
@@ -141,17 +89,9 @@ def holds_images(folder: Path) -> bool:
 
 
 def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """List the images of a folder and its sub-folders, in the order of their names; hidden ones do not count.
+    """Images of a folder and its sub-folders in the order of their names, without hidden ones.
 
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    ids : tuple of str, length n
-        Paths relative to the folder, with forward slashes.
-    paths : tuple of Path, length n
+    Returns ids (relative paths with forward slashes) and paths.
     """
     found: list[str] = []
     for place, folders, files in os.walk(folder):

@@ -1,4 +1,4 @@
-"""Texts and other columns side by side -> features."""
+"""Texts and other columns as joint features."""
 
 from __future__ import annotations
 
@@ -21,42 +21,21 @@ MOST_TEXTS = 100
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Turns rows of a table into the words of their texts, and their other columns, none drowning the others.
+    """Encodes texts together with other columns, so that neither outweighs the other.
 
     Each text is a row of unit length. Among the other columns numbers have mean 0 and variance 1, and the mean
-    squared length of all of them together is 1, too.
-
-    Attributes
-    ----------
-    words : tuple of Words or of Sentences
-        One for each column of texts.
-    columns : Columns, or None
-        The other columns; None where there are texts alone.
-    scales, shifts : ndarray of shape (d,)
-        A feature x of ``columns`` becomes scale * x - shift.
+    squared length of all of them together is 1 as well.
     """
 
     kind: ClassVar[str] = "joined"
-    words: tuple[Words | Sentences, ...]
-    columns: Columns | None
-    scales: Floats
+    words: tuple[Words | Sentences, ...]  # one for each column of texts
+    columns: Columns | None  # the other columns; None where there are texts alone
+    scales: Floats  # (d,): a feature x of ``columns`` becomes scale * x - shift
     shifts: Floats
 
     @classmethod
     def learn(cls, words: Sequence[Words | Sentences], columns: Columns, C: Floats) -> Self:
-        """Learn the weights of the other columns.
-
-        Parameters
-        ----------
-        words : sequence of Words or of Sentences
-        columns : Columns
-        C : ndarray of shape (n, d)
-            Their features.
-
-        Returns
-        -------
-        Joined
-        """
+        """Learn the weights of the other columns from their features C, shape (n, d)."""
         is_number = [not isinstance(part, Choice) for part in columns.parts for _ in part.feature_names]
         C = C.astype(np.float64, copy=False)  # as the words are
         largest = np.abs(C).max(axis=0)
@@ -70,21 +49,12 @@ class Joined:
 
     @classmethod
     def of_words(cls, words: Sequence[Words | Sentences]) -> Self:
-        """Join texts alone.
-
-        Parameters
-        ----------
-        words : sequence of Words or of Sentences
-
-        Returns
-        -------
-        Joined
-        """
+        """Join texts without other columns."""
         return cls(tuple(words), None, frozen(np.zeros(0)), frozen(np.zeros(0)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns, those of texts first."""
+        """Names of the columns, texts first."""
         return (*(words.column for words in self.words), *(() if self.columns is None else self.columns.names))
 
     @property
@@ -99,19 +69,7 @@ class Joined:
         return (*(name for words in self.words for name in words.feature_names), *others)
 
     def join(self, texts: Sequence[Features], C: Floats | None) -> Features:
-        """Put features side by side.
-
-        Parameters
-        ----------
-        texts : sequence of csr_array, or of ndarray, each of shape (n, d_i)
-            One for each column of texts.
-        C : ndarray of shape (n, d), or None
-            Those of the other columns.
-
-        Returns
-        -------
-        csr_array, or ndarray, of shape (n, d_1 + ... + d)
-        """
+        """Stack the features of each text column, shape (n, d_i), and of the other columns, shape (n, d)."""
         others = [] if C is None else [C * self.scales - self.shifts]
         if not any(sp.issparse(X) for X in texts):
             return np.hstack([*texts, *others])
@@ -119,13 +77,7 @@ class Joined:
         return sp.csr_array(sp.hstack([*texts, *others], format="csr"))
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         stored = [words.to_plain() for words in self.words]
         settings = {
             "words": [words for words, _ in stored],
@@ -136,17 +88,7 @@ class Joined:
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Joined
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         settings = only_keys(settings, ("words", "columns"), "settings")
         found = settings["words"]
         if type(found) is not list or not 0 < len(found) <= MOST_TEXTS:

@@ -1,4 +1,4 @@
-"""How files, columns and problems are named to the user."""
+"""How messages name files, columns and problems."""
 
 from __future__ import annotations
 
@@ -12,30 +12,12 @@ LAST = 5  # of which the last ones
 
 
 def listed(names: Sequence[str]) -> str:
-    """List names, the first and the last of them where there are many.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    Returns
-    -------
-    str
-    """
+    """Quote names, and list the first and last if there are many."""
     return itemised([quoted(name) for name in names])
 
 
 def itemised(items: Sequence[str]) -> str:
-    """List what is ready to be printed, the first and the last where there are many.
-
-    Parameters
-    ----------
-    items : sequence of str
-
-    Returns
-    -------
-    str
-    """
+    """List texts as they are, the first and last if there are many."""
     if len(items) <= LISTED:
         return ", ".join(items)
     first, last = items[: LISTED - LAST], items[-LAST:]  # labels often stand at the end
@@ -43,18 +25,7 @@ def itemised(items: Sequence[str]) -> str:
 
 
 def unknown(name: str, names: Sequence[str]) -> str:
-    """Say which names are close to one that was not found, and which there are.
-
-    Parameters
-    ----------
-    name : str
-    names : sequence of str
-
-    Returns
-    -------
-    str
-        Sentences to follow a message.
-    """
+    """Sentences to follow a message: names close to one that does not exist, and all names."""
     guess = did_you_mean(name, names)
     found = f"There are: {listed(names)}." if names else ""
     return "".join(f" {sentence}" for sentence in (guess, found) if sentence)

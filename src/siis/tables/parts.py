@@ -1,4 +1,4 @@
-"""What one column of a table becomes: a measure, with its gaps and cycles, or a choice between categories."""
+"""What one column becomes: a measure with its gaps and cycles, or a choice between categories."""
 
 from __future__ import annotations
 
@@ -23,45 +23,20 @@ STYLES = {"number": ("", ".", ","), "truth": ("",), "date": ("", *ORDERS), "cloc
 
 @dataclass(frozen=True)
 class Measure:
-    """A number, truth value, date or time of day: one feature as it is, and two for each cycle that it runs through.
-
-    Attributes
-    ----------
-    name : str
-    reading : Reading
-    median : float
-        Stands in for missing values.
-    start : float
-        What is subtracted: the first date, in days since 1970.
-    cycles : tuple of {"day", "week", "year"}
-        Sine and cosine of each; 0 where the value is missing.
-    gap : float
-        Entry of one more feature where the value is missing, the standard deviation of the others; 0: there is none.
-    """
+    """A number, truth value, date or time of day: one feature as it is, and two for each cycle."""
 
     kind: ClassVar[str] = "measure"
     name: str
     reading: Reading
-    median: float
-    start: float = 0.0
-    cycles: tuple[str, ...] = ()
+    median: float  # for missing values
+    start: float = 0.0  # is subtracted: the first date, in days since 1970
+    cycles: tuple[str, ...] = ()  # "day", "week", "year": sine and cosine of each; 0 if the value is missing
+    # entry of one more feature for missing values, the standard deviation of the others; 0: no such feature
     gap: float = 0.0
 
     @classmethod
     def learn(cls, name: str, reading: Reading, numbers: Floats) -> Self:
-        """Learn from the numbers of a column.
-
-        Parameters
-        ----------
-        name : str
-        reading : Reading
-        numbers : ndarray of shape (n,)
-            One of them finite.
-
-        Returns
-        -------
-        Measure
-        """
+        """Learn from the numbers of a column, shape (n,), at least one finite."""
         known = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
         is_date = reading.form == "date"
         start = float(known.min()) if is_date else 0.0
@@ -77,17 +52,7 @@ class Measure:
         return (self.name, *turns, *((f"{self.name} missing",) if self.gap else ()))
 
     def encode(self, numbers: Floats) -> Floats:
-        """Build the features.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n,)
-            As ``reading`` reads them.
-
-        Returns
-        -------
-        ndarray of shape (n, len(feature_names))
-        """
+        """Features of numbers of shape (n,); returns (n, len(feature_names))."""
         numbers = numbers.astype(np.float64, copy=False)  # of one column
         gaps = ~np.isfinite(numbers)
         features = [np.where(gaps, self.median, numbers - self.start)]
@@ -112,28 +77,14 @@ class Measure:
         return f"{value:.6g}"
 
     def to_plain(self) -> dict[str, Any]:
-        """Give it as plain data.
-
-        Returns
-        -------
-        dict, JSON-able
-        """
+        """Give it as plain data."""
         reading = {"form": self.reading.form, "style": self.reading.style, "unit": self.reading.unit}
         numbers = {"median": self.median, "start": self.start, "gap": self.gap}
         return {"kind": self.kind, "name": self.name, **reading, **numbers, "cycles": list(self.cycles)}
 
     @classmethod
     def from_plain(cls, found: dict[str, Any]) -> Self:
-        """Rebuild it, refusing anything that is none.
-
-        Parameters
-        ----------
-        found : dict
-
-        Returns
-        -------
-        Measure
-        """
+        """Rebuild it, refusing anything that is none."""
         keys = ("kind", "name", "form", "style", "unit", "median", "start", "gap", "cycles")
         found = only_keys(found, keys, "measures")
         form = one_of_texts(found["form"], FORMS, "form of a measure")
@@ -151,22 +102,14 @@ class Measure:
 class Choice:
     """A category: one feature for each, scaled so that their variances add up to 1.
 
-    The column then weighs about as much as one of numbers with unit variance.
-
-    Attributes
-    ----------
-    name : str
-    values : tuple of str
-    scale : float
-        The entry of a category in its feature.
-    other : bool
-        Whether rare and unseen categories are one together; else they are none, as missing ones are.
+    The column then weighs about as much as a column of numbers with unit variance.
     """
 
     kind: ClassVar[str] = "choice"
     name: str
     values: tuple[str, ...]
-    scale: float
+    scale: float  # the entry of a category in its feature
+    # whether rare and unseen categories form one category; otherwise they are treated as missing
     other: bool = False
 
     @property
@@ -175,62 +118,27 @@ class Choice:
         return (*(f"{self.name}={value}" for value in self.values), *((f"{self.name} other",) if self.other else ()))
 
     def codes(self, texts: Any) -> tuple[Ints, Any]:
-        """Find the categories of cells.
-
-        Parameters
-        ----------
-        texts : pyarrow.ChunkedArray of strings
-
-        Returns
-        -------
-        codes : ndarray of shape (n,)
-            Which feature; -1 where there is none.
-        said : pyarrow.ChunkedArray of strings
-            Null where a cell is missing.
-        """
+        """Categories of cells, shape (n,), -1 if none; and the texts, null if missing."""
         said = pc.if_else(missing(texts), pa.scalar(None, texts.type), texts)
         found = pc.fill_null(pc.index_in(said, value_set=pa.array(self.values, type=texts.type)), -1)
         codes = np.array(found.to_numpy(), dtype=np.int64)
         return codes, said
 
     def encode(self, codes: Ints) -> Floats:
-        """Build the features.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n,)
-
-        Returns
-        -------
-        ndarray of shape (n, len(feature_names))
-        """
+        """Features of codes of shape (n,); returns (n, len(feature_names))."""
         X = np.zeros((codes.size, len(self.feature_names)))
         rows = np.flatnonzero(codes >= 0)
         X[rows, codes[rows]] = self.scale
         return X
 
     def to_plain(self) -> dict[str, Any]:
-        """Give it as plain data.
-
-        Returns
-        -------
-        dict, JSON-able
-        """
+        """Give it as plain data."""
         rest = {"scale": self.scale, "other": self.other}
         return {"kind": self.kind, "name": self.name, "values": list(self.values), **rest}
 
     @classmethod
     def from_plain(cls, found: dict[str, Any]) -> Self:
-        """Rebuild it, refusing anything that is none.
-
-        Parameters
-        ----------
-        found : dict
-
-        Returns
-        -------
-        Choice
-        """
+        """Rebuild it, refusing anything that is none."""
         found = only_keys(found, ("kind", "name", "values", "scale", "other"), "choices")
         values = distinct_texts(found["values"], "categories", MOST_CATEGORIES)
         scale = finite_number(found["scale"], "scale")
@@ -243,24 +151,12 @@ Part: TypeAlias = Measure | Choice
 
 
 def category_scale(counts: Floats, n: int) -> float:
-    """Entry of a one-hot column at which the variances of all of them add up to 1.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (c,)
-        How many rows have each category.
-    n : int
-        Number of rows.
-
-    Returns
-    -------
-    float
-    """
+    """Entry of a one-hot column at which all variances add up to 1. counts: rows of each category, (c,)."""
     share = np.asarray(counts, dtype=np.float64) / n
     return float(1 / np.sqrt(np.sum(share * (1 - share))))
 
 
 def _deviation(values: Floats) -> float:
-    """Standard deviation of numbers however large."""
+    """Standard deviation without overflow."""
     largest = float(np.abs(values).max()) or 1.0
     return float(np.std(values / largest) * largest)

@@ -1,4 +1,4 @@
-"""Pictures that a table names, as labelling tools do, or holds."""
+"""Images that a table names or holds."""
 
 from __future__ import annotations
 
@@ -30,46 +30,18 @@ LOCAL = "d"  # the parameter in which Label Studio names a local file
 
 
 def picture_columns(sheet: Sheet) -> list[str]:
-    """Find the columns of which every cell that is not empty is a picture, or the name of one.
-
-    Parameters
-    ----------
-    sheet : Sheet
-
-    Returns
-    -------
-    list of str
-    """
+    """Columns whose cells are all images, names of images or empty."""
     aside = set() if sheet.told is None else {*sheet.told.aside, *sheet.told.votes}
     return [name for name, column in sheet.columns.items() if name not in aside and holds_pictures(column)]
 
 
 def is_inside(column: Any) -> bool:
-    """Tell whether the pictures of a column stand in the table itself.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        One of ``picture_columns``.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the images of a column are stored in the table itself."""
     return not is_text(column) or bool(pc.any(pc.starts_with(column, IN_TEXT)).as_py())
 
 
 def holds_pictures(column: Any) -> bool:
-    """Tell whether every cell that is not empty is a picture, or the name of one.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    bool
-    """
+    """Whether each cell that is not empty is an image, or the name of one."""
     if pa.types.is_struct(column.type):
         names = {field.name for field in column.type}
         return names == {BYTES, PATH} and any(_is_picture(one) for one in column.drop_null()[:1].to_pylist())
@@ -84,7 +56,7 @@ def holds_pictures(column: Any) -> bool:
 
 
 def _is_picture(value: dict[str, Any]) -> bool:
-    """Sounds of Hugging Face have the same form."""
+    """Whether a value of Hugging Face is an image: sounds have the same fields."""
     data, path = value[BYTES], value[PATH]
     return data.startswith(STARTS) if isinstance(data, bytes) else str(path).lower().endswith(SUFFIXES)
 
@@ -94,22 +66,10 @@ def _cells(column: Any) -> Iterator[str]:
 
 
 def pictures_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[Picture, ...]:
-    """Give the picture of each row.
+    """The image of each row, length n; different names must be different files.
 
-    Files are looked for by their whole path first, and then without its first folders: a tool names them as its
-    server finds them. Two names must not lead to one file.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str
-        The column.
-    folder : Path, optional
-        Where the files are; if left out, in the folder of the table.
-
-    Returns
-    -------
-    tuple of Path or Embedded, length n
+    A file is looked for by its whole path first, and then without its first folders, since a tool names files as its
+    server stores them. Without ``folder``, the folder of the table is searched.
     """
     column = sheet.column(name, "the column of pictures (--image)")
     if not (is_text(column) or pa.types.is_struct(column.type)):
@@ -155,7 +115,7 @@ def _named(value: Any) -> str:
 
 
 def _picture(value: Any, where: str, base: Path) -> Picture | str:
-    """A picture, or the name of one that was not found; empty where there is no name."""
+    """An image, or the name of one that does not exist; empty if the cell is."""
     if isinstance(value, dict):
         if value.get(BYTES) is not None:
             return Embedded(where, value[BYTES])
@@ -182,7 +142,7 @@ def _content(text: str, where: str) -> bytes:
 
 
 def _path_of(text: str) -> str:
-    """The path in the name of a picture: of a file, an address, or a local file of Label Studio."""
+    """The path in the name of an image: of a file, an address, or a local file of Label Studio."""
     if not ("://" in text or "?" in text):
         return text.replace("\\", "/")
     try:
@@ -193,7 +153,7 @@ def _path_of(text: str) -> str:
 
 
 def _located(text: str, base: Path) -> Path | None:
-    """The file of a name: as it is, or in the folder, by as much of its path as there is."""
+    """The file of a name: the path itself, or the longest end of it that exists in the folder."""
     path = _path_of(text)
     if not path or "\0" in path:
         return None
@@ -216,21 +176,7 @@ def _is_file(path: Path) -> bool:
 
 
 def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[str]]:
-    """Compare examples by the pictures that a labelling tool has shown, where nobody wishes another way.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    roles : Roles
-        As ``as_told`` gives them.
-    wished : Roles
-        As the user has said them.
-
-    Returns
-    -------
-    roles : Roles
-    notes : list of str
-    """
+    """Use the images that a labelling tool shows, unless the user has named another way to compare examples."""
     if roles.image is not None:
         return replace(roles, text=wished.text), []
     is_other = bool(wished.texts) or wished.features is not None or wished.text_only
@@ -250,7 +196,7 @@ def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, lis
 
 
 def _main_column(sheet: Sheet) -> str | None:
-    """The column of pictures; those that stand in the table go before those that are named there."""
+    """The column of images; images in the table take precedence over names of files."""
     columns = picture_columns(sheet)
     inside = [name for name in columns if is_inside(sheet.columns[name])]
     wanted = inside or [name for name in columns if name == IMAGE] or columns
@@ -263,25 +209,14 @@ def _main_column(sheet: Sheet) -> str | None:
 
 
 def _is_at_hand(sheet: Sheet, name: str, folder: Path | None) -> bool:
-    """Whether the first picture can be found."""
+    """Whether the first image exists."""
     column = sheet.columns[name]
     base = sheet.path if sheet.path.is_dir() else sheet.path.parent
     return is_inside(column) or folder is not None or _located(next(_cells(column)), base) is not None
 
 
 def only_column(sheet: Sheet, name: str | None) -> str:
-    """Find the column of pictures that a fitted model needs.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    name : str, optional
-        As the user says; if left out, the only one.
-
-    Returns
-    -------
-    str
-    """
+    """The column of images that a fitted model needs: the user's, or the only one."""
     found = name if name is not None else _main_column(sheet)
     if found is None:
         raise ValueError(

@@ -33,7 +33,7 @@ from siis.texts import plural, quoted
 
 @dataclass(frozen=True, eq=False)
 class _Examples:
-    """What a file says besides features, and what the features can be taken from."""
+    """What a file holds besides features, and the source of the features."""
 
     ids: tuple[str, ...]
     labels: Answers | None
@@ -144,7 +144,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
 
 
 def _in_order(sheet: Sheet, roles: Roles, uses: tuple[ColumnUse, ...]) -> tuple[ColumnUse, ...]:
-    """What each column became; those that nobody asked for are left out."""
+    """What each column became, in the order of the file."""
     known = {use.name: use for use in uses}
     known |= {name: ColumnUse(name, "annotator") for name in roles.annotators}
     named = (("label", roles.label), ("id", roles.id), ("image", roles.image))
@@ -153,7 +153,7 @@ def _in_order(sheet: Sheet, roles: Roles, uses: tuple[ColumnUse, ...]) -> tuple[
 
 
 def _check_roles(roles: Roles) -> None:
-    """Refuse wishes that exclude each other: features come from one place, and never from the labels."""
+    """Refuse roles that exclude each other: features come from one source, and never from the labels."""
     for name in (roles.label, *roles.annotators):
         if name is not None and name in (roles.id, *roles.texts):
             raise ValueError(
@@ -191,7 +191,7 @@ def _refuse(path: Path, what: str, **given: Any) -> None:
 
 
 def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles]:
-    """The examples, and the roles with the column of labels that was not named but is plain."""
+    """The examples, and the roles with the column of labels if that is obvious."""
     _refuse(joint_name(files), "a table", labels_file=roles.labels_file)
     sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
     roles, question, told = as_told(sheet, wished)
@@ -222,14 +222,14 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
 
 
 def _with_label(sheet: Sheet, roles: Roles) -> Roles:
-    """The only column that is called label, in any case, holds the labels where nobody has named another."""
+    """Take the only column called "label", in any case, as labels, unless the user named labels."""
     called = _called_label(sheet, roles)
     is_named = roles.label is not None or roles.annotators
     return roles if is_named or len(called) != 1 else replace(roles, label=called[0])
 
 
 def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
-    """The only column of sentences is what an encoder is for, where nobody has named another."""
+    """Take the only column of sentences as texts if there is an encoder and no other role for it."""
     if roles.encoder is None or roles.texts or roles.image is not None:
         return roles
     others = (roles.label, roles.id, *roles.annotators, *(roles.features or ()))
@@ -243,7 +243,7 @@ def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
 
 
 def _is_prose(column: Any) -> bool:
-    """Texts that nearly all differ and are longer than names."""
+    """Whether texts nearly all differ and are longer than names."""
     if not is_text(column):
         return False
     cells = [cell for cell in as_texts(column).to_pylist() if cell]
@@ -251,7 +251,7 @@ def _is_prose(column: Any) -> bool:
 
 
 def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
-    """Columns that are called label, in any case, and have no role yet."""
+    """Columns called "label", in any case, without a role."""
     aside = () if sheet.told is None else (*sheet.told.votes, *sheet.told.aside)
     others = (roles.id, *roles.texts, *roles.annotators, *(roles.features or ()), *aside)
     return [name for name in sheet.columns if name.strip().casefold() == LABEL and name not in others]
@@ -306,9 +306,9 @@ def _from_folder(path: Path, roles: Roles) -> _Examples:
 def _features(
     path: Path, roles: Roles, examples: _Examples, broken: dict[int, str]
 ) -> tuple[Features, Recipe | None, str, tuple[str, ...], tuple[ColumnUse, ...]]:
-    """Features, the recipe for more of them, how many there are, notes, and what columns became.
+    """Features, recipe, a summary, notes, and what columns became.
 
-    ``broken`` takes the images that cannot be read.
+    ``broken`` collects the images that cannot be read.
     """
     n = len(examples.ids)
     if roles.graph is not None:

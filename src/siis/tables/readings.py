@@ -1,4 +1,4 @@
-"""How the cells of a column become numbers: learned once from the whole column, and the same for new files."""
+"""How the cells of a column become numbers: learned from the whole column, and applied to new files."""
 
 from __future__ import annotations
 
@@ -27,56 +27,27 @@ ONE_WORD = 1 / 3  # the same, where one word without digits stands in all of the
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A column as numbers.
+    """A column as numbers."""
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (n,)
-        NaN where there is none; infinities stay.
-    unread : ndarray of bool, shape (n,)
-        Where a cell says something that is no number: a mark for missing, or a slip.
-    n_strange : int
-        How many of them are no known marks.
-    """
-
-    numbers: Floats
-    unread: Bools
-    n_strange: int = 0
+    numbers: Floats  # (n,): NaN if missing; infinities stay
+    unread: Bools  # (n,): cells with a text that is no number: a mark for missing, or an error
+    n_strange: int = 0  # number of them that are no known marks
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How cells become numbers.
+    """How cells become numbers."""
 
-    Attributes
-    ----------
-    form : {"number", "truth", "date", "clock"}
-        Truth values are 0 and 1, dates are days since 1970, times of day are shares of it.
-    style : str
-        Numbers: what separates decimals, "." or ","; empty: what does in the file. Dates: in which order they are
-        written; empty: as the column shows.
-    unit : str
-        What may stand before or behind a number.
-    """
-
+    # {"number", "truth", "date", "clock"}: truth values are 0 and 1, dates are days since 1970, times of day are
+    # shares of it
     form: str
+    # numbers: the decimal mark, "." or ","; empty: that of the file. Dates: their order, a key of ORDERS; empty: as
+    # the column shows.
     style: str = ""
-    unit: str = ""
+    unit: str = ""  # that may precede or follow a number
 
     def read(self, column: Any, decimal: str) -> Cells | None:
-        """Read a column.
-
-        Parameters
-        ----------
-        column : pyarrow.ChunkedArray
-        decimal : {".", ","}
-            What separates decimals in the file.
-
-        Returns
-        -------
-        Cells or None
-            None where the column has a type that can hold no such values.
-        """
+        """Read a column; None if its type cannot hold such values. decimal: the mark of the file."""
         if pa.types.is_null(column.type):
             return _plain(np.full(len(column), np.nan))
         if not is_text(column):
@@ -96,7 +67,7 @@ class Reading:
         return None if numbers is None else _plain(numbers)
 
     def _values(self, said: Any, decimal: str) -> Floats:
-        """Numbers of texts that are not missing; NaN where a text is none."""
+        """Numbers of texts, NaN for missing and other texts."""
         if self.form == "clock":
             return read_clock(said)
         if self.form == "date":
@@ -110,20 +81,7 @@ class Reading:
 
 
 def learn_reading(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
-    """Find out how to read a column as numbers.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    decimal : {".", ","}
-        What separates decimals in the file.
-
-    Returns
-    -------
-    reading : Reading
-    cells : Cells
-        Or None, where most cells are no numbers, dates or truth values.
-    """
+    """How to read a column as numbers, with its cells; None if most cells are no numbers, dates or truth values."""
     if is_text(column):
         return _learn_texts(column, decimal)
     usual = "truth" if pa.types.is_boolean(column.type) else "number"
@@ -150,17 +108,7 @@ def _learn_texts(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
 
 
 def ambiguous(column: Any, reading: Reading) -> bool:
-    """Tell whether days and months of a column could be exchanged.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-    reading : Reading
-
-    Returns
-    -------
-    bool
-    """
+    """Whether days and months of a column could be exchanged."""
     if reading.style not in ("mdy", "dmy") or not is_text(column):
         return False
     one, other = (read_days(_said(column), order) for order in ("mdy", "dmy"))
@@ -185,7 +133,7 @@ def _cells(said: Any, values: Floats) -> Cells:
 
 
 def _tried(reading: Reading, said: Any, decimal: str) -> tuple[Reading, Cells] | None:
-    """The reading, where it reads nearly all that is said."""
+    """The reading with its cells if it reads nearly all of them, else None."""
     cells = _cells(said, reading._values(said, decimal))
     n_read = int(np.count_nonzero(~np.isnan(cells.numbers)))
     if n_read == 0:
@@ -202,7 +150,7 @@ def _tried(reading: Reading, said: Any, decimal: str) -> tuple[Reading, Cells] |
 
 
 def _possible(said: Any) -> list[str]:
-    """What texts from all over the column could be: patterns of dates are slow, and few columns need them."""
+    """Forms that a sample of texts could have; patterns of dates are slow, and few columns need them."""
     is_short = pc.less_equal(pc.utf8_length(said), LONGEST)
     telling = said.filter(pc.and_(is_short, pc.invert(marked(said))))  # where it is null, the filter drops it
     spread = np.unique(np.linspace(0, max(len(telling) - 1, 0), min(SAMPLE, len(telling))).astype(np.int64))
@@ -216,7 +164,7 @@ def _are_truth_values(said: Any) -> bool:
 
 
 def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
-    """Amounts in one unit, or without; NaN for others, and for numbers but 0 that lack a percent sign."""
+    """Amounts in one unit or without; NaN for others, and for numbers but 0 without a percent sign."""
     is_bare = (units == "") & ((numbers == 0) | (unit not in SHARES))
     return np.where(is_bare | (units == unit), numbers, np.nan)
 
@@ -228,7 +176,7 @@ def _styled(form: str, said: Any, decimal: str) -> Reading:
 
 
 def _number_reading(said: Any, decimal: str) -> Reading:
-    """What separates decimals, and the unit: what reads more cells; the file decides where both read all."""
+    """The decimal mark and unit that read most cells; the mark of the file if both read as many."""
     readings = []
     for mark in (decimal, "," if decimal == "." else "."):
         numbers, units = read_amounts(said, mark)
@@ -244,7 +192,7 @@ def _number_reading(said: Any, decimal: str) -> Reading:
 
 
 def _order(said: Any) -> str:
-    """In which order dates are written: what reads more of them; points mean day.month, else the month is first."""
+    """The order of day, month and year that reads most dates; points mean day.month, else the month is first."""
     n_read = {"ymd": int(np.count_nonzero(~np.isnan(read_days(said, "ymd"))))}
     if n_read["ymd"] == len(said) - said.null_count:
         return "ymd"

@@ -1,4 +1,4 @@
-"""The recipe that turns files into features, learned once and stored as plain data."""
+"""The recipe from files to features, learned once and stored as plain data."""
 
 from __future__ import annotations
 
@@ -43,29 +43,13 @@ class Recipe:
     encoder: Encoder
 
     def to_plain(self) -> Plain:
-        """Give the recipe as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the recipe as plain data."""
         settings, arrays = self.encoder.to_plain()
         return {"version": VERSION, "kind": self.encoder.kind, **settings}, arrays
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Recipe:
-        """Rebuild a recipe, refusing anything that is not one: the file it comes from may be damaged or hostile.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Recipe
-        """
+        """Rebuild a recipe; refuse anything else, since the file may be damaged or hostile."""
         if type(settings) is not dict or type(settings.get("kind")) is not str or settings["kind"] not in KINDS:
             raise refused(f"one of the kinds {', '.join(KINDS)}")
         if type(settings.get("version")) is not int or settings["version"] != VERSION:
@@ -172,7 +156,7 @@ def _of_pictures(
     located: EncoderChoice | None,
     about: tuple[str, ...],
 ) -> NewData:
-    """Encode pictures; those that cannot be read are left out and named."""
+    """Encode images; those that cannot be read are left out and named."""
     broken: dict[int, str] = {}
     notes: tuple[str, ...] = ()
     if isinstance(encoder, Pictures):

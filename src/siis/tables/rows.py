@@ -1,4 +1,4 @@
-"""What a table says of each example, as a person reads it."""
+"""The cells of each example, for people."""
 
 from __future__ import annotations
 
@@ -13,17 +13,7 @@ from siis.tables.sheet import Sheet
 
 
 class Rows(Sequence[tuple[str, ...]]):
-    """The cells of each example as the file says them, an empty text where a cell is.
-
-    Parameters
-    ----------
-    names : tuple of k str
-        In the order of the file.
-    columns : tuple of k pyarrow.ChunkedArray of strings, each of length n
-    n : int
-    decimal : {".", ","}
-        What separates decimals in the file.
-    """
+    """The cells of each example as written in the file, "" for an empty cell. k columns of length n."""
 
     def __init__(self, names: tuple[str, ...], columns: tuple[Any, ...], n: int, decimal: str = ".") -> None:
         self.names, self.columns, self.decimal, self._n = names, columns, decimal, n
@@ -36,19 +26,9 @@ class Rows(Sequence[tuple[str, ...]]):
         return tuple(column[i].as_py() or "" for column in self.columns)
 
     def lines(self, length: int, most: int) -> list[str] | None:
-        """Give each column as one text, a line for each example, unless that is too much.
+        """Each column as one text with n lines; None if all together exceed ``most`` bytes.
 
-        Parameters
-        ----------
-        length : int
-            Characters of a cell; longer ones are cut, with an ellipsis.
-        most : int
-            Bytes of all texts together.
-
-        Returns
-        -------
-        list of k str, or None
-            Of n lines each. None where they would be larger.
+        Cells longer than ``length`` characters end in an ellipsis.
         """
         texts, n_bytes = [], 0
         for column in self.columns:
@@ -70,18 +50,7 @@ def _one_line(column: Any, length: int) -> Any:
 
 
 def rows_of(sheet: Sheet, left_out: Collection[str]) -> Rows:
-    """Give the cells of a table that can be read.
-
-    Parameters
-    ----------
-    sheet : Sheet
-    left_out : collection of str
-        Columns that are shown elsewhere: ids, labels and texts.
-
-    Returns
-    -------
-    Rows
-    """
+    """The cells of a table, without columns that are shown elsewhere (ids, labels, texts)."""
     texts = {name: as_texts(column) for name, column in sheet.columns.items() if name not in left_out}
     kept = {name: column for name, column in texts.items() if column is not None}
     return Rows(tuple(kept), tuple(kept.values()), sheet.n, sheet.decimal)

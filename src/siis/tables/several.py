@@ -16,17 +16,7 @@ from siis.texts import plural, quoted
 
 
 def found_files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """List files; in a path that is not there, * and ? stand for anything.
-
-    Parameters
-    ----------
-    data : path, or sequence of paths
-
-    Returns
-    -------
-    tuple of Path
-        In the order given; those of a pattern in the order of their names.
-    """
+    """List files in the order given; * and ? in a path that does not exist are wildcards, sorted by name."""
     paths: list[Path] = []
     for one in [data] if isinstance(data, str | Path) else data:
         path = Path(one)
@@ -46,34 +36,14 @@ def found_files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def joint_name(paths: Sequence[Path]) -> Path:
-    """What several files are called in messages.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-
-    Returns
-    -------
-    Path
-    """
+    """The name of several files in messages."""
     return paths[0] if len(paths) == 1 else Path(f"{paths[0]} and {len(paths) - 1} more")
 
 
 def read_sheets(
     paths: Sequence[Path], encoding: str = "utf-8", page: str | None = None, header_row: int | None = None
 ) -> Sheet:
-    """Read one or more tables with the same columns, one below the other.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    encoding, page, header_row
-        As for ``read_sheet``, of each file.
-
-    Returns
-    -------
-    Sheet
-    """
+    """Read one or more tables with the same columns as one; options as for ``read_sheet``."""
     if len(paths) == 1:
         return read_sheet(paths[0], encoding, page, header_row)
     for path in paths:
@@ -101,7 +71,7 @@ def read_sheets(
 
 
 def _origin(sheets: Sequence[Sheet]) -> Table | None:
-    """The shards of a data set of Hugging Face, to be written as one file."""
+    """The shards of a data set of Hugging Face as one table to write."""
     tables = [sheet.origin.table for sheet in sheets if isinstance(sheet.origin, Table)]
     return Table(pa.concat_tables(tables, promote_options="permissive")) if len(tables) == len(sheets) else None
 
@@ -130,7 +100,7 @@ def _check_alike(first: Sheet, sheet: Sheet) -> None:
 
 
 def _joined(name: str, sheets: Sequence[Sheet]) -> Any:
-    """A column of all files; where only some hold texts, numbers become texts."""
+    """A column of all files; if only some hold texts, numbers become texts."""
     parts = [sheet.columns[name] for sheet in sheets]
     kinds = {str(part.type) for part in parts}
     if len(kinds) > 1 and kinds & {"string", "large_string"}:

@@ -1,4 +1,4 @@
-"""A table in memory, whatever file it came from: unique names, plain column types."""
+"""A table in memory, from any file: unique names, plain column types."""
 
 from __future__ import annotations
 
@@ -34,79 +34,30 @@ DAMAGED = "It may be cut off or damaged: write or copy it again."
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A table.
-
-    Attributes
-    ----------
-    path : Path
-    columns : dict of str to pyarrow.ChunkedArray
-        Of strings, numbers, booleans, times, or types that hold no feature.
-    n : int
-        Number of rows, at least 1.
-    notes : tuple of str
-    decimal : str
-        What separates decimals in columns of strings.
-    is_file : bool
-        Not so for a table that came as a Python object; ``path`` is then what it is called.
-    told : Told, or None
-        What the file of a labelling tool says by itself.
-    origin : Origin, or None
-        Such a file, to be written again.
-    others : tuple of str
-        Names of the other sheets of a workbook.
-    vectors : frozenset of str
-        Columns that were one column of lists.
-    """
+    """A table."""
 
     path: Path
-    columns: dict[str, Any]
-    n: int
+    columns: dict[str, Any]  # of strings, numbers, booleans, times, or types that hold no feature
+    n: int  # number of rows, at least 1
     notes: tuple[str, ...]
-    decimal: str = "."
-    is_file: bool = True
-    told: Told | None = None
-    origin: Origin | None = None
-    others: tuple[str, ...] = ()
-    vectors: frozenset[str] = frozenset()
+    decimal: str = "."  # the decimal mark in columns of strings
+    is_file: bool = True  # false for a Python object, whose name is then ``path``
+    told: Told | None = None  # metadata of a labelling tool
+    origin: Origin | None = None  # the file of a labelling tool, to be written again
+    others: tuple[str, ...] = ()  # names of the other sheets of a workbook
+    vectors: frozenset[str] = frozenset()  # columns that were made from columns of lists
 
     def option(self, name: str) -> str:
-        """Write an option as its user does: on the command line, or as a parameter.
-
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        str
-        """
+        """The name of an option for its user: on the command line, or as a parameter."""
         return f"--{name.replace('_', '-')}" if self.is_file else f"{name}="
 
     def column(self, name: str, role: str) -> Any:
-        """Look a column up.
-
-        Parameters
-        ----------
-        name : str
-        role : str
-            What it is for, as in "the label column".
-
-        Returns
-        -------
-        pyarrow.ChunkedArray
-        """
+        """A column by its name; ``role`` names its purpose in messages, as in "the label column"."""
         self.check([name], role)
         return self.columns[name]
 
     def check(self, names: Sequence[str], role: str) -> None:
-        """Refuse names of columns that are not there, all of them in one message.
-
-        Parameters
-        ----------
-        names : sequence of str
-        role : str
-            What each is for, as in "a feature".
-        """
+        """Refuse names of columns that do not exist, all in one message."""
         absent = [name for name in names if name not in self.columns]
         if not absent:
             return
@@ -119,22 +70,9 @@ class Sheet:
 
 
 def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, header_row: int | None = None) -> Sheet:
-    """Read a table, its format told by the suffix.
+    """Read a table; its suffix says the format. A folder may hold JSONL files, one for each annotator.
 
-    Parameters
-    ----------
-    path : Path
-        A file, or a folder of JSONL files: one for each annotator.
-    encoding : str
-        Of text files.
-    page : str, optional
-        The sheet of a workbook; the first unless said.
-    header_row : int, optional
-        Row of the names of columns in a text file or a workbook, from 1; found unless said.
-
-    Returns
-    -------
-    Sheet
+    page: the sheet of a workbook, the first by default; header_row: of a text file or workbook, from 1.
     """
     name = path.name.lower()
     if not path.exists():
@@ -177,16 +115,7 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
 
 
 def is_table(folder: Path) -> bool:
-    """Tell whether a folder holds a table: JSONL files, one for each annotator, or a data set of Hugging Face.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a folder holds a table: JSONL files, one for each annotator, or a data set of Hugging Face."""
     return is_data_set(folder) or (is_folder_of_lines(folder) and not holds_images(folder))
 
 
@@ -242,19 +171,7 @@ def _columnar(path: Path) -> Any:
 
 
 def as_plain(path: Path, name: str, column: Any) -> Any:
-    """Undo encodings: dictionaries, views, decimals, extensions.
-
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    name : str
-    column : pyarrow.ChunkedArray
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-    """
+    """Decode dictionaries, views, decimals and extension types."""
     kind = column.type
     with readable(path, f"a table with plain columns, which {quoted(name)} is not,", "Convert the column."):
         if isinstance(kind, pa.BaseExtensionType):
@@ -271,7 +188,7 @@ def as_plain(path: Path, name: str, column: Any) -> Any:
 
 
 def _named(path: Path, header: Sequence[str]) -> list[str]:
-    """Check the names; columns without one are called after their place."""
+    """Check the names; a column without one is called after its place."""
     place: dict[str, int] = {}
     for i, name in enumerate(header, start=1):
         title = name or f"column {i}"

@@ -1,4 +1,4 @@
-"""Dates and times of day -> days since 1970, and the cycles they run through."""
+"""Dates and times of day as days since 1970, and their cycles."""
 
 from __future__ import annotations
 
@@ -36,17 +36,7 @@ NAMED_FIRST = WEEKDAY + NAME + r"\.?[- ]+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?[- ]+
 
 
 def typed_days(column: Any) -> Floats:
-    """Convert a column of dates, times or durations.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray of a temporal type
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Days since 1970, or since midnight, or of length; NaN where a cell is null.
-    """
+    """A temporal column in days (since 1970, since midnight, or of length), shape (n,); null is NaN."""
     kind = column.type
     if pa.types.is_date32(kind):
         return floats(column.cast(pa.int32()))
@@ -57,18 +47,9 @@ def typed_days(column: Any) -> Floats:
 
 
 def read_days(texts: Any, order: str) -> Floats:
-    """Read dates, with or without a time.
+    """Dates, with or without a time, in days since 1970, shape (n,); NaN if a text is no date.
 
-    Parameters
-    ----------
-    texts : pyarrow.Array or ChunkedArray of strings
-    order : {"ymd", "mdy", "dmy", "named"}
-        In which order they are written. Dates that begin with a year of four digits are read in any case.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Days since 1970 (UTC where a zone is written); NaN where a text is no date of the calendar.
+    Times with a zone are converted to UTC. Dates that begin with a year of four digits are read in any order.
     """
     folded = _folded(texts)
     days = _matched(folded, PATTERNS["ymd"])
@@ -80,33 +61,13 @@ def read_days(texts: Any, order: str) -> Floats:
 
 
 def read_clock(texts: Any) -> Floats:
-    """Read times of day.
-
-    Parameters
-    ----------
-    texts : pyarrow.Array or ChunkedArray of strings
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Days since midnight; NaN where a text is no time of day.
-    """
+    """Times of day in days since midnight, shape (n,); NaN if a text is none."""
     parts = pc.extract_regex(_folded(texts), rf"^{CLOCK}$")
     return _of_day(parts, ~bools(parts.is_null()))
 
 
 def cycles_of(days: Floats) -> tuple[str, ...]:
-    """Find the cycles that times run through more than once.
-
-    Parameters
-    ----------
-    days : ndarray of shape (n,), n > 0
-        Finite.
-
-    Returns
-    -------
-    tuple of {"day", "week", "year"}
-    """
+    """Names of the cycles that finite times, shape (n,), run through more than once."""
     extent = float(days.max() - days.min())
     return tuple(
         name for name, period in CYCLES.items() if extent > period and np.ptp(np.floor(days % period * 24)) > 0
@@ -114,17 +75,7 @@ def cycles_of(days: Floats) -> tuple[str, ...]:
 
 
 def written(days: float) -> str:
-    """Write a date for people, with a time where it has one.
-
-    Parameters
-    ----------
-    days : float
-        Since 1970.
-
-    Returns
-    -------
-    str
-    """
+    """Days since 1970 as a date for people, with a time if it has one."""
     moment = np.datetime64(round(min(max(days, -MOST_DAYS), MOST_DAYS) * 86400), "s")
     text = str(moment)
     return text.removesuffix("T00:00:00").replace("T", " ")
@@ -159,7 +110,7 @@ def _matched(folded: Any, pattern: str) -> Floats:
 
 
 def _of_day(parts: Any, good: Bools) -> Floats:
-    """Share of the day, in UTC where a zone is written; NaN where it is none."""
+    """Share of the day, in UTC if a zone is written; NaN if it is no time."""
     hour, minute, second = _part(parts, "hour"), _part(parts, "minute"), _part(parts, "second", 0.0)
     half = pc.struct_field(parts, "half")
     is_half, is_late = _starts(half, "[ap]"), _starts(half, "p")

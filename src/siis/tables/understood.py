@@ -1,4 +1,4 @@
-"""What each column of a table became, and what was left out and why."""
+"""What each column of a table became, and why columns were left out."""
 
 from __future__ import annotations
 
@@ -38,16 +38,7 @@ class ColumnUse:
 
 
 def summary_of(uses: Sequence[ColumnUse]) -> str:
-    """Count the columns that are used.
-
-    Parameters
-    ----------
-    uses : sequence of ColumnUse
-
-    Returns
-    -------
-    str
-    """
+    """Count the columns of each kind that are used."""
     kinds = [use.kind for use in uses]
     counts = {
         "column of numbers": kinds.count("number"),
@@ -59,16 +50,7 @@ def summary_of(uses: Sequence[ColumnUse]) -> str:
 
 
 def notes_of(uses: Sequence[ColumnUse]) -> list[str]:
-    """Say what the columns became, a line for each kind, and what was left out, a line for each reason.
-
-    Parameters
-    ----------
-    uses : sequence of ColumnUse
-
-    Returns
-    -------
-    list of str
-    """
+    """What the columns became, a line for each kind and for each reason to leave columns out."""
     lines = {title: [_named(use) for use in uses if use.kind == kind] for kind, title in TITLES.items()}
     for use in uses:
         if use.kind == LEFT_OUT:

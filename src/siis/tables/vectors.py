@@ -1,4 +1,4 @@
-"""Columns of lists of numbers, as embeddings are stored -> a column for each place."""
+"""Columns of lists of numbers, as embeddings are stored, as one column for each place."""
 
 from __future__ import annotations
 
@@ -15,19 +15,9 @@ SINGLE = (pa.float16(), pa.float32())
 
 
 def spread(columns: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str], list[str]]:
-    """Replace columns of equally long lists of numbers by a column of numbers for each place.
+    """Replace columns of equally long lists of numbers by a column for each place: v becomes v.0, v.1, ...
 
-    Parameters
-    ----------
-    columns : mapping of str to pyarrow.ChunkedArray
-
-    Returns
-    -------
-    columns : dict of str to pyarrow.ChunkedArray
-        Those for a column ``v`` are called ``v.0``, ``v.1``, ...; other columns stay.
-    names : frozenset of str
-        The new ones.
-    notes : list of str
+    Returns all columns, the names of the new ones, and notes.
     """
     found: dict[str, Any] = {}
     names: set[str] = set()
@@ -45,7 +35,7 @@ def spread(columns: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str], 
 
 
 def _width(column: Any) -> int:
-    """How many numbers every list has; 0 where they differ, or where the column holds something else."""
+    """Common length of the lists; 0 if lengths differ or the column holds something else."""
     kind = column.type
     is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     if not is_list or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
@@ -55,7 +45,7 @@ def _width(column: Any) -> int:
 
 
 def _matrix(column: Any, width: int) -> Any:
-    """The numbers, a row for each list; NaN where one is missing."""
+    """The lists as rows, shape (n, width); NaN if one is missing."""
     kind = np.float32 if column.type.value_type in SINGLE else np.float64
     X = np.full((len(column), width), np.nan, dtype=kind, order="F")
     numbers = pc.list_flatten(column).cast(pa.from_numpy_dtype(kind), safe=False)

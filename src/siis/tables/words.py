@@ -1,4 +1,4 @@
-"""Texts -> TF-IDF features."""
+"""TF-IDF features of texts."""
 
 from __future__ import annotations
 
@@ -26,22 +26,13 @@ UNSPACED = 0.1  # share of letters without spaces between words from which on a 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """Turns texts into rows of unit length: (1 + log count) times the inverse document frequency of each word.
-
-    Attributes
-    ----------
-    column : str
-        Where the texts stand.
-    terms : tuple of str, length d
-    idf : ndarray of shape (d,)
-    is_unspaced : bool
-        The language has no spaces between words: one to three neighbouring letters stand for words there.
-    """
+    """Encodes texts as rows of unit length: (1 + log count) times the inverse document frequency of each word."""
 
     kind: ClassVar[str] = "text"
-    column: str
-    terms: tuple[str, ...]
-    idf: Floats
+    column: str  # of the texts
+    terms: tuple[str, ...]  # (d,)
+    idf: Floats  # (d,)
+    # the language has no spaces between words: one to three neighbouring letters count as words
     is_unspaced: bool = False
 
     @property
@@ -51,19 +42,7 @@ class Words:
 
     @classmethod
     def learn(cls, column: str, texts: Sequence[str], where: str) -> Self:
-        """Learn the words and their frequencies.
-
-        Parameters
-        ----------
-        column : str
-        texts : sequence of str, length n
-        where : str
-            File and column, for messages.
-
-        Returns
-        -------
-        Words
-        """
+        """Learn the words of n texts and their frequencies; ``where`` names file and column in messages."""
         from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
 
         rarest = 2 if len(texts) > MANY_TEXTS else 1
@@ -82,17 +61,7 @@ class Words:
         return cls(column, terms, frozen(vectorizer.idf_), is_unspaced)
 
     def encode(self, texts: Sequence[str]) -> tuple[Sparse, list[str]]:
-        """Build the features of texts.
-
-        Parameters
-        ----------
-        texts : sequence of str, length n
-
-        Returns
-        -------
-        X : csr_array of shape (n, d)
-        notes : list of str
-        """
+        """Features of n texts, shape (n, d), and notes."""
         from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
         from sklearn.preprocessing import normalize  # noqa: PLC0415
 
@@ -117,49 +86,23 @@ class Words:
         return tuple(f"{self.column}: {term}" for term in self.terms)
 
     def summary(self) -> str:
-        """Say how many words there are.
-
-        Returns
-        -------
-        str
-        """
+        """What the texts become."""
         return f"texts with {self.remark()}"
 
     def remark(self) -> str:
-        """Say how many words a text of the column may have.
-
-        Returns
-        -------
-        str
-        """
+        """How many words the texts have."""
         if self.is_unspaced:
             return plural(len(self.terms), "different word or piece of one", "different words and pieces of them")
         return plural(len(self.terms), "different word")
 
     def to_plain(self) -> Plain:
-        """Give the encoder as plain data.
-
-        Returns
-        -------
-        settings : dict, JSON-able
-        arrays : dict of str to ndarray
-        """
+        """Give the encoder as plain data."""
         settings = {"column": self.column, "terms": list(self.terms)}
         return settings | ({"is_unspaced": True} if self.is_unspaced else {}), {"idf": self.idf}
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict of str to ndarray
-
-        Returns
-        -------
-        Words
-        """
+        """Rebuild an encoder, refusing anything that is not one."""
         if type(settings) is dict:
             settings = {"is_unspaced": False, **settings}
         settings = only_keys(settings, ("column", "terms", "is_unspaced"), "settings")
@@ -176,17 +119,7 @@ class Words:
 
 
 def unspaced_share(texts: Sequence[str]) -> float:
-    """Share of the letters that are of scripts without spaces between words: Chinese, Japanese, Thai and others.
-
-    Parameters
-    ----------
-    texts : sequence of str
-
-    Returns
-    -------
-    float
-        0 where there are no letters.
-    """
+    """Share of letters in scripts without spaces between words, such as Chinese or Thai; 0 without letters."""
     unspaced = re.compile(f"[{SYLLABLES}{LETTERS}]")
     n_unspaced = sum(len(unspaced.findall(text)) for text in texts)
     n_others = sum(map(str.isalpha, "".join(unspaced.sub("", text) for text in texts)))
@@ -194,16 +127,7 @@ def unspaced_share(texts: Sequence[str]) -> float:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Words where spaces separate them, neighbouring letters where nothing does.
-
-    Parameters
-    ----------
-    text : str
-
-    Yields
-    ------
-    str
-    """
+    """Words where spaces separate them, neighbouring letters in other scripts."""
     for syllables, letters, others in PIECES.findall(text.lower()):
         yield from WORD.findall(others)
         for run, sizes in ((syllables, GRAMS[SYLLABLES]), (letters, GRAMS[LETTERS])):

@@ -1,4 +1,4 @@
-"""Spreadsheets: a sheet of an XLSX file, names of columns above the data."""
+"""XLSX files."""
 
 from __future__ import annotations
 
@@ -21,25 +21,10 @@ INSTALL = "Install it with `pip install 'siis[xlsx]'`, or save the sheet as CSV.
 def read_workbook(
     path: Path, sheet: str | None, header_row: int | None = None
 ) -> tuple[list[str], Any, list[str], tuple[str, ...]]:
-    """Read a sheet: values of formulas as they were saved; dates, numbers and texts as they are.
+    """Read a sheet, the first by default: saved values of formulas; dates, numbers and texts as they are.
 
-    Parameters
-    ----------
-    path : Path
-    sheet : str, optional
-        Its name; the first one unless said.
-    header_row : int, optional
-        Row of the names of columns, from 1. If left out, titles above them are found.
-
-    Returns
-    -------
-    names : list of str
-        Stripped; may hold duplicates.
-    table : pyarrow.Table
-        Columns named 0, 1, ...
-    notes : list of str
-    others : tuple of str
-        Names of the other sheets.
+    Returns the stripped names (may repeat), a table with columns 0, 1, ..., notes, and the names of the other sheets.
+    Without header_row (from 1), titles above the names are skipped.
     """
     if find_spec("openpyxl") is None:
         raise ValueError(f"{path}: reading XLSX files needs openpyxl, which is not installed. {INSTALL}")
@@ -85,24 +70,14 @@ def read_workbook(
 
 
 def other_sheets(names: Sequence[str]) -> str:
-    """Name the sheets that may have been meant, in a sentence to follow a message.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    Returns
-    -------
-    str
-        Empty where there are none.
-    """
+    """A sentence to follow a message that names the other sheets; empty if there are none."""
     return f" The file has other sheets: {listed(names)} (--sheet)." if names else ""
 
 
 def _row_of_names(rows: list[list[Any]], first: int) -> int:
-    """The row of column names: the first that fills half of the table's width, where all of its cells are texts.
+    """The row of column names: the first to fill half of the width of the table, if its cells are different texts.
 
-    Rows above it are titles. Where there is no such row, the first row that is not empty holds the names.
+    Rows above it are titles. Without such a row, the first row that is not empty holds the names.
     """
     counts = [sum(map(_is_said, row)) for row in rows]
     width = max(counts)
@@ -117,7 +92,7 @@ def _is_said(cell: Any) -> bool:
 
 
 def _column(cells: list[Any]) -> Any:
-    """Cells of one type as they are; of several, as texts."""
+    """Cells of one type as they are, of several types as texts."""
     try:
         column = pa.array(cells)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -1,1 +1,1 @@
-"""Files of labelling tools: read into columns and answers of annotators, written back with what siis says."""
+"""Files of labelling tools: read as columns and answers of annotators, and written again with our answers."""

@@ -1,4 +1,4 @@
-"""Records of Argilla, as the ``to_json`` of its client writes them: read, and written again with suggestions."""
+"""Records of Argilla as ``to_json`` of its client writes them; written again with suggestions."""
 
 from __future__ import annotations
 
@@ -45,28 +45,12 @@ WARNING = (
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """The records, as they were read.
+    """The records, as they were read."""
 
-    Attributes
-    ----------
-    records : list of dict
-        Without what siis has said before.
-    """
-
-    records: list[dict[str, Any]]
+    records: list[dict[str, Any]]  # without answers of an earlier fit
 
     def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write them with answers, and with suggestions where nobody else has made one.
-
-        Parameters
-        ----------
-        answers : sequence of n Answer
-        question : str or None
-
-        Returns
-        -------
-        dict of str to bytes
-        """
+        """Write the records with n answers, and with suggestions where nobody else has made one."""
         values = {
             label_text(response["value"]): response["value"]
             for record in self.records
@@ -92,16 +76,7 @@ def _is_free(suggestion: Any) -> bool:
 
 
 def is_records(value: Any) -> bool:
-    """Tell whether a JSON value holds records of Argilla.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a JSON value holds records of Argilla."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -114,17 +89,7 @@ def is_records(value: Any) -> bool:
 
 
 def read_records(path: Path, found: list[dict[str, Any]]) -> Parsed:
-    """Read records of Argilla.
-
-    Parameters
-    ----------
-    path : Path
-    found : list of dict
-
-    Returns
-    -------
-    Parsed
-    """
+    """Read records of Argilla."""
     records, data, contents = [], [], []
     votes: list[Vote] = []
     refused: dict[str, str] = {}
@@ -160,7 +125,7 @@ def read_records(path: Path, found: list[dict[str, Any]]) -> Parsed:
 
 
 def _data(record: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """What a record says of its example, under the names that the client uses."""
+    """The fields of an example under the names that the client uses."""
     found: dict[str, Any] = {}
     for part in (FIELDS, METADATA, VECTORS):
         for name, value in flattened(the_object(record.get(part) or {}, where, part)):

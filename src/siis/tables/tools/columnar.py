@@ -42,28 +42,12 @@ TYPES = dict(zip(COLUMNS, (pa.string(), pa.float64(), pa.float64(), pa.bool_()),
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The table, as it was read.
-
-    Attributes
-    ----------
-    table : pyarrow.Table
-    """
+    """The table, as it was read."""
 
     table: Any
 
     def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write the table with columns of answers, and with suggestions where nobody else has made one.
-
-        Parameters
-        ----------
-        answers : sequence of n Answer
-        question : str or None
-            Of Argilla.
-
-        Returns
-        -------
-        dict of str to bytes
-        """
+        """Write the table with columns of n answers, and with suggestions where nobody else has made one."""
         from pyarrow import parquet  # noqa: PLC0415 - slow import
 
         plain = [answer.to_plain() for answer in answers]
@@ -84,7 +68,7 @@ def _with(table: Any, name: str, column: Any) -> Any:
 
 
 def _suggested(table: Any, question: str, answers: Sequence[Answer]) -> Any:
-    """Suggestions for records that have none, or one of ours; a list of several is another kind of question."""
+    """Add suggestions to records that have none or one of ours; lists of suggestions are left as they are."""
     names = (question + SUGGESTION, question + SCORE, question + AGENT_OF)
     n = table.num_rows
     found = [table[name] if name in table.column_names else pa.nulls(n) for name in names]
@@ -117,7 +101,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _described(table: Any) -> Any:
-    """The table with the new columns in Hugging Face's description of it, where it has one."""
+    """Add the new columns to Hugging Face's description of the table, if it has one."""
     metadata = dict(table.schema.metadata or {})
     features = _features(table.schema)
     if features is None:
@@ -134,7 +118,7 @@ def _described(table: Any) -> Any:
 
 
 def _features(schema: Any) -> dict[str, Any] | None:
-    """Hugging Face's description of the columns; None where there is none."""
+    """Hugging Face's description of the columns, or None."""
     try:
         features = json.loads((schema.metadata or {})[METADATA])["info"]["features"]
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -143,23 +127,10 @@ def _features(schema: Any) -> dict[str, Any] | None:
 
 
 def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], Told | None, Table | None]:
-    """Find what Hugging Face or Argilla say in a table.
+    """Interpret a table of Hugging Face or Argilla.
 
-    Parameters
-    ----------
-    path : Path
-    table : pyarrow.Table
-
-    Returns
-    -------
-    table : pyarrow.Table
-        Numbers of classes are their names there; lists of responses and former answers are taken out.
-    votes : dict of str to pyarrow.ChunkedArray
-        Further columns, of responses.
-    notes : list of str
-    told : Told, or None
-        None for a table of neither.
-    origin : Table, or None
+    Returns the table with names of classes in place of numbers, without lists of responses and former answers;
+    columns of responses; notes; metadata and origin, or None for other tables.
     """
     features = _features(table.schema)
     questions = [
@@ -213,7 +184,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _class_names(path: Path, name: str, column: Any, names: Any) -> Any:
-    """Names in place of numbers; -1 is none, and so is Argilla's class without a name."""
+    """Names in place of numbers; -1 and Argilla's class without a name are null."""
     if not isinstance(names, list) or not all(isinstance(one, str | None) for one in names):
         raise ValueError(f"{path}: the classes of column {quoted(name)} must have names; found none. Write it again.")
     if not pa.types.is_integer(column.type):

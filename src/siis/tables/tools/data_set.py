@@ -1,4 +1,4 @@
-"""Data sets of several files, as Hugging Face writes them: folders of ``save_to_disk``, and Parquet shards."""
+"""Data sets of Hugging Face in several files: folders of ``save_to_disk``, and Parquet shards."""
 
 from __future__ import annotations
 
@@ -17,33 +17,14 @@ SHARD = re.compile(r"(?P<split>.+)-(?P<number>\d{5})-of-(?P<total>\d{5})(-[0-9a-
 
 
 def is_data_set(folder: Path) -> bool:
-    """Tell whether a folder is a data set of Hugging Face, or holds Parquet files.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a folder is a data set of Hugging Face, or holds Parquet files."""
     return folder.is_dir() and (
         (folder / DICT).is_file() or (folder / STATE).is_file() or bool(_parquet(folder) or _parquet(folder / INSIDE))
     )
 
 
 def files_of(folder: Path) -> list[Path]:
-    """List the files of a data set, in the order of its rows.
-
-    Parameters
-    ----------
-    folder : Path
-        Of one split.
-
-    Returns
-    -------
-    list of Path
-    """
+    """The files of one split, in the order of its rows."""
     if (folder / DICT).is_file():
         splits = _field(folder / DICT, "splits", str)
         if len(splits) != 1:
@@ -73,7 +54,7 @@ def _parquet(folder: Path) -> list[Path]:
 
 
 def _shards(folder: Path, files: list[Path]) -> list[Path]:
-    """Refuse several splits, and shards of which some are missing."""
+    """Refuse several splits, and incomplete shards."""
     found = [match for file in files if (match := SHARD.fullmatch(file.name))]
     splits = sorted({match["split"] for match in found})
     if len(splits) > 1:

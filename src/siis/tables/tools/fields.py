@@ -1,4 +1,4 @@
-"""JSON texts <-> objects, and objects -> columns."""
+"""JSON texts as objects, and objects as columns."""
 
 from __future__ import annotations
 
@@ -21,18 +21,7 @@ DEEPEST = 100  # objects within objects
 
 
 def parsed(text: str, where: str) -> Any:
-    """Read a JSON text.
-
-    Parameters
-    ----------
-    text : str
-    where : str
-        File and line, for messages.
-
-    Returns
-    -------
-    object
-    """
+    """Read a JSON text."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError as problem:
@@ -59,16 +48,7 @@ def _depth(value: Any, most: int) -> int:
 
 
 def written(value: Any) -> bytes:
-    """Write an object as JSON, letters as they are; half a surrogate pair, which no UTF-8 can hold, is escaped.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bytes
-    """
+    """JSON with letters as they are; half a surrogate pair, which UTF-8 cannot hold, is escaped."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -76,16 +56,7 @@ def written(value: Any) -> bytes:
 
 
 def written_items(value: list[Any] | dict[str, Any]) -> bytes:
-    """Write a list or an object as a JSON file, each item on a line of its own.
-
-    Parameters
-    ----------
-    value : list or dict
-
-    Returns
-    -------
-    bytes
-    """
+    """A list or an object as a JSON file with a line for each item."""
     if isinstance(value, dict):
         items = [written(name) + b": " + written(one) for name, one in value.items()]
         return b"{\n" + b",\n".join(items) + b"\n}\n"
@@ -93,18 +64,7 @@ def written_items(value: list[Any] | dict[str, Any]) -> bytes:
 
 
 def without_ours(record: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Take off what siis has said of an example before, and refuse a field of that name that is something else.
-
-    Parameters
-    ----------
-    record : mapping
-    where : str
-        File and line, for messages.
-
-    Returns
-    -------
-    dict
-    """
+    """A record without answers of an earlier fit; a field of that name with other content is refused."""
     ours = record.get(OURS)
     if OURS in record and not (isinstance(ours, dict) and set(ours) == set(FIELDS)):
         raise ValueError(f"{where}: the field {OURS} is kept for answers of siis; found another one. Rename it.")
@@ -112,19 +72,7 @@ def without_ours(record: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def flattened(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Give the fields of an object; those of objects inside are called outer.inner.
-
-    Parameters
-    ----------
-    record : mapping
-    before : str
-
-    Yields
-    ------
-    name : str
-    value : object
-        No mapping.
-    """
+    """The fields of an object; those of inner objects are called outer.inner."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f"{before}{name}.")
@@ -133,17 +81,7 @@ def flattened(record: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 
 
 def label_text(value: Any) -> str | None:
-    """Write a label as a text.
-
-    Parameters
-    ----------
-    value : str, number, bool or None
-
-    Returns
-    -------
-    str or None
-        None where there is no label.
-    """
+    """A label as a text, or None."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, bool):
@@ -154,21 +92,7 @@ def label_text(value: Any) -> str | None:
 
 
 def the_label(value: Any, where: str, what: str) -> str | None:
-    """Write a label as a text, and refuse what cannot be one.
-
-    Parameters
-    ----------
-    value : object
-    where : str
-        File and line, for messages.
-    what : str
-        What it should be, as in "a choice".
-
-    Returns
-    -------
-    str or None
-        None where there is no label.
-    """
+    """A label as a text, or None; refuses what cannot be a label. what: as in "a choice"."""
     if isinstance(value, list | dict) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(
             f"{where}: {what} must be a name or a number; found {quoted(json.dumps(value)[:40])}. Export it again."
@@ -177,18 +101,9 @@ def the_label(value: Any, where: str, what: str) -> str | None:
 
 
 def columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """Make columns of objects: numbers, texts, truth values; lists of numbers become a column for each place.
+    """Columns of n flat records, and notes on fields left out.
 
-    Parameters
-    ----------
-    records : sequence of n mappings
-        Without objects inside, as ``flattened`` gives them.
-
-    Returns
-    -------
-    columns : dict of str to pyarrow.ChunkedArray, each of length n
-    notes : list of str
-        Which fields were left out.
+    Numbers, texts and truth values are one column; lists of numbers become a column for each place.
     """
     names = dict.fromkeys(name for record in records for name in record)
     columns: dict[str, Any] = {}
@@ -212,13 +127,13 @@ def columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], li
 
 
 def _holds_files(values: Sequence[Any]) -> bool:
-    """Whether there are files in the cells that are no pictures."""
+    """Whether cells hold files that are no images."""
     starts = [value[: len(PICTURE)] for value in values if isinstance(value, str)]
     return any(start.startswith(INLINE) for start in starts) and not all(start == PICTURE for start in starts)
 
 
 def _width(values: Sequence[Any]) -> int:
-    """How many numbers every list has; 0 where they differ, or where something else is among them."""
+    """Common length of lists of numbers; 0 if lengths differ or there are other values."""
     said = [value for value in values if value is not None]
     widths = {len(value) if isinstance(value, list) else 0 for value in said}
     is_numbers = all(
@@ -231,16 +146,7 @@ def _width(values: Sequence[Any]) -> int:
 
 
 def column_of(values: Sequence[Any]) -> Any:
-    """Make a column of values; those of several types become texts.
-
-    Parameters
-    ----------
-    values : sequence of str, number, bool or None
-
-    Returns
-    -------
-    pyarrow.ChunkedArray
-    """
+    """A column of values; those of several types become texts."""
     try:
         column = pa.array([_sound(value) if isinstance(value, str) else value for value in values])
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
@@ -258,20 +164,7 @@ def _sound(text: str) -> str:
 
 
 def the_object(value: Any, where: str, what: str) -> dict[str, Any]:
-    """Refuse what is no JSON object.
-
-    Parameters
-    ----------
-    value : object
-    where : str
-        File and line, for messages.
-    what : str
-        What it should be, as in "a task".
-
-    Returns
-    -------
-    dict
-    """
+    """Refuse what is no JSON object."""
     if not isinstance(value, dict):
         raise ValueError(
             f"{where}: {what} must be a JSON object; found {quoted(json.dumps(value)[:40])}. Export it again."
@@ -280,20 +173,7 @@ def the_object(value: Any, where: str, what: str) -> dict[str, Any]:
 
 
 def the_list(value: Any, where: str, what: str) -> list[Any]:
-    """Refuse what is no JSON list; nothing is an empty one.
-
-    Parameters
-    ----------
-    value : object
-    where : str
-        File and line, for messages.
-    what : str
-        What it should be, as in "annotations".
-
-    Returns
-    -------
-    list
-    """
+    """Refuse what is no JSON list; nothing is an empty one."""
     if value is not None and not isinstance(value, list):
         raise ValueError(
             f"{where}: {what} must be a JSON list; found {quoted(json.dumps(value)[:40])}. Export it again."
@@ -302,20 +182,7 @@ def the_list(value: Any, where: str, what: str) -> list[Any]:
 
 
 def the_truth_value(value: Any, where: str, what: str) -> bool:
-    """Refuse what is neither true nor false; nothing is false.
-
-    Parameters
-    ----------
-    value : object
-    where : str
-        File and line, for messages.
-    what : str
-        The name of the field.
-
-    Returns
-    -------
-    bool
-    """
+    """Refuse what is neither true nor false; nothing is false."""
     if value is not None and not isinstance(value, bool):
         raise ValueError(
             f"{where}: {what} must be true or false; found {quoted(json.dumps(value)[:40])}. Export it again."
@@ -324,15 +191,5 @@ def the_truth_value(value: Any, where: str, what: str) -> bool:
 
 
 def read_text(path: Path, encoding: str) -> str:
-    """Read a text file, which may be compressed with gzip.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-
-    Returns
-    -------
-    str
-    """
+    """Read a text file, which may be compressed with gzip."""
     return text_bytes(path, encoding).decode()

@@ -1,4 +1,4 @@
-"""A JSON file: which tool wrote it."""
+"""JSON files of any labelling tool."""
 
 from __future__ import annotations
 
@@ -14,17 +14,7 @@ JSON = (".json", ".json.gz")
 
 
 def read_json(path: Path, encoding: str) -> Parsed:
-    """Read tasks of Label Studio, records of Argilla, or a list of plain objects.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-
-    Returns
-    -------
-    Parsed
-    """
+    """Read tasks of Label Studio, records of Argilla, or a list of plain objects."""
     value = parsed(read_text(path, encoding), str(path))
     if is_tasks(value):
         return read_tasks(path, value)

@@ -1,4 +1,4 @@
-"""Label Studio's JSON: tasks with annotations in, the same tasks with predictions out."""
+"""Label Studio's JSON: tasks with annotations, written again with predictions."""
 
 from __future__ import annotations
 
@@ -48,30 +48,15 @@ FEW = 0.1  # share of tasks without an annotation, below which the export may ha
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """The tasks, as they were exported.
-
-    Attributes
-    ----------
-    tasks : list of dict
-    targets : dict of str to str
-        What each question is asked about: ``from_name`` to ``to_name``.
-    """
+    """The tasks, as they were exported."""
 
     tasks: list[dict[str, Any]]
-    targets: dict[str, str]
+    targets: dict[str, str]  # ``to_name`` of each question, by ``from_name``
 
     def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write the tasks with predictions; those of an earlier fit are replaced, those of others stay.
+        """Write the tasks with n predictions; those of an earlier fit are replaced, those of others stay.
 
-        Parameters
-        ----------
-        answers : sequence of n Answer
-        question : str or None
-
-        Returns
-        -------
-        dict of str to bytes
-            The tasks; where all have an id, the predictions alone as well, for the project that they come from.
+        If all tasks have an id, a second file holds the predictions alone, to import into the same project.
         """
         name = question if question is not None else next(iter(self.targets), "label")
         predictions = [_prediction(answer, name, self.targets.get(name, TEXT)) for answer in answers]
@@ -87,7 +72,7 @@ class Tasks:
 
 
 def _with_columns(data: dict[str, Any], answer: Answer) -> dict[str, Any]:
-    """The data with columns to sort by; without a suspicion where there is none: a null would come first."""
+    """The data with columns to sort by; no suspicion if there is none, since Label Studio sorts nulls first."""
     plain = answer.to_plain()
     columns = {f"{OURS}_{name}": plain[name] for name in ("is_issue", "label", "probability")}
     if plain["quality"] is not None:
@@ -100,7 +85,7 @@ def _without_columns(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _others(task: dict[str, Any]) -> list[Any]:
-    """Predictions of others; numbers name predictions that the export does not hold, and no import takes them."""
+    """Predictions of others; numbers name predictions that the export lacks, which no import accepts."""
     return [one for one in task.get("predictions") or [] if isinstance(one, dict) and not _is_ours(one)]
 
 
@@ -121,33 +106,14 @@ def _prediction(answer: Answer, question: str, target: str) -> dict[str, Any]:
 
 
 def is_tasks(value: Any) -> bool:
-    """Tell whether a JSON file holds tasks of Label Studio.
-
-    Parameters
-    ----------
-    value : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a JSON value holds tasks of Label Studio."""
     return isinstance(value, list) and any(
         isinstance(one, dict) and isinstance(one.get("data"), dict) for one in value
     )
 
 
 def read_tasks(path: Path, found: list[Any]) -> Parsed:
-    """Read tasks: choices are labels, by annotator; skipped annotations are none, ground truth is certain.
-
-    Parameters
-    ----------
-    path : Path
-    found : list
-
-    Returns
-    -------
-    Parsed
-    """
+    """Read tasks: choices are labels, by annotator; skipped annotations are none, ground truth is certain."""
     tasks, votes, records, contents = [], [], [], []
     targets: dict[str, str] = {}
     refused: dict[str, str] = {}
@@ -202,19 +168,7 @@ def read_tasks(path: Path, found: list[Any]) -> Parsed:
 
 
 def csv_of_label_studio(path: Path, header: Sequence[str], columns: Mapping[str, Any]) -> Told | None:
-    """Tell which columns of a CSV file are the tool's own, where Label Studio has written it.
-
-    Parameters
-    ----------
-    path : Path
-    header : sequence of str
-    columns : mapping of str to pyarrow.ChunkedArray
-
-    Returns
-    -------
-    Told or None
-        None for another file.
-    """
+    """The metadata of a CSV file of Label Studio; None for other files."""
     if not set(header) >= CSV_MARKS:
         return None
     if ID in columns and len(pc.unique(columns[ID])) < len(columns[ID]):
@@ -239,7 +193,7 @@ def _unanswered(n_given: int, n_skipped: int) -> str:
 def _votes(
     annotation: dict[str, Any], row: int, where: str, targets: dict[str, str], refused: dict[str, str]
 ) -> list[Vote]:
-    """The choices of an annotation; questions with several of them are refused once they are asked for."""
+    """The choices of an annotation; questions with several choices are refused when they are used."""
     chosen: dict[str, list[str]] = {}
     for item in the_list(annotation.get("result"), where, "the result of an annotation"):
         result = the_object(item, where, "a result")
@@ -278,7 +232,7 @@ def _who(annotation: dict[str, Any], where: str) -> str:
 
 
 def _check_truth(path: Path, votes: Sequence[Vote]) -> None:
-    """Refuse two truths about one task."""
+    """Refuse two ground truths for one task."""
     truths: dict[tuple[int, str], str] = {}
     for vote in votes:
         if vote.is_certain and truths.setdefault((vote.row, vote.question), vote.label) != vote.label:

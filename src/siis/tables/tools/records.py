@@ -1,4 +1,4 @@
-"""JSONL, an object on each line: doccano's and Prodigy's exports, and plain ones; also as a list in a JSON file."""
+"""JSON objects on lines or in a list: exports of doccano and Prodigy, and plain ones."""
 
 from __future__ import annotations
 
@@ -40,52 +40,23 @@ JSON_MIN = {"annotator", "annotation_id"}
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A line.
+    """A line."""
 
-    Attributes
-    ----------
-    file : str
-        Name of its file.
-    where : str
-        File and line, for messages.
-    fields : dict
-        Without what siis has said before.
-    """
-
-    file: str
-    where: str
-    fields: dict[str, Any]
+    file: str  # name of its file
+    where: str  # file and line, for messages
+    fields: dict[str, Any]  # without answers of an earlier fit
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The lines, as they were read.
-
-    Attributes
-    ----------
-    records : list of Record
-    rows : list of int
-        The example that each is about.
-    names : dict of str to str
-        What each file is called when it is written.
-    """
+    """The lines, as they were read."""
 
     records: list[Record]
-    rows: list[int]
-    names: dict[str, str]
+    rows: list[int]  # the example of each record
+    names: dict[str, str]  # under which each file is written again
 
     def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write every file again, each line with one more field.
-
-        Parameters
-        ----------
-        answers : sequence of n Answer
-        question : str or None
-
-        Returns
-        -------
-        dict of str to bytes
-        """
+        """Write every file again, each line with one more field, for n answers."""
         lines: dict[str, list[Any]] = {name: [] for name in self.names.values()}
         for record, row in zip(self.records, self.rows, strict=True):
             lines[self.names[record.file]].append({**record.fields, OURS: answers[row].to_plain()})
@@ -96,21 +67,12 @@ class Lines:
 
 
 def is_folder_of_lines(folder: Path) -> bool:
-    """Tell whether a folder holds JSONL files, one for each annotator.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a folder holds JSONL files, one for each annotator."""
     return folder.is_dir() and bool(_files(folder))
 
 
 def _files(folder: Path) -> list[Path]:
-    """The JSONL files, or else the JSON files, without those that a fit to them has written there."""
+    """The JSONL files, or else the JSON files, without those that an earlier fit has written there."""
     for suffixes in (LINES, LISTS):
         found = {
             path.name: path
@@ -124,22 +86,12 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _written_name(name: str) -> str:
-    """What the file of an annotator is called when it is written."""
+    """The name under which an annotator's file is written again."""
     return f"{WRITTEN}.{_stem(name)}{LISTS[0] if name.lower().endswith(LISTS) else LINES[0]}"
 
 
 def read_lines(path: Path, encoding: str) -> Parsed:
-    """Read a JSONL file, or a folder or archive of them: one for each annotator, who is called as the file is.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-
-    Returns
-    -------
-    Parsed
-    """
+    """Read a JSONL file, or a folder or archive with one for each annotator, named after the file."""
     if path.name.lower().endswith(ARCHIVE):
         with tempfile.TemporaryDirectory() as folder:
             _unpack(path, Path(folder))
@@ -150,7 +102,7 @@ def read_lines(path: Path, encoding: str) -> Parsed:
 
 
 def _read_folder(path: Path, folder: Path, encoding: str) -> Parsed:
-    """The files of a folder, which are called by the path that the user has named."""
+    """Read the files of a folder; messages name them by the path that the user gave."""
     files = _files(folder)
     names = {file.name: _written_name(file.name) for file in files}
     records = [record for file in files for record in _records(file, path / file.name, encoding)]
@@ -158,7 +110,7 @@ def _read_folder(path: Path, folder: Path, encoding: str) -> Parsed:
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    """The JSONL or JSON files of an archive, without their folders."""
+    """Unpack the JSONL or JSON files of an archive, without their folders."""
     with readable(path, "a ZIP file", "It may be cut off: download it again."), zipfile.ZipFile(path) as archive:
         members = [one for one in archive.infolist() if one.filename.lower().endswith((*LINES, *LISTS))]
         size = sum(one.file_size for one in members)
@@ -195,17 +147,7 @@ def _records(path: Path, called: Path, encoding: str) -> list[Record]:
 
 
 def read_list(path: Path, found: list[Any]) -> Parsed:
-    """Read the same objects from a list in a JSON file.
-
-    Parameters
-    ----------
-    path : Path
-    found : list
-
-    Returns
-    -------
-    Parsed
-    """
+    """Read objects from a list in a JSON file."""
     return examples_of(path, _items(path, found), {path.name: f"{WRITTEN}.json"})
 
 
@@ -228,21 +170,7 @@ def _items(path: Path, found: Any) -> list[Record]:
 
 
 def examples_of(path: Path, records: list[Record], names: dict[str, str], is_folder: bool = False) -> Parsed:
-    """Put the lines about each example together.
-
-    Parameters
-    ----------
-    path : Path
-    records : list of Record
-    names : dict of str to str
-        What each file is called when it is written.
-    is_folder : bool
-        Whether each file is an annotator.
-
-    Returns
-    -------
-    Parsed
-    """
+    """Join the lines about each example. names: the name under which each file is written again."""
     is_prodigy = any(HASH in one.fields or one.fields.get(ANSWER) in VERDICTS for one in records)
     is_doccano = is_folder or any(isinstance(one.fields.get(LABEL), list) for one in records)
     tool = "Prodigy" if is_prodigy else "doccano" if is_doccano else PLAIN
@@ -303,14 +231,14 @@ def _check_names(records: Sequence[Record], is_prodigy: bool) -> None:
 
 
 def _is_data(name: str, is_prodigy: bool, is_doccano: bool) -> bool:
-    """Whether a field says something of the example, and not of an answer."""
+    """Whether a field describes the example, and not an answer."""
     if is_prodigy:
         return name == HASH or not (name in OWN or name.startswith("_"))
     return not (is_doccano and name == LABEL)
 
 
 def _rows(records: Sequence[Record], is_prodigy: bool) -> list[int]:
-    """The example of each line, by the first of some fields that every line has."""
+    """The example of each line, by the first key field that all lines have."""
     wanted = (HASH, TEXT, IMAGE) if is_prodigy else (ID, TEXT)
     name = next((name for name in wanted if all(_key(one, name) is not None for one in records)), None)
     if name is None:
@@ -338,7 +266,7 @@ def _key(record: Record, name: str) -> str | None:
 def _votes(
     records: Sequence[Record], rows: Sequence[int], is_prodigy: bool, is_folder: bool
 ) -> tuple[list[Vote], dict[str, str], int]:
-    """The answers; why they cannot be used, where a line has several; how many lines have none."""
+    """The answers, why they cannot be used, and the number of lines without one."""
     names = {str(one.fields[LABEL]) for one in records if isinstance(one.fields.get(LABEL), str)}
     is_binary = is_prodigy and len(names) == 1 and not any(ACCEPT in one.fields for one in records)
     votes, refused = [], {}
@@ -365,7 +293,7 @@ def _votes(
 
 
 def _prodigy_labels(record: Record, is_binary: bool) -> Any:
-    """What a task of Prodigy says: a choice, or the label that was accepted; a rejected one if it is the only."""
+    """The choice or accepted label of a task of Prodigy; "not LABEL" for a rejected one if it is the only label."""
     verdict = record.fields.get(ANSWER, "accept")
     if verdict not in VERDICTS:
         raise ValueError(

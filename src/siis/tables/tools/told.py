@@ -1,4 +1,4 @@
-"""What the file of a labelling tool says by itself: answers, who gave them, which are certain, what names rows."""
+"""Metadata of the file of a labelling tool: answers, annotators, certain labels, ids."""
 
 from __future__ import annotations
 
@@ -22,53 +22,27 @@ DIGITS = 4  # of probabilities, as in the CSV files
 
 @dataclass(frozen=True)
 class Vote:
-    """An answer to a question about an example.
+    """An answer to a question about an example."""
 
-    Attributes
-    ----------
-    row : int
-        The example.
-    question : str
-    annotator : str
-        Empty where the file does not name one.
-    label : str
-    is_certain : bool
-        Whether the tool says that it is the truth.
-    """
-
-    row: int
+    row: int  # the example
     question: str
-    annotator: str
+    annotator: str  # empty if the file names none
     label: str
-    is_certain: bool = False
+    is_certain: bool = False  # the tool marks it as the truth
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What siis says of an example.
-
-    Attributes
-    ----------
-    label : str
-    probability : float
-    quality : float or None
-        Probability that the given label is right; None where there is none, or nobody has judged it.
-    is_issue : bool
-        Whether the given label is a suspect.
-    """
+    """Our answer for an example."""
 
     label: str
     probability: float
+    # probability that the given label is right; None without a label or an assessment
     quality: float | None
-    is_issue: bool
+    is_issue: bool  # the given label is probably wrong
 
     def to_plain(self) -> dict[str, Any]:
-        """Give the answer as a field of a JSON object.
-
-        Returns
-        -------
-        dict
-        """
+        """The answer as a field of a JSON object."""
         quality = None if self.quality is None else round(self.quality, DIGITS)
         probability = round(self.probability, DIGITS)
         return {"label": self.label, "probability": probability, "quality": quality, "is_issue": self.is_issue}
@@ -81,87 +55,40 @@ class Origin(Protocol):
     """The file as it was read, to be written again."""
 
     def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write it with an answer for each example; nothing else of it is changed.
-
-        Parameters
-        ----------
-        answers : sequence of n Answer
-        question : str or None
-            Which of the file's questions they answer.
-
-        Returns
-        -------
-        dict of str to bytes
-            Files by name.
-        """
+        """Write the file with n answers to one of its questions, otherwise unchanged; returns files by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What a file says of its own columns.
+    """The roles of columns that a file implies."""
 
-    Attributes
-    ----------
-    tool : str
-        What wrote it, for messages.
-    id : str or None
-        The column that names the examples.
-    texts : tuple of str
-        Columns of texts.
-    questions : dict of str to tuple of str
-        The columns of answers to each question: one, or one for each annotator.
-    certain : dict of str to tuple of (int, str)
-        Rows and columns of the answers that are known to be right, by question.
-    votes : frozenset of str
-        All columns of answers: never compared by.
-    aside : frozenset of str
-        Other columns that are not compared by.
-    refused : dict of str to str
-        Why a question cannot be used.
-    unanswered : str or None
-        What to say of a file without an answer, as in "no task has an annotation"; None where there are answers, or
-        labels are a plain column.
-    is_project : bool
-        Whether the file holds all that was labelled, and not only what somebody has checked.
-    has_own_ids : bool
-        Whether the ids are the tool's numbers, and no field of the examples.
-    contents : tuple of mapping
-        What each example is about, by field: a later export with the same ids must have the same. Empty where the
-        tool's file does not say it.
-    """
-
-    tool: str
-    id: str | None = None
-    texts: tuple[str, ...] = ()
+    tool: str  # for messages
+    id: str | None = None  # the column that names the examples
+    texts: tuple[str, ...] = ()  # columns of texts
+    # columns of answers to each question: one, or one for each annotator
     questions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # rows and columns of the answers that are known to be right, by question
     certain: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
-    votes: frozenset[str] = frozenset()
-    aside: frozenset[str] = frozenset()
-    refused: dict[str, str] = field(default_factory=dict)
+    votes: frozenset[str] = frozenset()  # all columns of answers: never features
+    aside: frozenset[str] = frozenset()  # other columns that are no features
+    refused: dict[str, str] = field(default_factory=dict)  # why a question cannot be used
+    # for a message, why there is no answer, as in "no task has an annotation"; None if there are answers, or labels
+    # are a plain column
     unanswered: str | None = None
-    is_project: bool = True
-    has_own_ids: bool = False
+    is_project: bool = True  # the file holds all labels, and not only those that somebody has checked
+    has_own_ids: bool = False  # the ids are the tool's numbers, and no field of the examples
+    # fields of each example: a later export must have the same under the same ids. Empty if the file has none.
     contents: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def tool_is_known(self) -> bool:
-        """Whether a labelling tool has written the file, and not just anybody."""
+        """Whether a labelling tool has written the file."""
         return self.tool != PLAIN
 
     def question(self, path: Any, wanted: str | None) -> str | None:
-        """Choose the question whose answers are the labels.
+        """The question whose answers are the labels: the one that the user named, or the only one.
 
-        Parameters
-        ----------
-        path : Path
-            For messages.
-        wanted : str or None
-            What the user has named: a question, or a column.
-
-        Returns
-        -------
-        str or None
-            None where the labels are no answers to a question of the tool.
+        None if the labels are no answers to a question of the tool.
         """
         names = [*self.questions, *(name for name in self.refused if name not in self.questions)]
         if wanted is not None and wanted not in names:
@@ -178,20 +105,10 @@ class Told:
 
 @dataclass(frozen=True, eq=False)
 class Parsed:
-    """The file of a tool, read.
-
-    Attributes
-    ----------
-    columns : dict of str to pyarrow.ChunkedArray
-    n : int
-        Number of examples.
-    notes : list of str
-    told : Told
-    origin : Origin
-    """
+    """The file of a tool, read."""
 
     columns: dict[str, Any]
-    n: int
+    n: int  # number of examples
     notes: list[str]
     told: Told
     origin: Origin
@@ -199,39 +116,18 @@ class Parsed:
 
 @dataclass(frozen=True, eq=False)
 class VoteColumns:
-    """Answers as columns of a table.
-
-    Attributes
-    ----------
-    columns : dict of str to pyarrow.ChunkedArray
-    questions, certain
-        As in ``Told``.
-    who : frozenset of str
-        Those of the columns that say who answered.
-    """
+    """Answers as columns of a table."""
 
     columns: dict[str, Any]
-    questions: dict[str, tuple[str, ...]]
+    questions: dict[str, tuple[str, ...]]  # as in ``Told``
     certain: dict[str, tuple[tuple[int, str], ...]]
-    who: frozenset[str]
+    who: frozenset[str]  # columns of names of annotators
 
 
 def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteColumns:
-    """Make columns of answers: one for each annotator, or a single one where no example has two answers.
+    """Columns of answers: one for each annotator, or a single one if no example has two answers.
 
     A second answer of one annotator to one question about one example has a column of its own.
-
-    Parameters
-    ----------
-    votes : sequence of Vote
-    n : int
-        Number of examples.
-    taken : collection of str
-        Names of other columns.
-
-    Returns
-    -------
-    VoteColumns
     """
     by_question: dict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
@@ -267,17 +163,7 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Give a column a name that no other has.
-
-    Parameters
-    ----------
-    name : str
-    taken : collection of str
-
-    Returns
-    -------
-    str
-    """
+    """A name that no other column has."""
     number, title = 2, name
     while title in taken:
         title, number = f"{name} ({number})", number + 1
@@ -285,19 +171,10 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
-    """Find the column that names the rows: the first of some names with a cell that is not empty.
+    """The column of ids: the first of some names with a cell that is not empty.
 
     Ids that are missing or repeated are refused where they are read: row numbers in their place would be those of
     other examples in the next export.
-
-    Parameters
-    ----------
-    columns : mapping of str to pyarrow.ChunkedArray
-    *names : str
-
-    Returns
-    -------
-    str or None
     """
     for name in names:
         if name in columns and columns[name].null_count < len(columns[name]):
