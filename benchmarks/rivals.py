@@ -74,7 +74,7 @@ def local_and_global(share, n_neighbors=10):
 def gfhf(task, rows, codes):
     placed, c = graph(task), task.truth.max() + 1
     reached = placed.graph.reached_from(placed.vertex[rows])
-    given = gather(placed.vertex[rows], one_hot(codes, c), np.ones(rows.size)).moved(np.cumsum(reached) - 1)
+    given = gather(placed.vertex[rows], one_hot(codes, c), np.ones(rows.size)).relabel(np.cumsum(reached) - 1)
     F = np.zeros((placed.graph.n_vertices, c))
     F[reached] = distributions(harmonic(placed.graph.subgraph(reached), given), c)
     return np.argmax(F, axis=1)[placed.vertex]

@@ -21,7 +21,7 @@ from siis.baselines.spmr import manifold_machine, reconstruction_weights
 from siis.engine import NUMPY
 from siis.engine.factor import _ConjugateGradients, factorize
 from siis.graph import embed
-from siis.labels import Supervision, label_rows
+from siis.labels import VertexLabels, label_rows
 from siis.spectral import smooth_basis
 
 ALL = [GFHFClassifier, RobustLaplacianClassifier, GTFClassifier, LSSCClassifier, SPMRClassifier]
@@ -42,7 +42,7 @@ def test_check_estimator(estimator, check):
 @pytest.fixture
 def small(rng):
     graph = random_graph(rng, 18)
-    given = Supervision(np.array([0, 4, 9, 15]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 1.0]))
+    given = VertexLabels(np.array([0, 4, 9, 15]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 1.0]))
     return graph, given
 
 

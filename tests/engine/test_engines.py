@@ -14,7 +14,7 @@ from siis.engine.factor import positive_solver
 from siis.errors import NumericalError
 from siis.evidence import smooth_folds, smooth_labels
 from siis.graph import Graph, embed
-from siis.labels import Supervision, one_hot
+from siis.labels import VertexLabels, one_hot
 from siis.program import Program
 from siis.solvers import certified as certified_module
 from siis.solvers import solve_batch, solve_certified, solve_paper
@@ -286,7 +286,7 @@ def test_every_vertex_labelled_and_parts_that_hang_on_next_to_nothing(engine):
 def test_smoothing(engine, cloud):
     rng = np.random.default_rng(0)
     vertices = np.arange(0, cloud.n_vertices, 10)
-    given = Supervision(vertices, one_hot(vertices % 3, 3), rng.uniform(0.5, 2, vertices.size))
+    given = VertexLabels(vertices, one_hot(vertices % 3, 3), rng.uniform(0.5, 2, vertices.size))
     scores = rng.standard_normal((cloud.n_vertices, 3))
     for start in (None, scores):
         expected, found = (
@@ -295,7 +295,7 @@ def test_smoothing(engine, cloud):
         )
         np.testing.assert_allclose(found, expected, atol=1e-5)
     smooth = smooth_basis(cloud, 9, "normalized", engine=engine).vectors
-    sets, pulls = [given, given.picked(np.arange(vertices.size) % 2 == 0)], [1e-4, 0.05]
+    sets, pulls = [given, given.subset(np.arange(vertices.size) % 2 == 0)], [1e-4, 0.05]
     expected = smooth_folds(cloud.weights, sets, 0.3, pulls, [scores, scores], tol=1e-5)
     found = smooth_folds(cloud.weights, sets, 0.3, pulls, [scores, scores], 1e-5, engine=engine, subspace=smooth)
     np.testing.assert_allclose(found, expected, atol=3e-5)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 
 from siis import SIISClassifier
-from siis.labels import Supervision, read_labels
+from siis.labels import VertexLabels, read_labels
 from siis.model.average import average
 
 Settled = partial(
@@ -43,12 +43,12 @@ def test_equal_examples_with_different_labels_are_judged_apart():
 def test_certain_labels_weigh_three_in_answers_and_count_as_one_in_comparisons():
     given = np.repeat([0, 1], 10)
     labels = read_labels(given, None, np.arange(20) < 2)
-    each = Supervision(np.arange(20), labels.Y, labels.weights, labels.counts)
+    each = VertexLabels(np.arange(20), labels.Y, labels.weights, labels.counts)
     np.testing.assert_array_equal(each.weights, np.where(np.arange(20) < 2, 3.0, 1.0))
-    np.testing.assert_array_equal(each.votes, 1.0)
-    np.testing.assert_array_equal(each.picked(np.array([0, 5])).votes, 1.0)
-    np.testing.assert_array_equal(each.moved(np.arange(20)[::-1]).votes, 1.0)
-    np.testing.assert_array_equal(Supervision(each.rows, each.Y, each.weights).votes, each.weights)
+    np.testing.assert_array_equal(each.counts, 1.0)
+    np.testing.assert_array_equal(each.subset(np.array([0, 5])).counts, 1.0)
+    np.testing.assert_array_equal(each.relabel(np.arange(20)[::-1]).counts, 1.0)
+    np.testing.assert_array_equal(VertexLabels(each.rows, each.Y, each.weights).counts, each.weights)
 
 
 def test_members_are_compared_with_certain_labels_counted_once(monkeypatch):

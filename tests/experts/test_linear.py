@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 import siis.experts.linear as module
 from siis.experts import linear_scores
 from siis.experts.linear import RIDGES
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 
 def labelled(n_labels, d, seed=0, n=80):
@@ -18,7 +18,7 @@ def labelled(n_labels, d, seed=0, n=80):
     rows = rng.permutation(n)[:n_labels]
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     codes = np.argmax(Z[rows, :3] + rng.standard_normal((n_labels, 3)), axis=1)
-    return X, Z, Supervision(rows, np.eye(3)[codes], 10.0 ** rng.uniform(-1, 1, n_labels))
+    return X, Z, VertexLabels(rows, np.eye(3)[codes], 10.0 ** rng.uniform(-1, 1, n_labels))
 
 
 def refitted(Z, given, ridge, without=None):
@@ -73,7 +73,7 @@ def test_sparse_rows_are_of_unit_length_and_hold_their_label_out(n_labels, d, mo
 def test_constant_columns_say_nothing():
     X, _, given = labelled(40, 6)
     padded = np.column_stack([X, np.full(80, 3.0), np.zeros(80), np.full(80, 1e9)])
-    for few in (given, given.picked(np.arange(5))):
+    for few in (given, given.subset(np.arange(5))):
         plain, held_out, _ = linear_scores(X, few)
         scores, also, model = linear_scores(padded, few)
         np.testing.assert_allclose(scores, plain, atol=1e-8)
@@ -83,7 +83,7 @@ def test_constant_columns_say_nothing():
 
 
 def test_where_nothing_varies_the_frequencies_speak():
-    given = Supervision(np.arange(4), np.eye(2)[[0, 0, 0, 1]], np.ones(4))
+    given = VertexLabels(np.arange(4), np.eye(2)[[0, 0, 0, 1]], np.ones(4))
     scores, held_out, _ = linear_scores(np.ones((6, 3)), given)
     np.testing.assert_allclose(scores, np.tile([0.75, 0.25], (6, 1)))
     np.testing.assert_allclose(held_out[0], [2 / 3, 1 / 3], atol=1e-9)
@@ -96,7 +96,7 @@ def test_labels_beyond_the_most_are_scored_out_of_sample(monkeypatch):
     X, _, given = labelled(60, 40)
     scores, held_out, _ = linear_scores(X, given)
     which = np.linspace(0, 59, 20).astype(int)
-    expected_scores, expected, _ = linear_scores(X, given.picked(which))
+    expected_scores, expected, _ = linear_scores(X, given.subset(which))
     np.testing.assert_array_equal(scores, expected_scores)
     np.testing.assert_array_equal(held_out[which], expected)
     others = np.setdiff1d(np.arange(60), which)

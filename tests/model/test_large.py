@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 import siis.model.forest as forest_module
 import siis.model.large as module
 from siis.graph.rough import graph_weights
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import FOREST, GRAPH, KERNEL, Choice, Kernel, gaussian_columns, graph_columns
 from siis.model.large import FOLDS, large_average
@@ -38,7 +38,7 @@ def case():
     rows = np.sort(np.random.default_rng(0).permutation(300)[:60])
     one = np.ones(60)
     labels = Labels(rows, np.eye(3)[truth[rows]], one, one, np.zeros(60, bool), np.ones(60, bool))
-    return X, truth, graph_weights(X, 8, "union"), labels, Supervision(rows, labels.Y, one)
+    return X, truth, graph_weights(X, 8, "union"), labels, VertexLabels(rows, labels.Y, one)
 
 
 def plan_of(*choices):
@@ -157,7 +157,7 @@ def test_halves_of_labels_that_nothing_predicts_estimate_chance(case):
     X, _, W, labels, _ = case
     Y = np.eye(3)[np.random.default_rng(1).integers(0, 3, 60)]
     labels = Labels(labels.rows, Y, labels.strengths, labels.votes, labels.certain, labels.judged)
-    found = large_average(plan_of(LEADING), (LEADING,), W, X, X, Supervision(labels.rows, Y, np.ones(60)), labels, 0)
+    found = large_average(plan_of(LEADING), (LEADING,), W, X, X, VertexLabels(labels.rows, Y, np.ones(60)), labels, 0)
     assert found.estimated < 0.55
     met = np.mean(found.held_out.argmax(axis=1) == Y.argmax(axis=1))
     assert met < 1 / 3 + 3 * np.sqrt(2 / 9 / 60)

@@ -13,7 +13,7 @@ import siis.model.forest as forest_module
 from siis.evidence import smooth_folds
 from siis.experts.linear import moments
 from siis.graph.rough import graph_weights
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.model.forest import KINDS, can_grow, forest_members
 from siis.model.kernels import (
     FEATURES,
@@ -80,7 +80,7 @@ def test_smoothing_with_the_shift_is_the_ridge_in_columns_of_the_graph(fidelity)
     W = graph_weights(X, 8, "union")
     strengths = labels.strengths / labels.strengths.mean()
     labels = Labels(labels.rows, labels.Y, strengths, strengths, labels.certain, labels.judged)
-    given = Supervision(labels.rows, labels.Y, strengths)
+    given = VertexLabels(labels.rows, labels.Y, strengths)
     columns = graph_columns(W, labels.rows)
     R, mean = Ridge.of(columns[labels.rows], labels, fidelity).fit(labels.Y)
     (smoothed,) = smooth_folds(W, [given], fidelity, [SHIFT], None, 1e-7)

@@ -15,7 +15,7 @@ from digits_case import noisy_digits
 from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
 from siis.graph import embed
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.selection import Candidate, Constraints, final_program, final_readings, join_scores
 from siis.selection.folds import splits
 from siis.selection.part import searched_part
@@ -34,7 +34,7 @@ CHOSEN = Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized")
 
 def test_a_fold_is_held_out_while_copies_of_its_examples_stay():
     Y = np.eye(2)[[0, 0, 1, 1, 0, 1]]
-    given = Supervision(np.array([3, 3, 5, 5, 7, 8]), Y, np.ones(6))
+    given = VertexLabels(np.array([3, 3, 5, 5, 7, 8]), Y, np.ones(6))
     folds = np.array([0, 1, 0, 1, 2, -1])
     found = list(splits(given, folds))
     assert [held.tolist() for _, held in found] == [[0, 2], [1, 3], [4]]
@@ -132,13 +132,13 @@ def test_the_part_that_is_searched_has_labels_as_thinly_spread(monkeypatch):
     monkeypatch.setattr(part_module, "SEARCHED", 300)
     monkeypatch.setattr(part_module, "LEAST_LABELS", 10)
     X = np.random.default_rng(0).standard_normal((3000, 2))
-    given = Supervision(np.arange(0, 3000, 10), np.eye(2)[np.arange(300) % 2], np.ones(300))
+    given = VertexLabels(np.arange(0, 3000, 10), np.eye(2)[np.arange(300) % 2], np.ones(300))
     part = searched_part(X, given, 0)
     assert part.X.shape == (300, 2)
     assert part.given.rows.size == 30
     np.testing.assert_array_equal(part.X[part.given.rows], X[given.rows[part.labels]])
     np.testing.assert_array_equal(part.given.Y, given.Y[part.labels])
-    whole = searched_part(X[:250], given.picked(np.arange(25)), 0)
+    whole = searched_part(X[:250], given.subset(np.arange(25)), 0)
     np.testing.assert_array_equal(whole.X, X[:250])
     assert whole.labels.size == 25
 
@@ -155,7 +155,7 @@ def test_many_classes_are_searched_in_groups_of_near_ones(kind):
     y = np.full(n, -1)
     for k in range(c):
         y[np.flatnonzero(truth == k)[:6]] = k
-    part = searched_part(X, Supervision(np.flatnonzero(y >= 0), np.eye(c)[y[y >= 0]], np.ones((y >= 0).sum())), 0)
+    part = searched_part(X, VertexLabels(np.flatnonzero(y >= 0), np.eye(c)[y[y >= 0]], np.ones((y >= 0).sum())), 0)
     assert 64 <= part.classes.size <= 160
     assert part.given.n_classes == part.classes.size
     assert set(part.classes[part.given.codes]) <= set(y[y >= 0][part.labels])

@@ -10,7 +10,7 @@ from siis.evidence import kernel_scores, read, smooth_folds, smooth_labels, soft
 from siis.evidence import smoother as smoother_module
 from siis.evidence.kernel import Kernel, squared_distances
 from siis.graph import Graph, embed
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.spectral import smooth_basis
 
 
@@ -20,7 +20,7 @@ def labelled():
     points = rng.standard_normal((40, 3))
     rows = np.arange(0, 24)
     Y = np.eye(3)[np.argmax(points[rows], axis=1)]
-    return points, Supervision(rows, Y, rng.uniform(0.5, 2.0, rows.size))
+    return points, VertexLabels(rows, Y, rng.uniform(0.5, 2.0, rows.size))
 
 
 def ridge_by_hand(points, given, kernel, mean, weights):
@@ -39,7 +39,7 @@ def test_scores_of_labelled_points_leave_their_own_label_out(labelled):
     np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
     for i in (0, 7, 23):
         others = np.arange(24) != i
-        without = ridge_by_hand(points, given.picked(others), kernel, mean, weights[others])
+        without = ridge_by_hand(points, given.subset(others), kernel, mean, weights[others])
         np.testing.assert_allclose(scores[i], without[i], atol=1e-10)
 
 
@@ -90,7 +90,7 @@ def test_smoothing_solves_its_normal_equations():
     rng = np.random.default_rng(1)
     W = sp.csr_array(np.triu(rng.uniform(size=(30, 30)) * (rng.uniform(size=(30, 30)) < 0.3), 1))
     W = sp.csr_array(W + W.T)
-    given = Supervision(np.array([0, 5, 9, 20]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 4.0]))
+    given = VertexLabels(np.array([0, 5, 9, 20]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 4.0]))
     scores = rng.standard_normal((30, 3))
     F = smooth_labels(W, given, 0.3, 0.05, scores, tol=1e-6)
     d = W.sum(axis=1)
@@ -107,8 +107,8 @@ def test_sets_of_labels_are_smoothed_at_once_as_each_alone(with_scores):
     rng = np.random.default_rng(2)
     W = sp.csr_array(np.triu(rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.3), 1))
     W = sp.csr_array(W + W.T)
-    given = Supervision(rng.permutation(40)[:9], np.eye(3)[rng.integers(0, 3, 9)], rng.uniform(1.0, 4.0, 9))
-    sets, pulls = [given.picked(np.arange(9) % 3 != k) for k in range(3)], [0.05, 0.2, 0.01]
+    given = VertexLabels(rng.permutation(40)[:9], np.eye(3)[rng.integers(0, 3, 9)], rng.uniform(1.0, 4.0, 9))
+    sets, pulls = [given.subset(np.arange(9) % 3 != k) for k in range(3)], [0.05, 0.2, 0.01]
     scores = [rng.standard_normal((40, 3)) for _ in range(3)] if with_scores else None
     together = smooth_folds(W, sets, 0.3, pulls, scores, tol=1e-6)
     for k, labels in enumerate(sets):
@@ -131,8 +131,8 @@ def sheets(n_sheets, rng):
 def test_a_smooth_subspace_spares_iterations_and_changes_nothing(laplacian, monkeypatch):
     rng, n_products = np.random.default_rng(0), []
     graph = sheets(8, rng)
-    given = Supervision(np.arange(0, 480, 16), np.eye(3)[rng.integers(0, 3, 30)], rng.uniform(1.0, 4.0, 30))
-    sets, pulls = [given, given.picked(np.arange(30) % 3 > 0)], [1e-4, 1e-3]
+    given = VertexLabels(np.arange(0, 480, 16), np.eye(3)[rng.integers(0, 3, 30)], rng.uniform(1.0, 4.0, 30))
+    sets, pulls = [given, given.subset(np.arange(30) % 3 > 0)], [1e-4, 1e-3]
     conjugate_gradients = smoother_module.conjugate_gradients
 
     def counted(engine, apply, *rest):

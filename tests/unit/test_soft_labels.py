@@ -22,7 +22,7 @@ def test_soft_rows_are_read_and_checked():
 def test_labels_merge_at_a_vertex():
     given = gather(np.array([3, 3, 1, 3]), one_hot(np.array([0, 1, 1, 0]), 2), np.array([1.0, 1.0, 2.0, 2.0]))
     assert given.rows.tolist() == [1, 3, 3]
-    merged = given.merged()
+    merged = given.aggregate()
     assert merged.rows.tolist() == [1, 3]
     np.testing.assert_allclose(merged.Y, [[0, 1], [0.75, 0.25]])
     np.testing.assert_allclose(merged.weights, [2, 4])

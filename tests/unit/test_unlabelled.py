@@ -100,7 +100,7 @@ def test_a_fit_codes_labels_once(selection, rng, monkeypatch):
         raise AssertionError("classes are numbered already")
 
     monkeypatch.setattr("siis.labels.given.encode_labels", counted)
-    monkeypatch.setattr("siis.labels.supervision.label_kinds", again)
+    monkeypatch.setattr("siis.labels.vertex_labels.label_kinds", again)
     X = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 5])
     y, certain = np.repeat([3, 7], 20), np.arange(40) < 2
     SIISClassifier(selection=selection, random_state=0).fit(X, y, certain=certain)

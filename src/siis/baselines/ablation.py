@@ -8,13 +8,13 @@ from siis._types import Floats
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.solving import certified_or_warned, solution_attributes
 from siis.graph import Graph
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.parameters import COUNT, POSITIVE, Rule
 from siis.program import Program
 from siis.spectral import identity_basis
 
 
-def free_program(graph: Graph, given: Supervision, alpha: float, beta: float, gamma: float) -> Program:
+def free_program(graph: Graph, given: VertexLabels, alpha: float, beta: float, gamma: float) -> Program:
     """Build (M1) with U = I and Sigma = L."""
     Y = given.coded
     return Program(graph, identity_basis(graph), given.rows, Y, alpha * given.weights, beta, gamma)

@@ -10,10 +10,10 @@ from siis._types import Floats
 from siis.engine.factor import positive_solver
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 
-def harmonic(graph: Graph, given: Supervision) -> Floats:
+def harmonic(graph: Graph, given: VertexLabels) -> Floats:
     """Minimise tr(F' L F) subject to F = Y on the labelled vertices; returns F, (n, 1) or (n, c).
 
     L_uu F_u = W_ul Y, one linear solve. A vertex with several labels has their weighted mean. Every component needs a

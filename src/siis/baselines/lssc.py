@@ -10,12 +10,12 @@ from siis._types import Floats
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.solving import enough_components
 from siis.graph import Graph
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule
 from siis.spectral import SmoothBasis, smooth_basis
 
 
-def sparse_coding(graph: Graph, basis: SmoothBasis, given: Supervision, lam: float) -> Floats:
+def sparse_coding(graph: Graph, basis: SmoothBasis, given: VertexLabels, lam: float) -> Floats:
     """Compute V A with A = soft(V'Y0, lam sqrt(s)), shape (n, 1) or (n, c), scaled.
 
     V = (D / d)^1/2 U has orthonormal columns, s are its eigenvalues; Y0 holds the weighted label rows, zero

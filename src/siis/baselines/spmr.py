@@ -15,7 +15,7 @@ from siis.engine.factor import positive_solver
 from siis.engine.rows import row_norms
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule
 
 RIDGE = 1e-3  # times the trace of the local Gram matrix, as usual for reconstruction weights
@@ -73,7 +73,7 @@ class ManifoldMachine:
         c = positive_solver(K.T @ (weights[:, None] * K) + self.penalty)(K.T @ (weights[:, None] * Y))
         return self.kernel @ c
 
-    def self_paced(self, given: Supervision) -> Floats:
+    def self_paced(self, given: VertexLabels) -> Floats:
         """Trust the easier labels of each class first: fit, keep the share with the smallest loss, fit again."""
         Y = given.coded
         F = self.fit(given.rows, Y, given.weights)

@@ -17,7 +17,7 @@ from siis.estimators.pooling import Model, Voices
 from siis.estimators.vertices import Vertices
 from siis.evidence import Space, as_distributions, read, softmax, spaces
 from siis.experts import Forest, Pool, linear_scores
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.model.average import Average, Plan, all_members, average, graph_members, planned_members
 from siis.model.kernels import FEATURES, FOREST, GIVEN, GRAPH, GRAPH_FIDELITY, KERNEL, SHIFT, SUM, Choice
 from siis.model.large import LargeAverage, large_average
@@ -344,7 +344,7 @@ def _given_graph(vertices: Vertices, constraints: Constraints) -> Choices:
 
 
 def _selection(
-    found: Sequence[Space], leading: Choice, table: Table, reason: str, constraints: Constraints, pairs: Supervision
+    found: Sequence[Space], leading: Choice, table: Table, reason: str, constraints: Constraints, pairs: VertexLabels
 ) -> Selection:
     """The leading graph and its space, with the table of everything that was tried."""
     space = found[leading.space] if found else None

@@ -19,7 +19,7 @@ from siis.engine import NUMPY, Engine
 from siis.errors import UnreachedWarning
 from siis.graph import Embedded, Graph, embed, graph_of_weights, neighbors_between, prepare, ready_made
 from siis.graph.graph import ASYMMETRY
-from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
+from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
 from siis.labels.labelled import labelled_accuracy
 from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, metrics, one_of, seed_of
 from siis.progress import Progress
@@ -39,14 +39,14 @@ class Task:
     ----------
     graph : Graph
     points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
-    given : Supervision
+    given : VertexLabels
     progress : Progress
     engine : Engine
     """
 
     graph: Graph
     points: Features | None
-    given: Supervision
+    given: VertexLabels
     progress: Progress
     engine: Engine = NUMPY
 
@@ -234,7 +234,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
         points = None if placed.points is None else placed.points[reached]
-        F, attributes = self._soft_labels(Task(core, points, given.moved(np.cumsum(reached) - 1), progress, engine))
+        F, attributes = self._soft_labels(Task(core, points, given.relabel(np.cumsum(reached) - 1), progress, engine))
         answers = np.tile(given.prior, (placed.graph.n_vertices, 1))
         answers[reached] = distributions(F, given.n_classes)
         return Answer(placed, answers, reached, given.prior, n_neighbors, attributes)
@@ -525,7 +525,7 @@ def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
     """
     sure = labels.certain[labels.used]
     if sure.any():
-        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).merged()
+        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).aggregate()
         answers[at.rows] = at.Y
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from siis._types import Bools, Floats, Ints, Sparse
 from siis.evidence import read
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.selection import Candidate, deal_folds
 from siis.selection.candidate import hits
 from siis.selection.folds import N_FOLDS
@@ -20,7 +20,7 @@ ROUGHLY = 3e-2  # tolerance of that
 
 
 def learning_curve(
-    W: Sparse, given: Supervision, chosen: Candidate, is_told: Bools, seed: int
+    W: Sparse, given: VertexLabels, chosen: Candidate, is_told: Bools, seed: int
 ) -> tuple[Ints, Floats, Floats]:
     """Hold labels out in turn, and meet them by fewer and fewer of the others.
 
@@ -28,7 +28,7 @@ def learning_curve(
     ----------
     W : csr_array of shape (n, n)
         Weights of the graph, of the features alone.
-    given : Supervision
+    given : VertexLabels
     chosen : Candidate
         Of the fit: how labels are smoothed and read.
     is_told : ndarray of bool, shape (l,)
@@ -48,7 +48,7 @@ def learning_curve(
     n_draws = int(np.clip(MOST_WORK // (each * len(SHARES) * N_FOLDS), LEAST_DRAWS, DRAWS))
     met = np.full((given.rows.size, len(SHARES), n_draws), np.nan)
     counts: list[list[int]] = [[] for _ in SHARES]
-    works: list[tuple[int, int, Ints, Supervision]] = []
+    works: list[tuple[int, int, Ints, VertexLabels]] = []
     for draw in range(n_draws):
         rng = np.random.default_rng([seed, draw])
         folds = deal_folds(given.Y, seed + draw)
@@ -57,7 +57,7 @@ def learning_curve(
             for k, share in enumerate(SHARES):
                 kept = _stratified(order, given.codes, share)
                 counts[k].append(kept.size)
-                works.append((draw, k, held, given.picked(kept).merged()))
+                works.append((draw, k, held, given.subset(kept).aggregate()))
     together = max(1, MOST_AT_ONCE // each)
     for a in range(0, len(works), together):
         some = works[a : a + together]

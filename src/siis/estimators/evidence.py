@@ -22,7 +22,7 @@ from siis.graph import (
     ready_made,
 )
 from siis.graph.weights import LEAST
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.progress import Progress
 from siis.selection import Constraints, Selection, join_scores
 
@@ -36,7 +36,7 @@ class Located:
     Attributes
     ----------
     placed : Embedded
-    pairs, given, parts, labels : Supervision
+    pairs, given, parts, labels : VertexLabels
         As in Vertices, by the graph's own numbers of the vertices.
     marks : ndarray of shape (n_vertices,)
         Fingerprint of the example at each vertex; empty on a ready-made graph.
@@ -45,10 +45,10 @@ class Located:
     """
 
     placed: Embedded
-    pairs: Supervision
-    given: Supervision
-    parts: Supervision
-    labels: Supervision
+    pairs: VertexLabels
+    given: VertexLabels
+    parts: VertexLabels
+    labels: VertexLabels
     marks: Ints
     X: Features | None
 
@@ -60,9 +60,9 @@ class Evidence:
     Attributes
     ----------
     placed : Embedded
-    pairs : Supervision
+    pairs : VertexLabels
         The distinct (vertex, label) pairs that were given.
-    given : Supervision
+    given : VertexLabels
         One label for each labelled vertex: the mean of its pairs.
     selection : Selection
     distributions : ndarray of shape (n_vertices, c)
@@ -82,8 +82,8 @@ class Evidence:
     """
 
     placed: Embedded
-    pairs: Supervision
-    given: Supervision
+    pairs: VertexLabels
+    given: VertexLabels
     selection: Selection
     distributions: Floats
     rows: Ints
@@ -168,7 +168,7 @@ def _numbered(graph: Embedded, vertices: Vertices, marks: Ints) -> Located:
     X = vertices.X
     if graph.order is not None:
         number = np.argsort(graph.order)
-        pairs, parts, labels = pairs.moved(number), parts.moved(number), labels.moved(number)
+        pairs, parts, labels = pairs.relabel(number), parts.relabel(number), labels.relabel(number)
         X = X[graph.order]
-        given = pairs.merged()
+        given = pairs.aggregate()
     return Located(graph, pairs, given, parts, labels, marks, X)

@@ -13,7 +13,7 @@ from siis.estimators.curve import learning_curve
 from siis.estimators.evidence import Evidence
 from siis.graph import Graph, Neighbors, neighbors_on, neighbors_within
 from siis.graph.rough import graph_weights
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.labels.given import CERTAINTY
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import COUNT
@@ -180,7 +180,7 @@ class Insights:
         used = np.flatnonzero(coded_rows(codes) & (self.vertex_ >= 0))
         is_certain = self.label_quality_[used] == CERTAIN
         weights, c = np.where(is_certain, CERTAINTY, 1.0), self.classes_.size
-        given = Supervision(self.vertex_[used], np.eye(c)[codes[used]], weights, np.ones(used.size))
+        given = VertexLabels(self.vertex_[used], np.eye(c)[codes[used]], weights, np.ones(used.size))
         is_told = np.asarray(np.isfinite(P[used]).all(axis=1))
         if (found := np.count_nonzero(is_told)) < LEAST_LABELS:
             return unknown_gain(int(n_labels), TOO_FEW.format(least=LEAST_LABELS, found=found))

@@ -16,7 +16,7 @@ from siis.estimators.base import Answer, TransductiveClassifier, on_host
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
 from siis.graph import Embedded, Graph, embed, graph_of_weights, ready_made
-from siis.labels import GivenLabels, Supervision, distributions, gather, read_labels
+from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
 from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
@@ -34,7 +34,7 @@ class _Task:
     """The labels of one tag, where they sit on the graph."""
 
     labels: GivenLabels
-    given: Supervision
+    given: VertexLabels
     reached: Bools
 
 
@@ -297,7 +297,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             return graph, smooth_basis(graph, m, self.laplacian, seed, dtype=dtype, report=report, engine=NUMPY)
 
     def _program(self, task: _Task, graph: Graph, basis: SmoothBasis) -> Program:
-        given = task.given.moved(np.cumsum(task.reached) - 1)
+        given = task.given.relabel(np.cumsum(task.reached) - 1)
         return Program(graph, basis, given.rows, given.coded, self.alpha * given.weights, self.beta)
 
 

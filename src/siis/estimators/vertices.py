@@ -8,7 +8,7 @@ import numpy as np
 
 from siis._types import Bools, Features, Ints
 from siis.graph import Graph, check_range, distinct_rows, graph_of_weights, prepare
-from siis.labels import GivenLabels, Supervision, gather
+from siis.labels import GivenLabels, VertexLabels, gather
 
 MOST_PARTS = 10  # of the copies of an example with one label
 
@@ -22,16 +22,16 @@ class Vertices:
     X : array or csr_array of shape (n_vertices, d); the weights of a ready-made graph: csr_array
     vertex : ndarray of shape (n,)
         The vertex of each example; -1 where it has none.
-    pairs : Supervision
+    pairs : VertexLabels
         The distinct (vertex, label) pairs that were given.
-    given : Supervision
+    given : VertexLabels
         One label for each labelled vertex: the mean of its pairs.
-    labels : Supervision
+    labels : VertexLabels
         One label for each labelled example, by vertex and label, so that the order of the examples does not matter:
         what can be held out.
     order : ndarray of shape (l,)
         The place among the labelled examples of each of these labels.
-    parts : Supervision
+    parts : VertexLabels
         The pairs, each cut into at most ten parts of about as many examples: what can be held out while copies stay.
     part : ndarray of shape (l,)
         The part of each of these labels.
@@ -43,11 +43,11 @@ class Vertices:
 
     X: Features
     vertex: Ints
-    pairs: Supervision
-    given: Supervision
-    labels: Supervision
+    pairs: VertexLabels
+    given: VertexLabels
+    labels: VertexLabels
     order: Ints
-    parts: Supervision
+    parts: VertexLabels
     part: Ints
     certain: Bools
     graph: Graph | None = None
@@ -82,14 +82,14 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str, affinity: str)
     at = vertex[labels.used]
     pairs = gather(at, labels.Y, labels.weights, labels.kinds, labels.counts)
     order = np.lexsort((labels.weights, labels.kinds, at))
-    each = Supervision(at, labels.Y, labels.weights, labels.counts).picked(order)
+    each = VertexLabels(at, labels.Y, labels.weights, labels.counts).subset(order)
     parts, part = _cut(each, labels.kinds[order])
     certain = np.zeros(parts.rows.size, dtype=bool)
     certain[part[labels.certain[labels.used][order]]] = True
-    return Vertices(X, vertex, pairs, pairs.merged(), each, order, parts, part, certain, graph)
+    return Vertices(X, vertex, pairs, pairs.aggregate(), each, order, parts, part, certain, graph)
 
 
-def _cut(each: Supervision, kinds: Ints) -> tuple[Supervision, Ints]:
+def _cut(each: VertexLabels, kinds: Ints) -> tuple[VertexLabels, Ints]:
     """Labels in the order of their pairs, the copies of a pair dealt to at most ten parts; and the part of each."""
     starts = np.ones(kinds.size, dtype=bool)
     starts[1:] = (each.rows[1:] != each.rows[:-1]) | (kinds[1:] != kinds[:-1])
@@ -98,5 +98,5 @@ def _cut(each: Supervision, kinds: Ints) -> tuple[Supervision, Ints]:
     keys = np.cumsum(starts) * MOST_PARTS + rank % MOST_PARTS
     _, index, part = np.unique(keys, return_index=True, return_inverse=True)
     weights = np.bincount(part, each.weights).astype(np.float64)
-    counts = np.bincount(part, each.votes).astype(np.float64)
-    return Supervision(each.rows[index], each.Y[index], weights, counts), np.asarray(part)
+    counts = np.bincount(part, each.counts).astype(np.float64)
+    return VertexLabels(each.rows[index], each.Y[index], weights, counts), np.asarray(part)

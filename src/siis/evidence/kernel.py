@@ -15,7 +15,7 @@ from siis.engine.blocks import row_pieces
 from siis.engine.rows import dots
 from siis.engine.threads import Result, in_threads, one_blas_thread
 from siis.engine.types import Array, Namespace
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 MOST_EXACT = 1500  # labels that are all centres; more would cost their cube
 FEW_CENTERS = 1000  # where labels are more
@@ -124,14 +124,14 @@ def gaussian_kernel(A: Floats, B: Floats, width: float) -> Floats:
 
 
 def kernel_scores(
-    points: Floats, given: Supervision, kernel: Kernel, engine: Engine = NUMPY
+    points: Floats, given: VertexLabels, kernel: Kernel, engine: Engine = NUMPY
 ) -> tuple[Floats, KernelScores]:
     """Score all points; the labelled ones by the others' labels alone.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-    given : Supervision
+    given : VertexLabels
         One label for each vertex.
     kernel : Kernel
     engine : Engine
@@ -144,7 +144,7 @@ def kernel_scores(
     if given.rows.size > MOST_EXACT:
         centers = points[_some(given.rows, FEW_CENTERS)]
         L, B = _features(points[given.rows], centers, kernel.width)
-        a, held_out = _fit_features(B, given, kernel.ridge, _weighted_gram(B, given.strengths))
+        a, held_out = _fit_features(B, given, kernel.ridge, _weighted_gram(B, given.normalized_weights))
         coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
     else:
         centers = points[given.rows]
@@ -156,19 +156,19 @@ def kernel_scores(
     return scores, model
 
 
-def _fit_kernel(K: Floats, given: Supervision, ridge: float) -> tuple[Floats, Floats]:
+def _fit_kernel(K: Floats, given: VertexLabels, ridge: float) -> tuple[Floats, Floats]:
     """Coefficients (C1) for the kernel of the labelled points, shape (l, l), and the leave-one-out answers (C2)."""
     M = K.copy()
-    M[np.diag_indices_from(M)] += ridge / given.strengths
+    M[np.diag_indices_from(M)] += ridge / given.normalized_weights
     with one_blas_thread() if len(M) <= FEW_LABELS else nullcontext():
         inverse = sl.cho_solve(sl.cho_factor(M, check_finite=False), np.eye(len(M)), check_finite=False)
     coefficients = inverse @ (given.Y - given.prior)  # (C1)
     return coefficients, given.Y - coefficients / np.diagonal(inverse)[:, None]  # (C2)
 
 
-def _fit_features(B: Floats, given: Supervision, ridge: float, M: Floats) -> tuple[Floats, Floats]:
+def _fit_features(B: Floats, given: VertexLabels, ridge: float, M: Floats) -> tuple[Floats, Floats]:
     """The same for ridge regression on B, shape (l, p), with M = B' W B, which is overwritten: (C1b), (C2b)."""
-    weights, Y = given.strengths, given.Y - given.prior
+    weights, Y = given.normalized_weights, given.Y - given.prior
     M[np.diag_indices_from(M)] += ridge
     R = sl.cholesky(M, lower=True, check_finite=False)
     a = sl.cho_solve((R, True), B.T @ (weights[:, None] * Y), check_finite=False)  # (C1b)

@@ -10,7 +10,7 @@ from siis.engine.cg import conjugate_gradients
 from siis.engine.correction import subspace_correction
 from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 MAX_ITER = 400
 MOST_AT_ONCE = 2**22  # numbers in a block of columns: each block ends when its own columns are solved
@@ -22,7 +22,7 @@ LEAST_COLUMNS, FEW_COLUMNS = 64, 16  # in a block, however many vertices there a
 
 def smooth_labels(
     W: Sparse,
-    given: Supervision,
+    given: VertexLabels,
     fidelity: float,
     prior_weight: float = 0.0,
     scores: Floats | None = None,
@@ -42,7 +42,7 @@ def smooth_labels(
     ----------
     W : csr_array of shape (n, n)
         Weights of the graph.
-    given : Supervision
+    given : VertexLabels
         One label for each vertex.
     fidelity : float
         Weight of the labels.
@@ -66,7 +66,7 @@ def smooth_labels(
 
 def smooth_folds(
     W: Sparse,
-    given: Sequence[Supervision],
+    given: Sequence[VertexLabels],
     fidelity: float,
     prior_weights: Sequence[float],
     scores: Sequence[Floats] | None = None,
@@ -84,7 +84,7 @@ def smooth_folds(
     Parameters
     ----------
     W : csr_array of shape (n, n)
-    given : sequence of k Supervision
+    given : sequence of k VertexLabels
         Of the same classes.
     fidelity : float
     prior_weights : sequence of k floats
@@ -109,7 +109,7 @@ def smooth_folds(
     diagonal = np.empty((n, len(given)))
     for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
         diagonal[:, k] = degrees / unit + prior_weight  # all in units of the mean degree
-        diagonal[labels.rows, k] += fidelity * labels.strengths
+        diagonal[labels.rows, k] += fidelity * labels.normalized_weights
     scale = 1 / np.sqrt(diagonal.max(axis=1))
     S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
     diagonal *= scale[:, None] ** 2
@@ -135,7 +135,7 @@ def smooth_folds(
         B = np.zeros((n, len(given), width), dtype=np.float32)
         for k, (labels, prior_weight) in enumerate(zip(given, prior_weights, strict=True)):
             rows, excess = labels.rows, labels.Y[:, columns] - labels.prior[columns]
-            excess = (fidelity * labels.strengths)[:, None] * excess
+            excess = (fidelity * labels.normalized_weights)[:, None] * excess
             if scores is not None:
                 np.multiply((prior_weight * scale)[:, None], scores[k][:, columns], out=B[:, k], casting="same_kind")
                 excess += prior_weight * scores[k][rows, columns]

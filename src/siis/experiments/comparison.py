@@ -20,7 +20,7 @@ from siis.experiments.figures import STYLE, draw
 from siis.experiments.options import Options
 from siis.experiments.records import Records, fingerprint, markdown, read_rows, summarize
 from siis.graph import Embedded, embed
-from siis.labels import Supervision, distributions, gather, one_hot
+from siis.labels import VertexLabels, distributions, gather, one_hot
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import SmoothBasis, smooth_basis
@@ -110,7 +110,7 @@ class Prepared:
     basis: SmoothBasis | None = None
     machine: ManifoldMachine | None = None
 
-    def given(self, codes: Ints) -> Supervision:
+    def given(self, codes: Ints) -> VertexLabels:
         """Place given classes on the graph."""
         assert self.placed is not None
         return gather(self.placed.vertex[self.labelled], one_hot(codes, self.n_classes), np.ones(codes.size))

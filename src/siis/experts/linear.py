@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from siis._types import Features, Floats, answer_type
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)  # over the mean eigenvalue
 MOST_IN_DUAL = 3000  # labels, where there are more columns than labels; the others are scored out of sample
@@ -57,7 +57,7 @@ class LinearScores:
 
 
 def linear_scores(
-    X: Features, given: Supervision, is_worth: Callable[[Floats], bool] = lambda held_out: True
+    X: Features, given: VertexLabels, is_worth: Callable[[Floats], bool] = lambda held_out: True
 ) -> tuple[Floats | None, Floats, LinearScores | None]:
     """Score all vertices; and each labelled example by the others' labels alone.
 
@@ -69,7 +69,7 @@ def linear_scores(
     Parameters
     ----------
     X : array or csr_array of shape (n, d)
-    given : Supervision
+    given : VertexLabels
         One label for each labelled example.
     is_worth : callable
         Takes what is said of the labelled examples: whether to score the others.
@@ -84,12 +84,12 @@ def linear_scores(
     everything, which = given, np.arange(given.rows.size)
     if given.rows.size > MOST_IN_DUAL and X.shape[1] > MOST_PRIMAL:
         which = np.linspace(0, given.rows.size - 1, MOST_IN_DUAL).astype(np.int64)
-        given = given.picked(which)
+        given = given.subset(which)
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     A = _scaled(X[given.rows], center, scale)
-    share = given.votes / given.votes.sum()
+    share = given.counts / given.counts.sum()
     shift = np.asarray(A.T @ share)
-    root = np.sqrt(given.relative_votes)[:, None]
+    root = np.sqrt(given.normalized_counts)[:, None]
     A = A.multiply(root).tocsr() if sp.issparse(A) else root * (A - shift)
     q = given.prior
     R = root * (given.Y - q)

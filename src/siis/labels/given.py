@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array
 from siis._types import Bools, Floats, Ints
 from siis.labels.annotators import AnnotatedLabels
 from siis.labels.coding import LabelCoding, encode_labels, one_hot
-from siis.labels.supervision import label_kinds
 from siis.labels.unlabelled import UNLABELLED, soft_rows
+from siis.labels.vertex_labels import label_kinds
 
 SUM_ERROR = 1e-6  # of a soft label: rounding
 FAINTEST = 1e-100  # weight of a label over the largest, below which it is no less: its square is a number

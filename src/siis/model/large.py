@@ -17,7 +17,7 @@ from siis.evidence import smooth_folds
 from siis.evidence.kernel import Kernel as Gaussian
 from siis.evidence.kernel import kernel_scores, squared_distances
 from siis.experts import Forest, linear_scores
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.model.average import AGAIN, Plan, accuracy_of_agreement
 from siis.model.forest import can_grow, forest_members
 from siis.model.kernels import FEATURES, FOREST, KERNEL, SHIFT, Choice
@@ -65,7 +65,7 @@ def large_average(
     W: Sparse,
     points: Floats | None,
     X: Features | None,
-    given: Supervision,
+    given: VertexLabels,
     labels: Labels,
     seed: int,
     engine: Engine = NUMPY,
@@ -84,7 +84,7 @@ def large_average(
         The vertices in its space.
     X : array or csr_array of shape (n, d), or None
         None for a ready-made graph.
-    given : Supervision
+    given : VertexLabels
         The (vertex, label) pairs.
     labels : Labels
         The same.
@@ -126,7 +126,7 @@ def large_average(
 def _graph_member(
     leading: Choice,
     W: Sparse,
-    given: Supervision,
+    given: VertexLabels,
     labels: Labels,
     seed: int,
     engine: Engine,
@@ -148,7 +148,7 @@ def _graph_member(
     parts = [every, *(np.setdiff1d(every, held) for held in folds)]
     parts += [np.setdiff1d(every, np.concatenate([folds[j], folds[k]])) for j, k in pairs]
     smooth = partial(_smoothed, W, leading.fidelity, n <= MANY, engine, subspace)
-    found = smooth([given.picked(kept) for kept in (*parts, *halves)])
+    found = smooth([given.subset(kept) for kept in (*parts, *halves)])
     prior = np.zeros(c) if leading.is_balanced else None  # of labels less their frequencies
     scales = [_scale(F, prior) for F in found]
 
@@ -178,7 +178,7 @@ def _graph_member(
             targets.append(label_posterior(P, labels, link.rate))
         del found
         again = smooth(
-            [replace(given, Y=T).picked(kept) for T, kept in zip(targets, parts[: 1 + len(folds)], strict=True)]
+            [replace(given, Y=T).subset(kept) for T, kept in zip(targets, parts[: 1 + len(folds)], strict=True)]
         )
         scores = _mean(scores, _standardised(again[0], _scale(again[0], prior)))
         for held, F in zip(folds, again[1:], strict=True):
@@ -194,10 +194,10 @@ def _smoothed(
     is_fine: bool,
     engine: Engine,
     subspace: Array | None,
-    sets: Sequence[Supervision],
+    sets: Sequence[VertexLabels],
 ) -> list[Floats]:
     """Several sets of labels, smoothed over a graph."""
-    trains, pulls = [labels.merged() for labels in sets], [SHIFT] * len(sets)
+    trains, pulls = [labels.aggregate() for labels in sets], [SHIFT] * len(sets)
     tol = TOL if is_fine else ROUGH_TOL
     return smooth_folds(W, trains, fidelity, pulls, None, tol, engine=engine, subspace=subspace)
 
@@ -208,17 +208,17 @@ def _mean(Z: Floats, other: Floats) -> Floats:
     return Z
 
 
-def _gaussian_member(choice: Choice, points: Floats, given: Supervision, labels: Labels, engine: Engine) -> Member:
+def _gaussian_member(choice: Choice, points: Floats, given: VertexLabels, labels: Labels, engine: Engine) -> Member:
     """The Gaussian kernel; many labels have some of their points as centres."""
     some = points[evenly(len(points), WIDTH_ROWS)]
     at = given.rows[evenly(given.rows.size, WIDTH_ROWS)]
     width = 0.5 / (float(np.median(squared_distances(some, points[at]))) or 1.0)
-    merged = given.merged()
+    merged = given.aggregate()
     scores, _ = kernel_scores(points, merged, Gaussian(width, 1 / choice.fidelity), engine)
     return _told(choice, scores, scores[labels.rows], labels)
 
 
-def _linear_member(choice: Choice, X: Features, given: Supervision, labels: Labels) -> Member:
+def _linear_member(choice: Choice, X: Features, given: VertexLabels, labels: Labels) -> Member:
     """The linear model of the features."""
     scores, held, _ = linear_scores(X, given)
     assert scores is not None

@@ -18,7 +18,7 @@ from siis.evidence.space import Space
 from siis.experts import Forest, LinearScores, Pool
 from siis.files import write_file
 from siis.graph import Embedded, Graph
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import Choice
 from siis.quality import Calibration
@@ -48,7 +48,7 @@ PARTS: dict[str, type] = {
         Pool,
         Selection,
         Space,
-        Supervision,
+        VertexLabels,
         Voices,
     )
 }

@@ -22,7 +22,7 @@ from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
 from siis.experts import Forest, LinearScores, Pool
 from siis.graph import Embedded, Graph
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice
 from siis.parameters import check_parameters, seed_of
@@ -237,11 +237,12 @@ def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
     _must(isinstance(selection, Selection) and isinstance(placed, Embedded), "its evidence is none")
     _must(isinstance(placed.graph, Graph), "its evidence has no graph")
     for pairs in (evidence.pairs, evidence.given):
-        _must(isinstance(pairs, Supervision), "its evidence has no labels")
+        _must(isinstance(pairs, VertexLabels), "its evidence has no labels")
         size = np.size(pairs.rows)
         _ints(pairs.rows, "rows of labels", (size,), 0, v - 1)
         _shares(pairs.Y, "labels", (size, c))
         _floats(pairs.weights, "weights of labels", (size,), 0)
+        _floats(pairs.counts, "counts of labels", (size,), 0)
     for rows, readings in ((selection.rows, selection.readings), (evidence.rows, evidence.readings)):
         size = np.size(rows)
         _ints(rows, "rows of readings", (size,), 0, max(n, v) - 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from siis._types import Floats, Ints
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 N_FOLDS = 5
 
@@ -39,7 +39,7 @@ def deal_folds(Y: Floats, seed: int) -> Ints:
     return folds
 
 
-def splits(given: Supervision, folds: Ints) -> Iterator[tuple[Supervision, Ints]]:
+def splits(given: VertexLabels, folds: Ints) -> Iterator[tuple[VertexLabels, Ints]]:
     """Hold out fold after fold: the labels that stay, merged at their vertices, and the indices of the others.
 
     Equal examples have labels of their own: one of them is held out while the others stay, as it would be for an
@@ -48,4 +48,4 @@ def splits(given: Supervision, folds: Ints) -> Iterator[tuple[Supervision, Ints]
     for fold in range(N_FOLDS):
         held = np.flatnonzero(folds == fold)
         if held.size:
-            yield given.picked(folds != fold).merged(), held
+            yield given.subset(folds != fold).aggregate(), held

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats, Ints
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 MOST_VERTICES = 10_000  # from which on a rough basis is enough
 SEARCHED, MOST_LABELS = 2_500, 1_000  # vertices and labels that are tried of more
@@ -27,7 +27,7 @@ class Part:
     Attributes
     ----------
     X : array or csr_array of shape (n_part, d)
-    given : Supervision
+    given : VertexLabels
         Of the classes that it sees.
     labels : ndarray of shape (l_part,)
         Which of the labels these are.
@@ -35,19 +35,19 @@ class Part:
     """
 
     X: Features
-    given: Supervision
+    given: VertexLabels
     labels: Ints
     classes: Ints
 
 
-def searched_part(X: Features, given: Supervision, seed: int) -> Part:
+def searched_part(X: Features, given: VertexLabels, seed: int) -> Part:
     """All there is; or, of many classes, some groups of near ones; and of many vertices some, labelled ones first.
 
     Parameters
     ----------
     X : array or csr_array of shape (n, d)
         Distinct examples.
-    given : Supervision
+    given : VertexLabels
     seed : int
 
     Returns
@@ -71,9 +71,9 @@ def searched_part(X: Features, given: Supervision, seed: int) -> Part:
         vertices = np.sort(np.concatenate([at, others]))
     place = np.full(n, -1)
     place[vertices] = np.arange(vertices.size)
-    some = given.picked(labels).moved(place)
+    some = given.subset(labels).relabel(place)
     Y = some.Y[:, classes]
-    some = Supervision(some.rows, Y / Y.sum(axis=1, keepdims=True), some.weights, some.counts)
+    some = VertexLabels(some.rows, Y / Y.sum(axis=1, keepdims=True), some.weights, some.counts)
     return Part(X[vertices], some, labels, classes)
 
 
@@ -84,7 +84,7 @@ def _within(rows: Ints, n: int) -> Bools:
     return found
 
 
-def _near_classes(X: Features, given: Supervision, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _near_classes(X: Features, given: VertexLabels, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Groups of classes whose means are close to each other, and the vertices that are closest to these means.
 
     Of columns of unit variance; of rows of unit length where they are sparse.

@@ -10,7 +10,7 @@ from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.types import Array
 from siis.evidence import smooth_folds
-from siis.labels import Supervision
+from siis.labels import VertexLabels
 
 
 def join_scores(points: Floats, scores: Floats | None, weight: float, deviation: float | None = None) -> Floats:
@@ -41,7 +41,7 @@ def total_deviation(scores: Floats) -> float:
 
 def smooth_all(
     W: Sparse,
-    given: Sequence[Supervision],
+    given: Sequence[VertexLabels],
     fidelity: float,
     pulls: Sequence[float],
     scores: Sequence[Floats | None],
@@ -54,7 +54,7 @@ def smooth_all(
     Parameters
     ----------
     W : csr_array of shape (n, n)
-    given : sequence of k Supervision
+    given : sequence of k VertexLabels
     fidelity : float
     pulls : sequence of k floats
     scores : sequence of k ndarrays of shape (n, c), or of None

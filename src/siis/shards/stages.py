@@ -25,7 +25,7 @@ from siis.graph.lists import merge_lists
 from siis.graph.neighbors import Neighbors
 from siis.graph.shard import GraphShard, joined_rows, shard_of
 from siis.graph.weights import gaussian_weights
-from siis.labels import Supervision, one_hot
+from siis.labels import VertexLabels, one_hot
 from siis.labels.unlabelled import UNLABELLED
 from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores
 from siis.selection.final import final_basis, final_program
@@ -343,15 +343,15 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     examples, folds = load(settings.path("examples", group.rank)), load(settings.folder / "folds.npz")
     used = np.flatnonzero(examples["codes"] != UNLABELLED)
     codes, rows = examples["codes"][used], examples["vertex"][used].astype(np.int64)
-    each = Supervision(rows, one_hot(codes, c), np.ones(used.size))
+    each = VertexLabels(rows, one_hot(codes, c), np.ones(used.size))
     fold = folds["fold"][np.searchsorted(folds["rows"], examples["rows"][used])]
     save(settings.path("labelled", group.rank), rows=examples["rows"][used], vertex=rows)
     del examples
     known = load_one(settings.path("vertices", group.rank), "scores")
     known = None if not known.shape[1] else known if settings.is_tight else known.astype(np.float64)
 
-    def smooth(sets: list[Supervision], tol: float) -> list[Floats]:
-        given = [(labels.merged() if labels.rows.size else labels).within(engine) for labels in sets]
+    def smooth(sets: list[VertexLabels], tol: float) -> list[Floats]:
+        given = [(labels.aggregate() if labels.rows.size else labels).in_shards(engine) for labels in sets]
         k = len(sets)
         pulls, scores = [chosen.pull] * k, [known] * k
         subspace = np.array(mapped(settings.path("basis", group.rank), "vectors")[:, :MOST_SMOOTH])
@@ -362,7 +362,7 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     together = max(1, MOST_AT_ONCE // max(engine.count(graph.n_vertices) // group.size * c, 1))
     for a in range(0, len(every), together):
         some = every[a : a + together]
-        for k, F in zip(some, smooth([each.picked(fold != k) for k in some], ROUGHLY), strict=True):
+        for k, F in zip(some, smooth([each.subset(fold != k) for k in some], ROUGHLY), strict=True):
             out = np.flatnonzero(fold == k)
             held[out] = read(F, chosen.reading, rows[out], engine)
         del F

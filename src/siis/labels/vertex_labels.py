@@ -12,7 +12,7 @@ from siis.labels.coding import coded
 
 
 @dataclass(frozen=True, eq=False)
-class Supervision:
+class VertexLabels:
     """The distinct (vertex, label) pairs that were given, each with its weight.
 
     Attributes
@@ -22,38 +22,36 @@ class Supervision:
     Y : ndarray of shape (l, c)
         Label: a distribution over the classes, one-hot where it is certain.
     weights : ndarray of shape (l,)
-        Sum of the weights of the examples behind it.
-    counts : ndarray of shape (l,), optional
-        By how much it counts where candidates are compared and classes are counted; the weights if left out. A
-        certain label weighs three in an answer, but counts as one here: those that were checked are the doubtful
-        ones, and would decide.
-    among : (float, ndarray of shape (c,)), optional
-        Where these are some of the labels: the mean count of all, and their frequencies.
+        Sum of the weights of the examples with this label.
+    counts : ndarray of shape (l,), default=weights
+        Weight of the label where models are compared and classes are counted. A certain label has three times its
+        weight in an answer, but counts once here: labels that were checked are the doubtful ones, and would dominate.
+    global_stats : (float, ndarray of shape (c,)), optional
+        For a part of the labels, on one shard: the mean count of all labels, and their class frequencies.
     """
 
     rows: Ints
     Y: Floats
     weights: Floats
-    counts: Floats | None = None
-    among: tuple[float, Floats] | None = None
+    counts: Floats = None  # type: ignore[assignment]  # set below
+    global_stats: tuple[float, Floats] | None = None
+
+    def __post_init__(self) -> None:
+        if self.counts is None:
+            object.__setattr__(self, "counts", self.weights)
 
     @property
-    def votes(self) -> Floats:
-        """By how much each label counts where candidates are compared, shape (l,)."""
-        return self.weights if self.counts is None else self.counts
+    def normalized_weights(self) -> Floats:
+        """The weights over the mean count, shape (l,): certain labels do not make the others weaker."""
+        return np.asarray(self.weights / (self.counts.mean() if self.global_stats is None else self.global_stats[0]))
 
     @property
-    def strengths(self) -> Floats:
-        """The weights over the mean count, shape (l,): what is certain does not make the others weaker."""
-        return np.asarray(self.weights / (self.votes.mean() if self.among is None else self.among[0]))
+    def normalized_counts(self) -> Floats:
+        """The counts over their mean, shape (l,), for models of the features, which would forget the other labels.
 
-    @property
-    def relative_votes(self) -> Floats:
-        """The counts over their mean, shape (l,): for models of the features, which would forget the other labels.
-
-        A certain label is right, but stands for no more examples than any other.
+        A certain label is right, but represents no more examples than any other.
         """
-        return np.asarray(self.votes / self.votes.mean())
+        return np.asarray(self.counts / self.counts.mean())
 
     @property
     def n_classes(self) -> int:
@@ -73,39 +71,37 @@ class Supervision:
     @cached_property
     def prior(self) -> Floats:
         """Frequencies of the given classes, shape (c,)."""
-        if self.among is not None:
-            return self.among[1]
-        share: Floats = self.votes @ self.Y / self.votes.sum()
+        if self.global_stats is not None:
+            return self.global_stats[1]
+        share: Floats = self.counts @ self.Y / self.counts.sum()
         return share
 
-    def within(self, engine: Engine) -> "Supervision":
-        """The same labels, as a part of those of all shards."""
-        total = engine.total(self.votes @ self.Y)
-        mean = float(engine.total(self.votes.sum())) / engine.count(self.rows.size)
-        return replace(self, among=(mean, total / total.sum()))
+    def in_shards(self, engine: Engine) -> "VertexLabels":
+        """The same labels as a part of those of all shards."""
+        total = engine.total(self.counts @ self.Y)
+        mean = float(engine.total(self.counts.sum())) / engine.count(self.rows.size)
+        return replace(self, global_stats=(mean, total / total.sum()))
 
-    def moved(self, place: Ints) -> "Supervision":
+    def relabel(self, place: Ints) -> "VertexLabels":
         """Rename the vertices: row r becomes place[r]. place: (n_vertices,)."""
-        return Supervision(place[self.rows], self.Y, self.weights, self.counts)
+        return VertexLabels(place[self.rows], self.Y, self.weights, self.counts)
 
-    def picked(self, which: Ints) -> "Supervision":
+    def subset(self, which: Ints) -> "VertexLabels":
         """Keep some of the labels."""
-        counts = None if self.counts is None else self.counts[which]
-        return Supervision(self.rows[which], self.Y[which], self.weights[which], counts)
+        return VertexLabels(self.rows[which], self.Y[which], self.weights[which], self.counts[which])
 
-    def merged(self) -> "Supervision":
+    def aggregate(self) -> "VertexLabels":
         """Make one label of all those at a vertex: their weighted mean, with the sum of their weights."""
         rows, place = np.unique(self.rows, return_inverse=True)
         weights = np.bincount(place, self.weights).astype(np.float64)
         shares = sp.csr_array((self.weights / weights[place], (place, np.arange(place.size))))
         Y = np.asarray(shares @ self.Y, self.Y.dtype)
-        counts = None if self.counts is None else np.bincount(place, self.counts).astype(np.float64)
-        return Supervision(rows, Y, weights, counts)
+        return VertexLabels(rows, Y, weights, np.bincount(place, self.counts).astype(np.float64))
 
 
 def gather(
     vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None, counts: Floats | None = None
-) -> Supervision:
+) -> VertexLabels:
     """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
 
     Parameters
@@ -120,13 +116,15 @@ def gather(
 
     Returns
     -------
-    Supervision
+    VertexLabels
     """
     kinds = label_kinds(Y) if kinds is None else kinds
     n_kinds = kinds.max() + 1
     pairs, first, index = np.unique(vertex * n_kinds + kinds, return_index=True, return_inverse=True)
-    counted = None if counts is None else np.bincount(index, counts).astype(np.float64)
-    return Supervision(pairs // n_kinds, Y[first], np.bincount(index, weights).astype(np.float64), counted)
+    totals, counted = (
+        np.bincount(index, numbers).astype(np.float64) for numbers in (weights, weights if counts is None else counts)
+    )
+    return VertexLabels(pairs // n_kinds, Y[first], totals, counted)
 
 
 def label_kinds(Y: Floats) -> Ints:
