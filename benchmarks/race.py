@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from protocol import RESULTS, Rows, load
 from siis.datasets import contaminate, draw_labelled
 from siis.engine.rows import project_rows, row_norms
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.labels import gather, one_hot
 from siis.program import Program
 from siis.solvers import solve_certified
@@ -141,7 +141,7 @@ def build(name):
     X, y = data
     rows = draw_labelled(y, per_class=per_class, random_state=0)
     labels = contaminate(y[rows], 0.4, 0)
-    place = embed(X, K)
+    place = build_neighbor_graph(X, K)
     given = gather(place.vertex[rows], one_hot(labels, y.max() + 1), np.ones(rows.size))
     basis = smooth_basis(place.graph, m, laplacian)
     return Program(place.graph, basis, given.rows, given.coded, alpha * given.weights, beta)

@@ -16,7 +16,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTraini
 from sklearn.svm import SVC
 
 from siis.baselines.gfhf import harmonic
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.labels import distributions, gather, one_hot
 
 GRAPHS = {}
@@ -27,7 +27,7 @@ def graph(task, n_neighbors=10):
     if key not in GRAPHS:
         if any(data != task.data for data, _ in GRAPHS):
             GRAPHS.clear()
-        GRAPHS[key] = embed(task.X, n_neighbors)
+        GRAPHS[key] = build_neighbor_graph(task.X, n_neighbors)
     return GRAPHS[key]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from siis.datasets import contaminate, draw_labelled, load_coil20
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.program import Program
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
@@ -45,7 +45,7 @@ def timed(function):
 
 def main():
     name, X, y, bandwidth = load()
-    placed = embed(X, K, bandwidth)
+    placed = build_neighbor_graph(X, K, bandwidth)
     graph = placed.graph
     basis = smooth_basis(graph, M)
     print(f"{name}: {graph.n_vertices} vertices, {graph.n_edges} edges, m = {M}, alpha = {ALPHA:g}, beta = {BETA:g}")

@@ -68,9 +68,9 @@ def clock(function):
 
 
 def placed(X, y, K):
-    from siis.graph import embed  # noqa: PLC0415
+    from siis.graph import build_neighbor_graph  # noqa: PLC0415
 
-    place, neighbours = clock(lambda: embed(X, K, search="auto"))
+    place, neighbours = clock(lambda: build_neighbor_graph(X, K, search="auto"))
     rows = np.flatnonzero(y >= 0)
     return place, neighbours, rows
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from siis.datasets import contaminate, draw_labelled
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.program import Program
 from siis.spectral import smooth_basis
 
@@ -11,5 +11,5 @@ from siis.spectral import smooth_basis
 def coil_program(X, y, noise=0.4, seed=0):
     rows = draw_labelled(y, per_class=10, random_state=seed)
     Y = np.eye(20)[contaminate(y[rows], noise, seed)]
-    placed = embed(X, 10, 100.0)
+    placed = build_neighbor_graph(X, 10, 100.0)
     return Program(placed.graph, smooth_basis(placed.graph, 30), placed.vertex[rows], Y, np.full(200, 100.0), 10.0)

@@ -20,7 +20,7 @@ from siis.baselines.lssc import sparse_coding
 from siis.baselines.spmr import manifold_machine, reconstruction_weights
 from siis.engine import NUMPY
 from siis.engine.factor import _ConjugateGradients, factorize
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.labels import VertexLabels, label_rows
 from siis.spectral import smooth_basis
 
@@ -110,7 +110,7 @@ def test_sparse_coding_satisfies_its_optimality_condition(small):
 
 def test_reconstruction_weights_rebuild_points_of_a_plane(rng):
     X = np.column_stack([rng.random((80, 2)), np.zeros(80)])
-    placed = embed(X, 8)
+    placed = build_neighbor_graph(X, 8)
     for points in (placed.points, sp.csr_array(placed.points)):
         before = placed.graph.weights.toarray()
         R = reconstruction_weights(placed.graph, points)
@@ -123,7 +123,7 @@ def test_reconstruction_weights_rebuild_points_of_a_plane(rng):
 
 
 def test_manifold_machine_is_the_stationary_point(rng):
-    placed = embed(rng.standard_normal((50, 3)), 6)
+    placed = build_neighbor_graph(rng.standard_normal((50, 3)), 6)
     rows, Y, v = np.array([1, 7, 30]), np.eye(3), np.array([1.0, 2.0, 0.0])
     machine = manifold_machine(placed.graph, placed.points, rows, 0.5, 0.2, 50, 0)
     F = machine.fit(rows, Y, v)
@@ -166,5 +166,7 @@ def test_faces_are_alike(kind):
     np.testing.assert_array_equal(model.predict(X), model.transduction_)
     sparse = kind().fit(sp.csr_matrix(X), y)
     assert np.mean(sparse.transduction_ == model.transduction_) > 0.97
-    ready = kind(affinity="precomputed").fit(embed(X).graph.weights, y[np.argsort(embed(X).vertex)])
+    ready = kind(affinity="precomputed").fit(
+        build_neighbor_graph(X).graph.weights, y[np.argsort(build_neighbor_graph(X).vertex)]
+    )
     assert ready.is_reached_.all()

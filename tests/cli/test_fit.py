@@ -15,7 +15,7 @@ from PIL import Image
 from cli_case import QUICK, read_csv, write_csv
 from siis import load
 from siis.cli import app
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.workflow import FitOptions
 
 pytestmark = pytest.mark.slow
@@ -370,7 +370,7 @@ def test_annotators_with_embeddings_and_a_graph(siis, table, tmp_path):
     )
     assert done.exit_code == 1
     assert "must name one of the annotators' classes" in done.stderr
-    place = embed(X, 8)
+    place = build_neighbor_graph(X, 8)
     W = place.graph.weights[place.vertex][:, place.vertex]
     sp.save_npz(tmp_path / "W.npz", sp.csr_matrix(W))
     done = siis(*people, "--graph", tmp_path / "W.npz", "--out", tmp_path / "g", *QUICK)

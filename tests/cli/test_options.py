@@ -19,7 +19,7 @@ SPEAKERS = (
     "quality/assess.py",
     "graph/neighbors.py",
     "graph/approximate.py",
-    "graph/embed.py",
+    "graph/neighbor_graph.py",
     "graph/weights.py",
     "engine/factor.py",
     "selection/final.py",

@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from siis.cluster import ClusterOptions, connected, fit, job
 from siis.engine.sharded import ShardedEngine
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.graph.shard import shard_of
 from siis.labels import one_hot
 from siis.program import Program
@@ -113,7 +113,7 @@ def answers(out):
 def test_the_same_graph_gives_the_same_answers(client):
     rng = np.random.default_rng(3)
     kinds = rng.integers(0, 3, 1500)
-    graph = embed(2.5 * np.eye(3, 8)[kinds] + rng.standard_normal((1500, 8)), 8).graph
+    graph = build_neighbor_graph(2.5 * np.eye(3, 8)[kinds] + rng.standard_normal((1500, 8)), 8).graph
     vertices = np.arange(0, 1500, 15)
     Y, W, bounds = one_hot(kinds[vertices], 3), graph.weights, np.array([0, 700, 1500])
     basis = smooth_basis(graph, 20, method="chebyshev")

@@ -105,9 +105,9 @@ def test_a_module_whose_name_is_put_together_has_no_floor():
 
 def test_what_is_no_import_of_a_unit_is_not_taken_for_one():
     for text in ("from . import weights", "from .order import x", "from siis import __version__", "import siisx.cli"):
-        assert {unit for _, unit in imported_units(text, "siis.graph.embed", FLOORS)} <= {"graph"}
+        assert {unit for _, unit in imported_units(text, "siis.graph.neighbor_graph", FLOORS)} <= {"graph"}
     assert not list(
-        imported_units("raise ValueError(f'siis {x}: see siis.cli for more')", "siis.graph.embed", FLOORS)
+        imported_units("raise ValueError(f'siis {x}: see siis.cli for more')", "siis.graph.neighbor_graph", FLOORS)
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memory import peak
-from siis.graph import Graph, embed, gaussian_weights, median_bandwidth, neighbors_within
+from siis.graph import Graph, build_neighbor_graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import smooth_basis
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(("n", "m", "c"), [(3000, 30, 10), (6000, 80, 4), (6000, 30, 30)])
 def test_the_model_bounds_the_peak(kind, n, m, c):
     rng = np.random.default_rng(0)
-    place = embed(rng.standard_normal((n, 12)).astype(kind), 10)
+    place = build_neighbor_graph(rng.standard_normal((n, 12)).astype(kind), 10)
     graph, s = place.graph, np.dtype(kind).itemsize
     E = graph.n_edges
     basis, used = peak(lambda: smooth_basis(graph, m, dtype=kind, method="chebyshev"))

@@ -13,7 +13,7 @@ from siis.engine.edges import EdgeRows
 from siis.engine.factor import positive_solver
 from siis.errors import NumericalError
 from siis.evidence import smooth_folds, smooth_labels
-from siis.graph import Graph, embed
+from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
 from siis.program import Program
 from siis.solvers import certified as certified_module
@@ -55,7 +55,7 @@ def test_the_same_product_twice_has_the_same_bytes(engine):
 @pytest.fixture(scope="module")
 def cloud():
     rng = np.random.default_rng(3)
-    return embed(rng.standard_normal((900, 12)), 8).graph
+    return build_neighbor_graph(rng.standard_normal((900, 12)), 8).graph
 
 
 def same_basis(found, expected, engine):
@@ -81,7 +81,7 @@ def same_solution(found, expected, engine):
 @pytest.mark.parametrize("method", ["chebyshev", "shift-invert", "dense"])
 def test_the_basis(engine, laplacian, method):
     rng = np.random.default_rng(0)
-    parts = [embed(rng.standard_normal((size, 3)), 6).graph.weights for size in (150, 150, 90)]
+    parts = [build_neighbor_graph(rng.standard_normal((size, 3)), 6).graph.weights for size in (150, 150, 90)]
     graph = Graph(sp.csr_array(sp.block_diag(parts)))
     expected = smooth_basis(graph, 20, laplacian, method=method)
     found = smooth_basis(graph, 20, laplacian, method=method, engine=engine)
@@ -143,7 +143,7 @@ def test_warm_starts(engine, cloud):
     expected = smooth_basis(cloud, 16, method="chebyshev", start=engine.numpy(small.vectors))
     found = smooth_basis(cloud, 16, method="chebyshev", start=small.vectors, engine=engine)
     same_basis(found, expected, engine)
-    thin = embed(np.sort(np.random.default_rng(0).random(400))[:, None], 4).graph
+    thin = build_neighbor_graph(np.sort(np.random.default_rng(0).random(400))[:, None], 4).graph
     begun = smooth_basis(thin, 6, method="shift-invert", engine=engine)
     again = smooth_basis(thin, 6, method="shift-invert", start=begun.vectors, engine=engine)
     np.testing.assert_allclose(again.values, begun.values, atol=1e-10)
@@ -269,7 +269,7 @@ def test_batches(engine, cloud):
 def test_every_vertex_labelled_and_parts_that_hang_on_next_to_nothing(engine):
     """The default's final program; eigenvalues near 0 are balanced in the bound."""
     rng = np.random.default_rng(1)
-    parts = [embed(rng.standard_normal((40, 2)), 5).graph.weights for _ in range(3)]
+    parts = [build_neighbor_graph(rng.standard_normal((40, 2)), 5).graph.weights for _ in range(3)]
     W = sp.block_diag(parts, format="lil")
     W[10, 50] = W[50, 10] = W[60, 100] = W[100, 60] = 1e-7
     graph = Graph(W.tocsr())

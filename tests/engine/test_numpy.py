@@ -14,7 +14,7 @@ from siis.engine import numpy as numpy_module
 from siis.engine.blocks import PIECES, chebyshev_filter, product, tall_product, tall_transposed
 from siis.engine.loops import FEW_COLUMNS
 from siis.engine.threads import in_threads, pause_point
-from siis.graph import Graph, candidates, embed
+from siis.graph import Graph, build_neighbor_graph, candidates
 from siis.labels import one_hot
 from siis.program import Program
 from siis.solvers import certified, solve_batch, solve_certified
@@ -143,7 +143,7 @@ def test_a_batch_solves_each_program(seed):
 def test_single_precision_keeps_its_promise(rng):
     """To 1e-4, which is far above rounding; the proof holds in double precision too."""
     X = rng.standard_normal((600, 4))
-    place = embed(X, 8)
+    place = build_neighbor_graph(X, 8)
     rows = np.arange(0, 600, 6)
     Y = one_hot((X[rows, 0] > 0).astype(int) + (X[rows, 1] > 0), 3)
     programs = [
@@ -163,7 +163,7 @@ def test_single_precision_keeps_its_promise(rng):
 def test_single_precision_ends_in_double_where_rounding_holds_the_gap_up(laplacian, alpha, beta):
     """In single precision alone the gap of these stays above 1e-4 however long it goes on."""
     X, _ = make_moons(300, noise=0.08, random_state=0)
-    place = embed(X.astype(np.float32), 8)
+    place = build_neighbor_graph(X.astype(np.float32), 8)
     rows = np.arange(0, 300, 8)
     basis = smooth_basis(place.graph, 60, laplacian, dtype=np.float32)
     program = Program(place.graph, basis, place.vertex[rows], one_hot(rows // 8 % 2, 2), alpha, beta)
@@ -182,7 +182,7 @@ def test_single_precision_ends_in_double_where_rounding_holds_the_gap_up(laplaci
 def test_labels_that_are_met_closely_are_met_in_double_precision(monkeypatch):
     """Soft labels that are all but smooth: rows are shorter than single precision resolves, and a start knows it."""
     X, classes = make_blobs(1500, 5, centers=6, cluster_std=1.0, center_box=(-8, 8), random_state=0)
-    place = embed(X.astype(np.float32), 8)
+    place = build_neighbor_graph(X.astype(np.float32), 8)
     basis = smooth_basis(place.graph, 40, "normalized", dtype=np.float32)
     soft = 0.999 * one_hot(classes, 6) + 0.001 * np.random.default_rng(0).dirichlet(np.ones(6), 1500)
     vertices = np.arange(place.graph.n_vertices)

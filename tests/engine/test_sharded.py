@@ -10,7 +10,7 @@ from siis.engine import sharded as sharded_module
 from siis.engine.group import Lost, run_here
 from siis.engine.sharded import Halo, ShardedEngine
 from siis.evidence import smooth_folds, smooth_labels
-from siis.graph import Graph, embed
+from siis.graph import Graph, build_neighbor_graph
 from siis.graph.shard import joined_rows, shard_of
 from siis.labels import VertexLabels, one_hot
 from siis.program import Program
@@ -40,14 +40,16 @@ def on_shards(graph, size, work):
 
 @pytest.fixture(scope="module")
 def cloud():
-    return embed(np.random.default_rng(3).standard_normal((900, 12)), 8).graph
+    return build_neighbor_graph(np.random.default_rng(3).standard_normal((900, 12)), 8).graph
 
 
 @pytest.fixture(scope="module")
 def parts():
     rng = np.random.default_rng(0)
     return Graph(
-        sp.csr_array(sp.block_diag([embed(rng.standard_normal((k, 3)), 6).graph.weights for k in (150, 90)]))
+        sp.csr_array(
+            sp.block_diag([build_neighbor_graph(rng.standard_normal((k, 3)), 6).graph.weights for k in (150, 90)])
+        )
     )
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits, make_blobs, make_moons
 
 from plain import PlainSIIS
-from siis.graph import Graph, embed, neighbors_within
+from siis.graph import Graph, build_neighbor_graph, neighbors_within
 from siis.labels import encode_labels
 from siis.spectral import smooth_basis
 
@@ -88,7 +88,7 @@ def test_parallel_rows_are_one_vertex_under_cosine():
     directions = rng.random((40, 6))
     X = directions[rng.integers(0, 40, 800)] * rng.uniform(0.1, 10, (800, 1))
     for convert in (np.asarray, sp.csr_array):
-        placed = embed(convert(X), metric="cosine")
+        placed = build_neighbor_graph(convert(X), metric="cosine")
         assert placed.graph.n_vertices == 40
         assert placed.bandwidth > 1e-3
 
@@ -138,7 +138,7 @@ def test_an_absent_copy_of_a_lost_example_is_lost():
 
 def test_the_training_graph_is_recognised_with_rounding():
     X, truth = make_blobs(60, centers=2, random_state=0)
-    W = embed(X).graph.weights.toarray()
+    W = build_neighbor_graph(X).graph.weights.toarray()
     W[0, 50] = W[50, 0] = 1e-14
     y = np.where(np.arange(60) % 5 == 0, truth, -1)
     model = PlainSIIS(affinity="precomputed").fit(W, y)

@@ -178,7 +178,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, selection):
     X, y = X[:300], np.where(np.arange(300) < 60, truth[:300], -1)
     model = SIISClassifier(selection=selection).fit(X, y)
     before = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
-    stages = ["siis.estimators.base.embed", "siis.estimators.classifier.smooth_basis"]
+    stages = ["siis.estimators.base.build_neighbor_graph", "siis.estimators.classifier.smooth_basis"]
     if selection:
         names = ("choose_average", "build_graph", "final_basis", "assess_labels")
         stages = [f"siis.estimators.classifier.{name}" for name in names]

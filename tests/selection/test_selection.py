@@ -14,7 +14,7 @@ from sklearn.datasets import make_blobs
 from digits_case import noisy_digits
 from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.labels import VertexLabels
 from siis.selection import Candidate, Constraints, final_program, final_readings, join_scores
 from siis.selection.folds import splits
@@ -97,7 +97,7 @@ def test_one_label_for_each_class_cannot_choose():
 
 def test_a_ready_made_graph_is_smoothed_with_several_strengths():
     X, y, truth = noisy_digits(500)
-    placed = embed(X, 10, kind="mutual")
+    placed = build_neighbor_graph(X, 10, kind="mutual")
     graph = placed.graph.weights[placed.vertex][:, placed.vertex]
     model = SIISClassifier(affinity="precomputed").fit(graph, y)
     assert set(model.selection_["member"]) == {"graph"}

@@ -9,7 +9,7 @@ from siis.evidence import kernel as kernel_module
 from siis.evidence import kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
 from siis.evidence import smoother as smoother_module
 from siis.evidence.kernel import Kernel, squared_distances
-from siis.graph import Graph, embed
+from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels
 from siis.spectral import smooth_basis
 
@@ -120,7 +120,7 @@ def test_sets_of_labels_are_smoothed_at_once_as_each_alone(with_scores):
 
 def sheets(n_sheets, rng):
     """A graph of sheets that hardly touch: as many functions that change slowly."""
-    parts = [embed(rng.standard_normal((60, 2)), 5).graph.weights for _ in range(n_sheets)]
+    parts = [build_neighbor_graph(rng.standard_normal((60, 2)), 5).graph.weights for _ in range(n_sheets)]
     W = sp.block_diag(parts, format="lil")
     for a, b in pairwise(range(30, 60 * n_sheets, 60)):
         W[a, b] = W[b, a] = 1e-3

@@ -113,11 +113,11 @@ def test_the_estimator_says_how_it_searched(cloud, monkeypatch):
 
 
 def test_large_graphs_are_renumbered_without_changing_the_answer(cloud, monkeypatch):
-    embed_module = sys.modules["siis.graph.embed"]
+    module_of_renumbering = sys.modules["siis.graph.neighbor_graph"]
     y = np.where(np.arange(3000) % 15 == 0, np.arange(3000) % 2, -1)
     plain = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
     chosen = SIISClassifier(n_neighbors=10).fit(cloud.astype(float), y)
-    monkeypatch.setattr(embed_module, "RENUMBER_FROM", 1000)
+    monkeypatch.setattr(module_of_renumbering, "RENUMBER_FROM", 1000)
     other = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
     assert not np.array_equal(plain.vertex_, other.vertex_)
     np.testing.assert_allclose(plain.label_distributions_, other.label_distributions_, atol=2e-3)

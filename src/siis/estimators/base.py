@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.errors import UnreachedWarning
-from siis.graph import Embedded, Graph, embed, graph_of_weights, neighbors_between, prepare, ready_made
+from siis.graph import (
+    Graph,
+    NeighborGraph,
+    build_neighbor_graph,
+    graph_of_weights,
+    neighbors_between,
+    prepare,
+    ready_made,
+)
 from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
 from siis.labels.labelled import labelled_accuracy
@@ -57,7 +65,7 @@ class Answer:
 
     Attributes
     ----------
-    placed : Embedded
+    placed : NeighborGraph
     distributions : ndarray of shape (n_vertices, c)
     reached : ndarray of bool, shape (n_vertices,)
         Where a label is connected.
@@ -71,7 +79,7 @@ class Answer:
         Distributions of labelled examples that differ from those of their vertices; NaN where they do not.
     """
 
-    placed: Embedded
+    placed: NeighborGraph
     distributions: Floats
     reached: Bools
     prior: Floats
@@ -217,7 +225,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             placed = (
                 ready_made(graph_of_weights(X))
                 if self.affinity == "precomputed"
-                else embed(
+                else build_neighbor_graph(
                     X,
                     n_neighbors,
                     self.bandwidth,

@@ -12,13 +12,13 @@ from siis.engine import NUMPY, Engine
 from siis.estimators.vertices import Vertices
 from siis.evidence import KernelScores
 from siis.graph import (
-    Embedded,
     Graph,
+    NeighborGraph,
     fingerprints,
+    from_neighbors,
     median_bandwidth,
     neighbors_between,
     neighbors_within,
-    placed,
     ready_made,
 )
 from siis.graph.weights import LEAST
@@ -35,7 +35,7 @@ class Located:
 
     Attributes
     ----------
-    placed : Embedded
+    placed : NeighborGraph
     pairs, given, parts, labels : VertexLabels
         As in Vertices, by the graph's own numbers of the vertices.
     marks : ndarray of shape (n_vertices,)
@@ -44,7 +44,7 @@ class Located:
         The example at each vertex; None on a ready-made graph.
     """
 
-    placed: Embedded
+    placed: NeighborGraph
     pairs: VertexLabels
     given: VertexLabels
     parts: VertexLabels
@@ -59,7 +59,7 @@ class Evidence:
 
     Attributes
     ----------
-    placed : Embedded
+    placed : NeighborGraph
     pairs : VertexLabels
         The distinct (vertex, label) pairs that were given.
     given : VertexLabels
@@ -81,7 +81,7 @@ class Evidence:
         Whether the examples came as a sparse matrix.
     """
 
-    placed: Embedded
+    placed: NeighborGraph
     pairs: VertexLabels
     given: VertexLabels
     selection: Selection
@@ -144,12 +144,12 @@ def build_graph(
         Z = selection.space(vertices.X)
         marks = fingerprints(vertices.X)
         if len(Z) == 1:
-            alone = Embedded(Graph(np.zeros((1, 1))), vertices.vertex, Z, 1.0)
+            alone = NeighborGraph(Graph(np.zeros((1, 1))), vertices.vertex, Z, 1.0)
             return Located(alone, vertices.pairs, vertices.given, vertices.parts, vertices.labels, marks, vertices.X)
         near = neighbors_within(Z, chosen.n_neighbors, constraints.neighbors, seed, report, engine)
         is_auto = constraints.bandwidth == "median"
         width = median_bandwidth(near) if is_auto else float(constraints.bandwidth)
-        graph = placed(near, width, chosen.graph, vertices.vertex, Z, engine, LEAST if is_auto else 0.0)
+        graph = from_neighbors(near, width, chosen.graph, vertices.vertex, Z, engine, LEAST if is_auto else 0.0)
     return _numbered(graph, vertices, marks if graph.order is None else marks[graph.order])
 
 
@@ -162,7 +162,7 @@ def relocate(evidence: Evidence, vertices: Vertices) -> Located:
     return _numbered(evidence.placed, vertices, evidence.marks)
 
 
-def _numbered(graph: Embedded, vertices: Vertices, marks: Ints) -> Located:
+def _numbered(graph: NeighborGraph, vertices: Vertices, marks: Ints) -> Located:
     """Labels and examples by the numbers that vertices have on the graph."""
     pairs, given, parts, labels = vertices.pairs, vertices.given, vertices.parts, vertices.labels
     X = vertices.X

@@ -15,7 +15,7 @@ from siis.engine import NUMPY
 from siis.estimators.base import Answer, TransductiveClassifier, on_host
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
-from siis.graph import Embedded, Graph, embed, graph_of_weights, ready_made
+from siis.graph import Graph, NeighborGraph, build_neighbor_graph, graph_of_weights, ready_made
 from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
 from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
@@ -191,7 +191,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             placed = (
                 ready_made(graph_of_weights(X))
                 if self.affinity == "precomputed"
-                else embed(
+                else build_neighbor_graph(
                     X, self.n_neighbors, self.bandwidth, self.metric, self.graph, None, self.neighbors, seed, report
                 )
             )
@@ -248,7 +248,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         return SIISClassifier(**self.get_params(deep=False), selection=None)
 
     def _answers(
-        self, tasks: list[_Task], placed: Embedded, X: Features, seed: int, progress: Progress
+        self, tasks: list[_Task], placed: NeighborGraph, X: Features, seed: int, progress: Progress
     ) -> list[Answer]:
         """Solve the programs, those with the same labelled vertices in one batch."""
         cores: dict[bytes, tuple[Graph, SmoothBasis]] = {}
@@ -287,7 +287,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         ]
 
     def _core(
-        self, placed: Embedded, reached: Bools, X: Features, seed: int, progress: Progress
+        self, placed: NeighborGraph, reached: Bools, X: Features, seed: int, progress: Progress
     ) -> tuple[Graph, SmoothBasis]:
         """The part of the graph that labels reach, and its basis."""
         graph = placed.graph.subgraph(reached)
@@ -337,7 +337,7 @@ def _tag_columns(Y: Any) -> tuple[Floats, Any]:
     return columns, np.arange(columns.shape[1]) if names is None else np.asarray(list(names))
 
 
-def _task(column: Floats, placed: Embedded) -> _Task:
+def _task(column: Floats, placed: NeighborGraph) -> _Task:
     has_label = ~np.isnan(column)
     y = np.full(column.size, None, dtype=object)
     y[has_label] = column[has_label].astype(np.int64)

@@ -19,7 +19,7 @@ from siis.experiments import published
 from siis.experiments.figures import STYLE, draw
 from siis.experiments.options import Options
 from siis.experiments.records import Records, fingerprint, markdown, read_rows, summarize
-from siis.graph import Embedded, embed
+from siis.graph import NeighborGraph, build_neighbor_graph
 from siis.labels import VertexLabels, distributions, gather, one_hot
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
@@ -106,7 +106,7 @@ class Prepared:
     truth: Ints
     labelled: Ints
     X: Features | None = None
-    placed: Embedded | None = None
+    placed: NeighborGraph | None = None
     basis: SmoothBasis | None = None
     machine: ManifoldMachine | None = None
 
@@ -194,9 +194,9 @@ ANSWERS: dict[str, Callable[[Prepared, Ints], Ints]] = {
 }
 
 
-def place(X: Features, setting: GraphSetting) -> Embedded:
+def place(X: Features, setting: GraphSetting) -> NeighborGraph:
     """Build the graph of a setting."""
-    return embed(X, setting.n_neighbors, setting.bandwidth, "euclidean", setting.kind)
+    return build_neighbor_graph(X, setting.n_neighbors, setting.bandwidth, "euclidean", setting.kind)
 
 
 def prepare(data: Dataset, setting: Setting, methods: list[str]) -> dict[str, Prepared]:

@@ -12,7 +12,7 @@ from siis.experiments.comparison import SETTINGS, prepare, siis_program
 from siis.experiments.figures import draw
 from siis.experiments.options import Options
 from siis.experiments.records import markdown
-from siis.graph import embed
+from siis.graph import build_neighbor_graph
 from siis.labels import label_rows
 from siis.labels.unlabelled import coded_rows
 from siis.program import Program
@@ -26,7 +26,7 @@ FIELDS = ("data", "schedule", "iteration", "change", "objective", "relative_gap"
 def moons_program() -> Program:
     """Build the program of panel (e)."""
     problem = make_noisy_double_moon(random_state=moons.PANEL_SEED)
-    placed = embed(problem.X, moons.N_NEIGHBORS)
+    placed = build_neighbor_graph(problem.X, moons.N_NEIGHBORS)
     rows = np.flatnonzero(coded_rows(problem.y))
     reached = placed.graph.reached_from(placed.vertex[rows])
     graph = placed.graph.subgraph(reached)

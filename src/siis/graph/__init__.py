@@ -2,8 +2,8 @@
 
 from siis.graph.around import neighbors_on
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
-from siis.graph.embed import Embedded, embed, placed, ready_made
 from siis.graph.graph import Graph, components_of, join
+from siis.graph.neighbor_graph import NeighborGraph, build_neighbor_graph, from_neighbors, ready_made
 from siis.graph.neighbors import (
     Neighbors,
     candidates,
@@ -18,15 +18,16 @@ from siis.graph.weights import gaussian_weights, median_bandwidth
 
 __all__ = [
     "DistinctRows",
-    "Embedded",
     "Graph",
+    "NeighborGraph",
     "Neighbors",
+    "build_neighbor_graph",
     "candidates",
     "check_range",
     "components_of",
     "distinct_rows",
-    "embed",
     "fingerprints",
+    "from_neighbors",
     "gaussian_weights",
     "graph_of_weights",
     "join",
@@ -34,7 +35,6 @@ __all__ = [
     "neighbors_between",
     "neighbors_on",
     "neighbors_within",
-    "placed",
     "prepare",
     "ready_made",
     "without_self",

@@ -17,7 +17,7 @@ from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
 from siis.experts import Forest, LinearScores, Pool
 from siis.files import write_file
-from siis.graph import Embedded, Graph
+from siis.graph import Graph, NeighborGraph
 from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import Choice
@@ -36,7 +36,7 @@ PARTS: dict[str, type] = {
         Candidate,
         Choice,
         Choices,
-        Embedded,
+        NeighborGraph,
         Evidence,
         Forest,
         Graph,

@@ -21,7 +21,7 @@ from siis.evidence import READINGS, KernelScores
 from siis.evidence.kernel import Kernel
 from siis.evidence.space import Space
 from siis.experts import Forest, LinearScores, Pool
-from siis.graph import Embedded, Graph
+from siis.graph import Graph, NeighborGraph
 from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice
@@ -234,7 +234,7 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
 
 def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
     selection, placed = evidence.selection, evidence.placed
-    _must(isinstance(selection, Selection) and isinstance(placed, Embedded), "its evidence is none")
+    _must(isinstance(selection, Selection) and isinstance(placed, NeighborGraph), "its evidence is none")
     _must(isinstance(placed.graph, Graph), "its evidence has no graph")
     for pairs in (evidence.pairs, evidence.given):
         _must(isinstance(pairs, VertexLabels), "its evidence has no labels")

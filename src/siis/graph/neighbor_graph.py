@@ -21,8 +21,8 @@ RENUMBER_FROM = 20_000  # vertices: what is known of fewer fits into a core's ow
 
 
 @dataclass(frozen=True, eq=False)
-class Embedded:
-    """Examples placed on a graph.
+class NeighborGraph:
+    """Examples as vertices of a graph.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Embedded:
     order: Ints | None = None
 
 
-def embed(
+def build_neighbor_graph(
     X: Features,
     n_neighbors: int = 10,
     bandwidth: float | str = "median",
@@ -60,7 +60,7 @@ def embed(
     seed: int = 0,
     report: Report = no_progress,
     engine: Engine = NUMPY,
-) -> Embedded:
+) -> NeighborGraph:
     """Merge equal examples and join each to its nearest neighbours.
 
     Parameters
@@ -78,7 +78,7 @@ def embed(
 
     Returns
     -------
-    Embedded
+    NeighborGraph
     """
     n = X.shape[0]
     present = np.ones(n, dtype=bool) if absent is None else ~absent
@@ -98,22 +98,22 @@ def embed(
             stacklevel=3,
         )
     if k == 0:
-        return Embedded(Graph(np.zeros((1, 1))), vertex, points, 1.0)
+        return NeighborGraph(Graph(np.zeros((1, 1))), vertex, points, 1.0)
     neighbors = neighbors_within(points, k, search, seed, report, engine)
     if (neighbors.distances == 0).any():
         raise ValueError(
             "distances between different examples underflow to 0; rescale X (for instance to unit variance)"
         )
     width = median_bandwidth(neighbors) if bandwidth == "median" else float(bandwidth)
-    return placed(neighbors, width, kind, vertex, points, engine)
+    return from_neighbors(neighbors, width, kind, vertex, points, engine)
 
 
-def ready_made(graph: Graph) -> Embedded:
+def ready_made(graph: Graph) -> NeighborGraph:
     """Examples on a graph of the user's."""
-    return Embedded(graph, np.arange(graph.n_vertices), None, float("nan"), "ready-made", float("nan"))
+    return NeighborGraph(graph, np.arange(graph.n_vertices), None, float("nan"), "ready-made", float("nan"))
 
 
-def placed(
+def from_neighbors(
     neighbors: Neighbors,
     bandwidth: float,
     kind: str,
@@ -121,17 +121,17 @@ def placed(
     points: Features,
     engine: Engine = NUMPY,
     least: float = 0.0,
-) -> Embedded:
+) -> NeighborGraph:
     """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
 
     vertex: (n,), of each example; points: (n_vertices, d); ``least`` as in ``gaussian_weights``.
     """
     W = join(neighbors, gaussian_weights(neighbors, bandwidth, least), kind, engine)
     if W.shape[0] <= RENUMBER_FROM or not engine.is_host:
-        return Embedded(Graph.symmetric(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
+        return NeighborGraph(Graph.symmetric(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
     order = local_order(W)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     vertex = np.where(vertex >= 0, number[vertex], -1)
     graph = Graph.symmetric(W[order][:, order])
-    return Embedded(graph, vertex, points[order], bandwidth, neighbors.method, neighbors.recall, order)
+    return NeighborGraph(graph, vertex, points[order], bandwidth, neighbors.method, neighbors.recall, order)
