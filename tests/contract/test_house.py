@@ -20,6 +20,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "files": 0,
     "results": 0,
     "parameters": 0,
+    "plain_data": 0,
     "result_table": 0,
     "texts": 0,
     "decisions": 1,

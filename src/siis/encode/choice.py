@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from siis.plain_data import from_plain, to_plain
 
 MOST_SIZE = 8192
 NUMBERS = "the mean and the standard deviation of pixels (--encoder-mean, --encoder-std)"
@@ -57,20 +59,10 @@ class EncoderChoice:
 
     def to_plain(self) -> dict[str, Any]:
         """Give the choice as values for JSON."""
-        plain = asdict(self)
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+        return to_plain(self)[0]
 
     @classmethod
     def from_plain(cls, found: Any) -> EncoderChoice:
         """Rebuild a choice; ValueError where it is something else."""
-        if type(found) is not dict or set(found) != {"source", "size", "mean", "std", "tokenizer"}:
-            raise ValueError("this is no choice of an encoder")
-        is_plain = type(found["source"]) is str and isinstance(found["tokenizer"], str | None)
-        if not is_plain or type(found["size"]) not in (int, type(None)):
-            raise ValueError("this is no choice of an encoder")
-        for name in ("mean", "std"):
-            numbers = found[name]
-            if numbers is not None and (type(numbers) is not list or {type(x) for x in numbers} - {int, float}):
-                raise ValueError("this is no choice of an encoder")
-        pair = {name: None if found[name] is None else tuple(map(float, found[name])) for name in ("mean", "std")}
-        return cls(found["source"], found["size"], tokenizer=found["tokenizer"], **pair)
+        choice: EncoderChoice = from_plain(cls, found, {})
+        return choice

@@ -11,12 +11,12 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.tables.encoders import Plain, finite_numbers, fits_single, frozen, median_of, only_keys
+from siis.plain_data import check, frozen
+from siis.tables.cells import fits_single, median_of
 from siis.tables.messages import listed, readable
 from siis.tables.sheet import Sheet
 from siis.texts import plural, quoted
 
-MOST_FEATURES = 100_000_000
 SINGLE_BYTES = 4  # of a number
 NPZ = "Write it with numpy.savez(file, X=..., y=...), without Python objects."
 
@@ -27,6 +27,9 @@ class Values:
 
     kind: ClassVar[str] = "arrays"
     medians: Floats  # (d,), for missing numbers
+
+    def __post_init__(self) -> None:
+        check(self.medians.size > 0, "one median or more")
 
     @property
     def n_features(self) -> int:
@@ -56,18 +59,6 @@ class Values:
         values = plural(int(np.count_nonzero(gaps)), "missing or infinite value")
         medians = self.medians.astype(X.dtype) if fits_single(self.medians) else self.medians
         return np.where(gaps, medians, X), [f"{values} in {n_columns}: filled with the medians"]
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        return {}, {"medians": self.medians}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        only_keys(settings, (), "settings")
-        medians = only_keys(arrays, ("medians",), "arrays")["medians"]
-        size = min(int(getattr(medians, "size", 0)), MOST_FEATURES)
-        return cls(finite_numbers(medians, max(size, 1), "medians"))
 
 
 def load_arrays(path: Path) -> dict[str, Any]:

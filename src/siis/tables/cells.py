@@ -109,3 +109,15 @@ def floats(column: Any) -> Floats:
     """Numbers as float64, shape (n,); null is NaN."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def median_of(values: Floats) -> float:
+    """Median of large numbers: the usual mean of the two in the middle may overflow. values: (n,)."""
+    middle = [(values.size - 1) // 2, values.size // 2]
+    low, high = map(float, np.partition(values, middle)[middle])
+    return low if low == high else low / 2 + high / 2
+
+
+def fits_single(values: Any) -> bool:
+    """Whether finite numbers lie within the range of float32."""
+    return bool((np.abs(values) <= np.finfo(np.float32).max).all())

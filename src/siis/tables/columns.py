@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
+from siis.plain_data import check_distinct
 from siis.tables.amounts import SHARES
-from siis.tables.cells import as_texts, bools, is_text, marked
-from siis.tables.encoders import Plain, distinct_texts, fits_single, only_keys, refused
+from siis.tables.cells import as_texts, bools, fits_single, is_text, marked
 from siis.tables.messages import itemised
 from siis.tables.parts import Choice, Measure, Part
 from siis.tables.readings import Cells, Reading
@@ -21,7 +21,6 @@ from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
 from siis.texts import plural, quoted
 
-MOST_COLUMNS = 1_000_000
 LARGEST_WHOLE = 2**24  # up to which single precision holds whole numbers
 SHOWN_MARKS = 3  # of a column
 WANTED = {"number": "numbers", "truth": "yes or no", "date": "dates", "clock": "times of day"}
@@ -33,6 +32,9 @@ class Columns:
 
     kind: ClassVar[str] = "columns"
     parts: tuple[Part, ...]  # (k,): what each column becomes
+
+    def __post_init__(self) -> None:
+        check_distinct(self.names, "columns")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -70,24 +72,6 @@ class Columns:
             X[:, at : at + block.shape[1]] = block
             at += block.shape[1]
         return X, report.notes()
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        return {"parts": [part.to_plain() for part in self.parts]}, {}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        only_keys(arrays, (), "arrays")
-        found = only_keys(settings, ("parts",), "settings")["parts"]
-        kinds: dict[str, Any] = {Measure.kind: Measure, Choice.kind: Choice}
-        if type(found) is not list or not 0 < len(found) <= MOST_COLUMNS:
-            raise refused(f"1 to {MOST_COLUMNS:,} columns")
-        if any(type(one) is not dict or one.get("kind") not in list(kinds) for one in found):
-            raise refused(f"columns of the kinds {', '.join(kinds)}")
-        parts = tuple(kinds[one["kind"]].from_plain(one) for one in found)
-        distinct_texts([part.name for part in parts], "names of columns", MOST_COLUMNS)
-        return cls(parts)
 
 
 @dataclass(frozen=True, eq=False)

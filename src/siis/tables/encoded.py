@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from siis._types import Floats
 from siis.encode import Encoder, EncoderChoice, load_encoder
 from siis.encode.pictures import Picture
 from siis.encode.run import encoded, of_images, of_texts
-from siis.tables.encoders import Plain, only_keys, refused, text, whole_number
+from siis.plain_data import check
 from siis.texts import plural, quoted
 
 MOST_FEATURES = 1_000_000
@@ -27,6 +27,10 @@ class Reference:
     choice: EncoderChoice  # by the user when the recipe was learned
     digest: str
     n_features: int
+
+    def __post_init__(self) -> None:
+        check(re.fullmatch("[0-9a-f]{64}", self.digest) is not None, "the digest of an encoder")
+        check(0 < self.n_features <= MOST_FEATURES, f"1 to {MOST_FEATURES:,} features")
 
     def load(self, kind: Literal["images", "texts"], located: EncoderChoice | None) -> Encoder:
         """Load the same encoder again, from where it is now or else where it was.
@@ -55,34 +59,18 @@ class Reference:
             )
         return encoder
 
-    def to_plain(self) -> dict[str, Any]:
-        """Give the reference as values for JSON."""
-        return {"choice": self.choice.to_plain(), "digest": self.digest, "n_features": self.n_features}
-
-    @classmethod
-    def from_plain(cls, found: Any) -> Self:
-        """Rebuild a reference, refusing anything that is not one."""
-        found = only_keys(found, ("choice", "digest", "n_features"), "encoder")
-        try:
-            choice = EncoderChoice.from_plain(found["choice"])
-        except (ValueError, OverflowError):
-            raise refused("the choice of an encoder") from None
-        if not re.fullmatch("[0-9a-f]{64}", text(found["digest"])):
-            raise refused("the digest of an encoder")
-        return cls(choice, found["digest"], whole_number(found["n_features"], "number of features", MOST_FEATURES))
-
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
     """Encodes images by a network."""
 
     kind: ClassVar[str] = "encoded images"
-    reference: Reference
+    encoder: Reference
 
     @property
     def n_features(self) -> int:
         """Number of features, d."""
-        return self.reference.n_features
+        return self.encoder.n_features
 
     @classmethod
     def learn(
@@ -102,17 +90,7 @@ class Pictures:
         self, paths: Sequence[Picture], broken: dict[int, str], located: EncoderChoice | None = None
     ) -> tuple[Floats, tuple[str, ...]]:
         """Encode more images, as in ``learn``; returns X of shape (n, d) and notes."""
-        return encoded(self.reference.load("images", located), *of_images(paths), broken=broken)
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        return {"encoder": self.reference.to_plain()}, {}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        only_keys(arrays, (), "arrays")
-        return cls(Reference.from_plain(only_keys(settings, ("encoder",), "settings")["encoder"]))
+        return encoded(self.encoder.load("images", located), *of_images(paths), broken=broken)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +99,12 @@ class Sentences:
 
     kind: ClassVar[str] = "encoded text"
     column: str  # of the texts
-    reference: Reference
+    encoder: Reference
 
     @property
     def n_features(self) -> int:
         """Number of features, d."""
-        return self.reference.n_features
+        return self.encoder.n_features
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -149,22 +127,11 @@ class Sentences:
 
     def summary(self) -> str:
         """What the texts become."""
-        return f"texts as {plural(self.n_features, 'feature')} of {quoted(Path(self.reference.choice.source).name)}"
+        return f"texts as {plural(self.n_features, 'feature')} of {quoted(Path(self.encoder.choice.source).name)}"
 
     def remark(self) -> str:
         """What one text becomes."""
         return plural(self.n_features, "feature")
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        return {"column": self.column, "encoder": self.reference.to_plain()}, {}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        only_keys(arrays, (), "arrays")
-        settings = only_keys(settings, ("column", "encoder"), "settings")
-        return cls(text(settings["column"]), Reference.from_plain(settings["encoder"]))
 
 
 def _unit(X: Floats) -> Floats:

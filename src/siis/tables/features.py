@@ -79,7 +79,7 @@ def encode_again(
         return C, None, notes
     words = encoder.words if isinstance(encoder, Joined) else (encoder,)
     cells = [cells_of(sheet, one.column, "the text column") for one in words]
-    network = next((one.reference.load("texts", located) for one in words if isinstance(one, Sentences)), None)
+    network = next((one.encoder.load("texts", located) for one in words if isinstance(one, Sentences)), None)
     encoded: list[tuple[Features, list[str]]] = []
     for one, column in zip(words, cells, strict=True):
         if isinstance(one, Sentences):

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from siis._types import Floats
 from siis.encode.pictures import BrokenPicture, Picture, a_picture, opened
-from siis.tables.encoders import Plain, only_keys, whole_number
+from siis.plain_data import check
 from siis.tables.messages import listed
 from siis.texts import plural
 
@@ -28,6 +28,9 @@ class Pixels:
 
     kind: ClassVar[str] = "images"
     size: int = SIZE  # width and height to which every image is resized
+
+    def __post_init__(self) -> None:
+        check(0 < self.size <= LARGEST_SIZE, f"a size of images from 1 to {LARGEST_SIZE:,}")
 
     @property
     def n_features(self) -> int:
@@ -48,17 +51,6 @@ class Pixels:
             except BrokenPicture as problem:
                 broken[i] = str(problem)
         return X
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        return {"size": self.size}, {}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        only_keys(arrays, (), "arrays")
-        size = only_keys(settings, ("size",), "settings")["size"]
-        return cls(whole_number(size, "size of images", LARGEST_SIZE))
 
 
 def _grey(path: Picture, size: int) -> Floats:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Features, Floats
+from siis.plain_data import check, check_distinct, frozen
 from siis.tables.columns import Columns
 from siis.tables.encoded import Sentences
-from siis.tables.encoders import Plain, finite_numbers, frozen, only_keys, refused
 from siis.tables.parts import Choice
 from siis.tables.words import Words
-
-MOST_TEXTS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +30,13 @@ class Joined:
     columns: Columns | None  # the other columns; None where there are texts alone
     scales: Floats  # (d,): a feature x of ``columns`` becomes scale * x - shift
     shifts: Floats
+
+    def __post_init__(self) -> None:
+        check_distinct(self.names, "columns")
+        d = 0 if self.columns is None else self.columns.n_features
+        check(
+            len(self.words) > 0 and self.scales.size == self.shifts.size == d, "texts, and a scale for each feature"
+        )
 
     @classmethod
     def learn(cls, words: Sequence[Words | Sentences], columns: Columns, C: Floats) -> Self:
@@ -75,35 +80,3 @@ class Joined:
             return np.hstack([*texts, *others])
         others = [sp.csr_array(X) for X in others]
         return sp.csr_array(sp.hstack([*texts, *others], format="csr"))
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        stored = [words.to_plain() for words in self.words]
-        settings = {
-            "words": [words for words, _ in stored],
-            "columns": None if self.columns is None else self.columns.to_plain()[0],
-        }
-        arrays = {f"idf{i}": found["idf"] for i, (_, found) in enumerate(stored) if found}
-        return settings, {**arrays, "scales": self.scales, "shifts": self.shifts}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        settings = only_keys(settings, ("words", "columns"), "settings")
-        found = settings["words"]
-        if type(found) is not list or not 0 < len(found) <= MOST_TEXTS:
-            raise refused(f"1 to {MOST_TEXTS} columns of texts")
-        are_words = [not (type(one) is dict and "encoder" in one) for one in found]
-        names = [f"idf{i}" for i, is_words in enumerate(are_words) if is_words]
-        arrays = only_keys(arrays, (*names, "scales", "shifts"), "arrays")
-        words = tuple(
-            Words.from_plain(one, {"idf": arrays[f"idf{i}"]}) if are_words[i] else Sentences.from_plain(one, {})
-            for i, one in enumerate(found)
-        )
-        columns = None if settings["columns"] is None else Columns.from_plain(settings["columns"], {})
-        taken = [one.column for one in words] + ([] if columns is None else list(columns.names))
-        if len(set(taken)) < len(taken):
-            raise refused("different names of columns")
-        d = 0 if columns is None else len(columns.feature_names)
-        scales, shifts = (finite_numbers(arrays[name], d, name) for name in ("scales", "shifts"))
-        return cls(words, columns, scales, shifts)

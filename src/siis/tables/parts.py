@@ -10,15 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Floats, Ints
-from siis.tables.cells import missing
-from siis.tables.encoders import distinct_texts, finite_number, median_of, one_of_texts, only_keys, refused, text
-from siis.tables.readings import FORMS, Reading
-from siis.tables.times import CYCLES, ORDERS, cycles_of, written
+from siis.plain_data import check, check_distinct
+from siis.tables.cells import median_of, missing
+from siis.tables.readings import Reading
+from siis.tables.times import CYCLES, cycles_of, written
 
 MOST_CATEGORIES = 50
 HANDFUL = 3  # cells: a category of that many is frequent, and so many gaps are worth a feature
 NOTABLE = 0.05  # share of gaps that is
-STYLES = {"number": ("", ".", ","), "truth": ("",), "date": ("", *ORDERS), "clock": ("",)}
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,10 @@ class Measure:
     cycles: tuple[str, ...] = ()  # "day", "week", "year": sine and cosine of each; 0 if the value is missing
     # entry of one more feature for missing values, the standard deviation of the others; 0: no such feature
     gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        check(self.gap >= 0, "no negative gap")
+        check(len(set(self.cycles)) == len(self.cycles) and set(self.cycles) <= set(CYCLES), "different known cycles")
 
     @classmethod
     def learn(cls, name: str, reading: Reading, numbers: Floats) -> Self:
@@ -76,27 +79,6 @@ class Measure:
             return f"{minutes // 60:02d}:{minutes % 60:02d}"
         return f"{value:.6g}"
 
-    def to_plain(self) -> dict[str, Any]:
-        """Give it as plain data."""
-        reading = {"form": self.reading.form, "style": self.reading.style, "unit": self.reading.unit}
-        numbers = {"median": self.median, "start": self.start, "gap": self.gap}
-        return {"kind": self.kind, "name": self.name, **reading, **numbers, "cycles": list(self.cycles)}
-
-    @classmethod
-    def from_plain(cls, found: dict[str, Any]) -> Self:
-        """Rebuild it, refusing anything that is none."""
-        keys = ("kind", "name", "form", "style", "unit", "median", "start", "gap", "cycles")
-        found = only_keys(found, keys, "measures")
-        form = one_of_texts(found["form"], FORMS, "form of a measure")
-        reading = Reading(form, one_of_texts(found["style"], STYLES[form], "style of a measure"), text(found["unit"]))
-        cycles = () if found["cycles"] == [] else distinct_texts(found["cycles"], "cycles", len(CYCLES))
-        for cycle in cycles:
-            one_of_texts(cycle, CYCLES, "cycles")
-        median, start, gap = (finite_number(found[name], name) for name in ("median", "start", "gap"))
-        if gap < 0:
-            raise refused("no negative gap")
-        return cls(text(found["name"]), reading, median, start, cycles, gap)
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -111,6 +93,10 @@ class Choice:
     scale: float  # the entry of a category in its feature
     # whether rare and unseen categories form one category; otherwise they are treated as missing
     other: bool = False
+
+    def __post_init__(self) -> None:
+        check_distinct(self.values, "categories")
+        check(len(self.values) <= MOST_CATEGORIES and self.scale > 0, "a positive scale, and not too many categories")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -130,21 +116,6 @@ class Choice:
         rows = np.flatnonzero(codes >= 0)
         X[rows, codes[rows]] = self.scale
         return X
-
-    def to_plain(self) -> dict[str, Any]:
-        """Give it as plain data."""
-        rest = {"scale": self.scale, "other": self.other}
-        return {"kind": self.kind, "name": self.name, "values": list(self.values), **rest}
-
-    @classmethod
-    def from_plain(cls, found: dict[str, Any]) -> Self:
-        """Rebuild it, refusing anything that is none."""
-        found = only_keys(found, ("kind", "name", "values", "scale", "other"), "choices")
-        values = distinct_texts(found["values"], "categories", MOST_CATEGORIES)
-        scale = finite_number(found["scale"], "scale")
-        if type(found["other"]) is not bool or scale <= 0:
-            raise refused("a positive scale and a truth value for its other categories")
-        return cls(text(found["name"]), values, scale, found["other"])
 
 
 Part: TypeAlias = Measure | Choice

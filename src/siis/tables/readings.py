@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
+from siis.plain_data import check
 from siis.tables.amounts import SHARES, commonest_unit, read_amounts
 from siis.tables.cells import as_numbers, bools, is_text, marked, missing
 from siis.tables.times import ORDERS, read_clock, read_days, typed_days
 
 TRUTH = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
-FORMS = ("number", "truth", "date", "clock")
+STYLES = {"number": ("", ".", ","), "truth": ("",), "date": ("", *ORDERS), "clock": ("",)}  # by form
 LOOKS = {"number": r"\d", "date": r"\d[-/.]\d+[-/.]\d|[A-Za-z]{3}.*\d\d|\d.*[A-Za-z]{3}.*\d\d", "clock": r"\d:\d\d"}
 SHORT_YEAR = r"^\d{1,2}[-.]\d{1,2}[-.]\d{2}(?:\D|$)"
 SAMPLE = 100  # texts that are looked at first
@@ -45,6 +46,9 @@ class Reading:
     # the column shows.
     style: str = ""
     unit: str = ""  # that may precede or follow a number
+
+    def __post_init__(self) -> None:
+        check(self.style in STYLES.get(self.form, ()), "a known form and style")
 
     def read(self, column: Any, decimal: str) -> Cells | None:
         """Read a column; None if its type cannot hold such values. decimal: the mark of the file."""

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 from siis.encode import EncoderChoice
 from siis.encode.pictures import Picture
+from siis.plain_data import from_plain, to_plain
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
 from siis.tables.columns import Columns
 from siis.tables.data import NewData
 from siis.tables.encoded import Pictures, Sentences
-from siis.tables.encoders import Plain, refused
 from siis.tables.features import encode_again
 from siis.tables.given import ids_of
 from siis.tables.images import Pixels, find_images, left_out
@@ -25,10 +25,8 @@ from siis.tables.words import Words
 from siis.texts import plural
 
 Encoder: TypeAlias = Columns | Words | Sentences | Joined | Pixels | Pictures | Values
-VERSION = 2
-KINDS: dict[str, Any] = {
-    encoder.kind: encoder for encoder in (Columns, Words, Sentences, Joined, Pixels, Pictures, Values)
-}
+VERSION = 3
+DAMAGED = "The model file is damaged or was not written by this version of siis: fit and save the model again."
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +40,21 @@ class Recipe:
 
     encoder: Encoder
 
-    def to_plain(self) -> Plain:
-        """Give the recipe as plain data."""
-        settings, arrays = self.encoder.to_plain()
-        return {"version": VERSION, "kind": self.encoder.kind, **settings}, arrays
+    def to_plain(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give the recipe as settings for JSON, and arrays by name."""
+        settings, arrays = to_plain(self.encoder)
+        return {"version": VERSION, **settings}, arrays
 
     @classmethod
     def from_plain(cls, settings: Any, arrays: Any) -> Recipe:
         """Rebuild a recipe; refuse anything else, since the file may be damaged or hostile."""
-        if type(settings) is not dict or type(settings.get("kind")) is not str or settings["kind"] not in KINDS:
-            raise refused(f"one of the kinds {', '.join(KINDS)}")
-        if type(settings.get("version")) is not int or settings["version"] != VERSION:
-            raise refused(f"version {VERSION}")
-        rest = {name: value for name, value in settings.items() if name not in ("version", "kind")}
-        return cls(KINDS[settings["kind"]].from_plain(rest, arrays))
+        try:
+            if type(settings) is not dict or settings.get("version") != VERSION:
+                raise ValueError(f"must have version {VERSION}")
+            rest = {name: value for name, value in settings.items() if name != "version"}
+            return cls(from_plain(Encoder, rest, arrays))
+        except (ValueError, OverflowError) as problem:
+            raise ValueError(f"the stored recipe is not valid: {problem}. {DAMAGED}") from None
 
     @property
     def _has_network(self) -> bool:

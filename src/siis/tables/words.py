@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.tables.encoders import Plain, distinct_texts, finite_numbers, frozen, only_keys, refused
+from siis.plain_data import check, check_distinct, frozen
 from siis.texts import plural, quoted
 
 MOST_TERMS = 50_000
@@ -34,6 +34,10 @@ class Words:
     idf: Floats  # (d,)
     # the language has no spaces between words: one to three neighbouring letters count as words
     is_unspaced: bool = False
+
+    def __post_init__(self) -> None:
+        check_distinct(self.terms, "words")
+        check(self.idf.size == len(self.terms) and bool((self.idf > 0).all()), "a positive frequency for each word")
 
     @property
     def n_features(self) -> int:
@@ -94,28 +98,6 @@ class Words:
         if self.is_unspaced:
             return plural(len(self.terms), "different word or piece of one", "different words and pieces of them")
         return plural(len(self.terms), "different word")
-
-    def to_plain(self) -> Plain:
-        """Give the encoder as plain data."""
-        settings = {"column": self.column, "terms": list(self.terms)}
-        return settings | ({"is_unspaced": True} if self.is_unspaced else {}), {"idf": self.idf}
-
-    @classmethod
-    def from_plain(cls, settings: Any, arrays: Any) -> Self:
-        """Rebuild an encoder, refusing anything that is not one."""
-        if type(settings) is dict:
-            settings = {"is_unspaced": False, **settings}
-        settings = only_keys(settings, ("column", "terms", "is_unspaced"), "settings")
-        arrays = only_keys(arrays, ("idf",), "arrays")
-        if type(settings["column"]) is not str:
-            raise refused("the name of a column")
-        if type(settings["is_unspaced"]) is not bool:
-            raise refused("a yes or no for spaces between words")
-        terms = distinct_texts(settings["terms"], "words", MOST_TERMS)
-        idf = finite_numbers(arrays["idf"], len(terms), "word frequencies")
-        if (idf <= 0).any():
-            raise refused("positive word frequencies")
-        return cls(settings["column"], terms, idf, settings["is_unspaced"])
 
 
 def unspaced_share(texts: Sequence[str]) -> float:
