@@ -12,6 +12,7 @@ CHECKED = "checked_labels.csv"
 ANNOTATORS = "annotators.csv"
 MODEL = "model.siis"
 REPORT = "report.html"
+REPORT_DATA = "report.json"  # what the report shows, as data
 SUMMARY = "summary.json"
 ANSWER_COLUMNS = ("siis_label", "siis_probability", "siis_quality", "siis_suspect", "siis_checked")
 OWN, CLEANLAB = "siis", "cleanlab"  # what the columns of ISSUES are called

@@ -33,6 +33,7 @@ NAMES = (
     "annotators.csv",
     "model.siis",
     "report.html",
+    "report.json",
     "summary.json",
 )
 

@@ -39,6 +39,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "report": 9,
     "validation": 2,
     "baselines": 8,
+    "findings": 8,
     "datasets": 6,
     "tables": 6,
     "shards": 6,

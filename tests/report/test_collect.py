@@ -11,12 +11,16 @@ import pytest
 import scipy.sparse as sp
 
 from report_case import DOT
-from siis import SIISClassifier
+from siis import SIISClassifier, report
+from siis.findings import find, given_codes
 from siis.labels import LabelCoding
-from siis.report import collect, render
-from siis.report.collect import given_codes
+from siis.report import render
+from siis.report.data_file import to_json
 from siis.report.differences import contrasts, differences, unusual
-from siis.report.page import to_json
+
+
+def collect(model, given=None, checked=(), n_queries=20, **shown):
+    return report.collect(model, find(model, given=given, checked=checked, n_queries=n_queries), **shown)
 
 
 def blobs(n=120, wrong=4, names=("ant", "bee", "cow")):
@@ -228,7 +232,7 @@ def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch
     assert "pictures are there for" not in render(data)
     asked = []
     monkeypatch.setattr("siis.report.map.MOST_PICTURE_BYTES", 10 * len(DOT))
-    monkeypatch.setattr("siis.report.suspects.MOST_PICTURED", 2)
+    monkeypatch.setattr("siis.report.shown.MOST_PICTURED", 2)
     data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
     assert data.pictured == 2
     assert data.suspects[2].thumbnail is data.suspects[2].neighbors[0].thumbnail is None

@@ -13,7 +13,7 @@ import pytest
 
 from report_case import DOT, NASTY, make_report
 from siis.report import Noise, render
-from siis.report.page import to_json
+from siis.report.data_file import to_json
 from siis.tables.contrast import MARKED
 
 

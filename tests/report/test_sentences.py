@@ -31,12 +31,12 @@ def test_graph_word(score, word):
 
 
 def test_reason_counts_the_neighbours():
-    text = reason("3", "8", 0.02, ["0", "8", "8"], plain=False)
+    text = reason("3", "8", 0.02, ["0", "8", "8"], is_held_out=True)
     assert text == (
         "Close neighbours: 2 of class 8, 1 of class 0; judged by the other labels, it is right with a probability of "
         "2 %."
     )
-    assert reason("3", "3", 0.4, [], plain=True) == (
+    assert reason("3", "3", 0.4, [], is_held_out=False) == (
         "In the answer, this label has a probability of 40 %, and no other class has more."
     )
 

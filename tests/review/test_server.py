@@ -10,7 +10,8 @@ import pytest
 
 from report_case import make_report
 from siis.decisions import Journal
-from siis.report import read_report, render
+from siis.report import Finding, read_report, render
+from siis.report.data_file import to_json
 from siis.review import ReviewServer, Session
 from siis.review.server import HEADERS
 
@@ -218,13 +219,20 @@ def test_decisions_on_other_data_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"pictures": True, "columns": ("a", "b"), "n_queries": 4}, {"map": None, "noise": None}]
+    "changes",
+    [
+        {},
+        {"pictures": True, "columns": ("a", "b"), "n_queries": 4},
+        {"map": None, "noise": None, "findings": [Finding("T", "A sentence.", ["c"], [["<b>"]])]},
+    ],
 )
 def test_a_report_is_read_as_it_was_written(tmp_path, changes):
     data = make_report(**changes)
-    (tmp_path / "report.html").write_text(render(data), encoding="utf-8")
-    assert read_report(tmp_path / "report.html") == data
-    for content in ("", "<html>", '<script type="application/json" id="data">{}</script>'):
-        (tmp_path / "report.html").write_text(content)
+    path = tmp_path / "report.json"
+    path.write_text(to_json(data), encoding="utf-8")
+    assert read_report(path) == data
+    assert render(read_report(path)) == render(data)
+    for content in ("", "[]", "{}", "[" * 100_000, to_json(data).replace('"counts"', '"count"')):
+        path.write_text(content)
         with pytest.raises(ValueError, match="must be a report as this version"):
-            read_report(tmp_path / "report.html")
+            read_report(path)

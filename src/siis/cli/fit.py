@@ -217,10 +217,10 @@ def fit(
 ) -> None:
     """Classify the examples of a file and list the labels that are probably wrong.
 
-    Writes report.html, predictions.csv, label_issues.csv, label_quality.csv, label_next.csv, near_duplicates.csv,
-    outliers.csv, class_overlap.csv, annotators.csv, model.siis and summary.json to the folder --out. Existing files
-    are replaced when the fit is complete. For labelling tools, answers.json, answers.jsonl or answers.parquet holds
-    the predictions in the format of the tool.
+    Writes report.html, report.json, predictions.csv, label_issues.csv, label_quality.csv, label_next.csv,
+    near_duplicates.csv, outliers.csv, class_overlap.csv, annotators.csv, model.siis and summary.json to the folder
+    --out. Existing files are replaced when the fit is complete. For labelling tools, answers.json, answers.jsonl or
+    answers.parquet holds the predictions in the format of the tool.
 
     \b
     Examples:

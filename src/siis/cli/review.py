@@ -16,7 +16,7 @@ from siis.cli.ending import promise, raising
 from siis.cli.fit import RESULTS
 from siis.cli.predict import model_file
 from siis.cli.screen import PROBLEMS, first_words, in_background, one_sentence, printable, say, sentence_of
-from siis.results import REPORT
+from siis.results import REPORT_DATA
 
 if TYPE_CHECKING:
     from siis.report import ReportData
@@ -60,7 +60,7 @@ def review(
         from siis.workflow.rounds import Rounds, former_round, options_of  # noqa: PLC0415  (heavy)
 
         _, table = options_of(results, "siis review")
-        report = read_report(results / REPORT)
+        report = read_report(results / REPORT_DATA)
         with Journal(results, table or "", user_name() if by is None else by) as journal:
             for note in filter(None, (journal.note, journal.others())):
                 say(f"{note}.")

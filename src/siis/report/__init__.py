@@ -17,8 +17,8 @@ from siis.report.data import (
     Suspect,
     Trust,
 )
+from siis.report.data_file import read_report
 from siis.report.page import render
-from siis.report.read import read_report
 
 __all__ = [
     "Convergence",

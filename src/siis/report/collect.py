@@ -1,37 +1,32 @@
-"""Fitted model -> report data. Nothing is computed anew: fitted attributes are read and put into words."""
+"""Fitted model and findings -> report data: nothing is computed anew, only put into words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
-from siis.labels import LabelCoding
-from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled
+from siis.findings import Findings
+from siis.labels.unlabelled import coded_rows
 from siis.quality import LabelGain
 from siis.quality.agreement import VAGUE
 from siis.report.data import Cell, Convergence, Counts, Enough, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
-from siis.report.findings import Findings, find
-from siis.report.findings import shown as findings_shown
 from siis.report.map import ID_SHOWN, map_of
-from siis.report.queries import query, wanted
 from siis.report.reliability import reliability
-from siis.report.shown import Material, large_pictures, shown_cells
-from siis.report.suspects import MOST_PICTURED, doubted, found_issues, most_doubtful, suspect
-from siis.report.words import expected_wrong, graph_word, summary
+from siis.report.sections import sections
+from siis.report.shown import Material, large_pictures, query, shown_cells, suspect
+from siis.report.words import graph_word, summary
 
-N_QUERIES = 20
-LEAST_DOUBTFUL, MOST_DOUBTFUL = 10, 100  # labels that are listed where none stands out
+FIRST_QUERIES = 20  # come before suspects where cells and large pictures must be few
 
 
 def collect(
     model: SIISClassifier,
+    findings: Findings,
     *,
     ids: Sequence[str],
     source: str = "",
@@ -41,11 +36,7 @@ def collect(
     rows: TableRows | None = None,
     thumbnails: Callable[[int], str | None] | None = None,
     pictures: Callable[[int], str | None] | None = None,
-    checked: Iterable[int] | None = None,
-    given: Sequence[Any] | LabelCoding | None = None,
     warnings: Sequence[str] = (),
-    n_queries: int = N_QUERIES,
-    findings: Findings | None = None,
 ) -> ReportData:
     """Gather what a report shows of a fitted model.
 
@@ -53,76 +44,58 @@ def collect(
     ----------
     model : SIISClassifier
         Fitted.
+    findings : siis.findings.Findings
+        Of this model.
     ids : sequence of n str
         Names of the examples, all different.
     source : str
-        Name of the file that the examples came from.
+        Name of the file with the examples.
     title : str
-        Heading of the report; if empty, one is made from the source.
+        Heading of the report; if empty, it is made from the source.
     results : str
-        Folder of the results, for the command that takes a review in; without it the page names none.
+        Folder of the results, for the command that applies a review; if empty, the page shows no command.
     texts : sequence of n str or None, optional
-        Their beginnings are shown.
+        Texts of the examples; the page shows the beginning of each.
     rows : siis.tables.rows.Rows of length n, optional
-        The cells of the table that the examples came from. Those of suspects, queries and their neighbours are shown,
-        with what tells them apart.
+        Cells of the table with the examples. Those of suspects, queries and their neighbours are shown, with the
+        columns in which they differ.
     thumbnails : callable, optional
         Index of an example -> its picture as a data URI ("data:image/..."), or None. Called for the worst 2,000
         suspects, the queries, their neighbours, and up to 3,000 points of the map.
     pictures : callable, optional
         The same for large pictures, which the page shows when a thumbnail is clicked. Called for queries and
-        suspects, then for their neighbours, until the page holds 12 MB of them. Without it thumbnails are drawn
-        larger.
-    checked : iterable of int, optional
-        Indices of the examples whose labels a reviewer has confirmed: never suspects.
-    given : sequence of n or LabelCoding, optional
-        Given class of each example; None, NaN or -1 where unlabelled. Or these numbered already, by ``given_codes``.
-        Needed for a model that did not judge its labels (``selection=None``, or one class only); other models know
-        their given labels.
+        suspects, then for their neighbours, until the page holds 12 MB of them. Without it thumbnails are enlarged.
     warnings : sequence of str
-        What was warned about on the way.
-    n_queries : int
-        How many examples to name, at most, that should be labelled or checked next.
-    findings : Findings, optional
-        What else the graph tells; if left out, the model is asked.
+        Warnings of the fit.
 
     Returns
     -------
     ReportData
     """
-    n = model.transduction_.size
-    for name, column in (("ids", ids), ("texts", texts), ("rows", rows), ("given", given)):
-        if column is not None and len(column) != n:
-            raise ValueError(f"{name} must have one entry for each of the {n} examples; found {len(column)}")
+    codes = findings.codes
+    for name, column in (("ids", ids), ("texts", texts), ("rows", rows)):
+        if column is not None and len(column) != codes.size:
+            raise ValueError(f"{name} must have one entry for each of the {codes.size} examples; found {len(column)}")
     _check_ids(ids)
     if rows is not None and not rows.names:
         rows = None
     classes = [str(name) for name in model.classes_]
-    codes = given.codes if isinstance(given, LabelCoding) else given_codes(model, given)
-    confirmed = _confirmed(checked, n)
-    is_judged = hasattr(model, "label_quality_")
-    issues = found_issues(model, confirmed) if is_judged else doubted(model, codes, confirmed)
+    winners = np.argmax(model.label_distributions_, axis=1)
     trust = _trust(model, warnings)
     counts = Counts(
-        examples=n,
+        examples=codes.size,
         labelled=int(np.count_nonzero(coded_rows(codes))),
         features=None if model.affinity == "precomputed" else int(model.n_features_in_),
         classes=len(classes),
-        suspects=len(issues),
-        checked=len(confirmed),
-        doubtful=0,
-        answered=int(np.unique(np.argmax(model.label_distributions_, axis=1)).size),
+        suspects=len(findings.issues),
+        checked=len(findings.confirmed),
+        doubtful=len(findings.doubtful),
+        answered=int(np.unique(winners).size),
     )
-    n_wrong = expected_wrong(counts, trust)
-    if is_judged and not issues and n_wrong >= 1:
-        doubtful = most_doubtful(model, confirmed, min(max(math.ceil(2 * n_wrong), LEAST_DOUBTFUL), MOST_DOUBTFUL))
-        counts = replace(counts, doubtful=len(doubtful))
-    else:
-        doubtful = []
-    listed = issues or doubtful
-    told = find(model) if findings is None else findings
-    asked = wanted(model, {issue.index for issue in listed} | confirmed, n_queries) if is_judged else []
-    first, rest = ([(one.index, *one.neighbors) for one in some] for some in (asked[:N_QUERIES], asked[N_QUERIES:]))
+    listed, queries = findings.issues or findings.doubtful, findings.queries
+    first, rest = (
+        [(one.index, *one.neighbors) for one in some] for some in (queries[:FIRST_QUERIES], queries[FIRST_QUERIES:])
+    )
     groups = [*first, *((issue.index, *issue.neighbors) for issue in listed), *rest]
     cells, n_tabled = shown_cells(rows, groups) if rows is not None else ({}, 0)
     material = Material(
@@ -132,9 +105,9 @@ def collect(
         cells=cells,
         columns=[] if rows is None else contrasts(rows, cells),
         thumbnails=thumbnails,
-        predicted=[classes[k] for k in np.argmax(model.label_distributions_, axis=1)],
+        predicted=[classes[k] for k in winners],
     )
-    shown = [suspect(issue, material, rank, plain=not is_judged) for rank, issue in enumerate(listed)]
+    shown = [suspect(issue, material, rank, findings.is_held_out) for rank, issue in enumerate(listed)]
     return ReportData(
         title=title or (f"Labels of {source}" if source else "Label report"),
         source=source,
@@ -147,15 +120,15 @@ def collect(
         noise=_noise(model),
         selection=_selection(model),
         convergence=_convergence(model),
-        map=map_of(model, material, codes, [issue.index for issue in issues]),
-        suspects=shown if issues else [],
-        doubtful=shown if doubtful else [],
-        queries=[query(one, model, codes, material, rank < MOST_PICTURED) for rank, one in enumerate(asked)],
+        map=map_of(model, material, codes, [issue.index for issue in findings.issues]),
+        suspects=shown if findings.issues else [],
+        doubtful=shown if findings.doubtful else [],
+        queries=[query(one, model, codes, material, rank) for rank, one in enumerate(queries)],
         columns=[] if rows is None else list(rows.names),
         pictured=_pictured(shown),
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
-        findings=findings_shown(told, ids),
-        enough=_enough(told.enough),
+        findings=sections(findings, ids),
+        enough=_enough(findings.label_gain),
         large=large_pictures(material, pictures, groups) if pictures is not None else {},
     )
 
@@ -168,35 +141,6 @@ def _check_ids(ids: Sequence[str]) -> None:
         if name in seen:
             raise ValueError(f"ids must all differ; entries {seen[name]} and {i} are both {name[:ID_SHOWN]!r}")
         seen[name] = i
-
-
-def given_codes(model: SIISClassifier, given: Sequence[Any] | None) -> Ints:
-    """Class number of each given label, shape (n,); -1 where unlabelled."""
-    if given is None:
-        if not hasattr(model, "_given_codes"):
-            raise ValueError(
-                "given must hold the given class of each example where the model was fitted without selection; "
-                "found None. Pass given=y"
-            )
-        return np.asarray(model._given_codes)
-    number = {str(name): k for k, name in enumerate(model.classes_)}
-    codes = np.full(len(given), UNLABELLED)
-    minus_one_is_class = any(map(is_minus_one, number))
-    for i, label in enumerate(given):
-        if is_unlabelled(label, minus_one_is_class):
-            continue
-        if str(label) not in number:
-            raise ValueError(f"given must hold classes of the model; entry {i} is {label!r}")
-        codes[i] = number[str(label)]
-    return codes
-
-
-def _confirmed(checked: Iterable[int] | None, n: int) -> frozenset[int]:
-    confirmed = frozenset(int(i) for i in checked) if checked is not None else frozenset()
-    wrong = next((i for i in sorted(confirmed) if not 0 <= i < n), None)
-    if wrong is not None:
-        raise ValueError(f"checked must hold indices of examples, 0 to {n - 1}; found {wrong}")
-    return confirmed
 
 
 def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import shlex
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any
 
 import jinja2
 
 from siis.report.data import ReportData
+from siis.report.data_file import digest, to_json
 from siis.report.words import about, enough, percent, sureness, to_do, verdict
-from siis.tables.contrast import MARKED
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
 ALONE, SERVED = "alone.js", "served.js"  # the last script: what becomes of decisions
 CONNECT = "connect-src 'self'; "
-Item = TypeVar("Item", str, tuple[str, ...])
-MARKUP = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def render(data: ReportData, decisions: str = "") -> str:
@@ -84,35 +81,6 @@ def render(data: ReportData, decisions: str = "") -> str:
         digest=digest(island),
         **_printable(shown),
     )
-
-
-def digest(island: str) -> str:
-    """Identifier of the data of a page."""
-    return hashlib.sha256(island.encode()).hexdigest()[:24]
-
-
-def to_json(data: ReportData) -> str:
-    """Write the data as ASCII JSON that can stand inside a script element.
-
-    Each picture and each row of cells is written once, in ``pictures`` and ``rows``; examples hold their numbers.
-    """
-    plain = asdict(replace(data, findings=[]))  # the page holds them already
-    pictures: dict[str, int] = {}
-    rows: dict[tuple[str, ...], int] = {}
-    for listed in (*plain["suspects"], *plain["doubtful"], *plain["queries"]):
-        for shown in (listed, *listed["neighbors"]):
-            shown["thumbnail"] = _placed(shown["thumbnail"], pictures)
-            shown["cells"] = _placed(None if shown["cells"] is None else tuple(shown["cells"]), rows)
-    if plain["map"] is not None:
-        plain["map"]["thumbnails"] = [_placed(picture, pictures) for picture in plain["map"]["thumbnails"]]
-    plain["marked"] = MARKED
-    plain["pictures"], plain["rows"] = list(pictures), [list(cells) for cells in rows]
-    return json.dumps(plain, allow_nan=False, separators=(",", ":")).translate(MARKUP)
-
-
-def _placed(found: Item | None, places: dict[Item, int]) -> int | None:
-    """The place of a thing in a list that holds each thing once."""
-    return None if found is None else places.setdefault(found, len(places))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What can be shown of the examples: texts, pictures, and the cells of their table."""
+"""What the page shows of examples, suspects and queries: texts, pictures, and the cells of their table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from siis.report.data import Neighbor
+import numpy as np
+
+from siis._types import Ints
+from siis.estimators.classifier import SIISClassifier
+from siis.findings import Issue, Suggestion
+from siis.report.data import Neighbor, Query, Suspect
 from siis.report.differences import TableRows, differences, unusual
+from siis.report.words import query_reason, reason
 from siis.tables.contrast import Contrast
 
 SNIPPET, NEAR_SNIPPET, HOVER_SNIPPET = 300, 120, 100  # characters
@@ -17,6 +23,8 @@ CELL = 200  # characters of a cell
 MOST_CHARACTERS = 4_000_000  # of all cells in a report
 MOST_HOVER_COLUMNS = 100  # of a table whose cells are read for the map
 MOST_LARGE = 12_000_000  # characters of all large pictures
+MOST_PICTURED = 2_000  # suspects with thumbnails: more would make a page of hundreds of megabytes
+N_CLASSES = 3  # of a query
 DIGITS = 6  # significant digits of a number with decimals
 DECIMALS = re.compile(r"[+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?")
 
@@ -75,6 +83,43 @@ class Material:
                 f"{name} must give data URIs of images; that of {self.ids[index]!r} begins with {picture[:20]!r}"
             )
         return picture
+
+
+def suspect(issue: Issue, material: Material, rank: int, is_held_out: bool) -> Suspect:
+    """What the page shows of the label issue at this place of the list."""
+    pictured = rank < MOST_PICTURED
+    return Suspect(
+        **material.example(issue.index, pictured),
+        given=issue.given,
+        suggested=issue.suggested,
+        quality=round(issue.quality, 6),
+        why=why(issue, material.predicted, is_held_out),
+        **material.neighborhood(issue.index, issue.neighbors, pictured),
+    )
+
+
+def why(issue: Issue, predicted: Sequence[str], is_held_out: bool) -> str:
+    """Why a label is suspected, in a sentence; ``predicted`` are the classes of all examples."""
+    classes = [predicted[i] for i in issue.neighbors]
+    return reason(issue.given, issue.suggested, issue.quality, classes, is_held_out)
+
+
+def query(one: Suggestion, model: SIISClassifier, codes: Ints, material: Material, rank: int) -> Query:
+    """What the page shows of the query at this place of the list; codes: (n,), -1 where unlabelled."""
+    P, pictured = model.label_distributions_[one.index], rank < MOST_PICTURED
+    best = np.argsort(-P, kind="stable")[:N_CLASSES]
+    code = int(codes[one.index])
+    given = None if code < 0 else str(model.classes_[code])
+    return Query(
+        **material.example(one.index, pictured),
+        action=one.action,
+        gain=one.gain,
+        given=given,
+        classes=[str(model.classes_[k]) for k in best],
+        probabilities=[round(float(P[k]), 3) for k in best],
+        why=query_reason(given, float(model.label_quality_[one.index]), bool(model.is_reached_[one.index])),
+        **material.neighborhood(one.index, one.neighbors, pictured),
+    )
 
 
 def shown_cells(rows: TableRows, groups: Sequence[Sequence[int]]) -> tuple[dict[int, list[str]], int]:

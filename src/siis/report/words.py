@@ -176,7 +176,7 @@ def enough(found: Enough) -> str:
     )
 
 
-def query_reason(given: str | None, answer: str, quality: float, is_reached: bool) -> str:
+def query_reason(given: str | None, quality: float, is_reached: bool) -> str:
     """Why a label of this example would help, in a sentence."""
     if given is not None:
         right = f"Its label is right with a probability of {percent(quality)}"
@@ -186,9 +186,9 @@ def query_reason(given: str | None, answer: str, quality: float, is_reached: boo
     return "It has no label, and its class and those of its neighbours are uncertain."
 
 
-def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], plain: bool) -> str:
-    """Why a label is suspected, in a sentence; ``plain`` if the quality is not held out."""
-    judge = "in the answer, this label has" if plain else "judged by the other labels, it is right with"
+def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], is_held_out: bool) -> str:
+    """Why a label is suspected, in a sentence; of held-out or of predicted probabilities."""
+    judge = "judged by the other labels, it is right with" if is_held_out else "in the answer, this label has"
     belief = f"{judge} a probability of {percent(quality)}"
     if suggested == given:
         belief += ", and no other class has more"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from siis.decisions import KEPT, UNDONE, Decision, Journal
 from siis.report import ReportData, render
-from siis.report.page import digest, to_json
+from siis.report.data_file import digest, to_json
 
 PAUSE = 1.0  # seconds without a new decision, after which to fit
 

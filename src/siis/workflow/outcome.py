@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Ints
 from siis.errors import UnreachedWarning
 from siis.estimators.classifier import SIISClassifier
+from siis.findings import N_QUERIES, Findings, find, given_codes
 from siis.labels import LabelCoding, LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
-from siis.report.collect import N_QUERIES, given_codes
-from siis.report.findings import Findings, find
 from siis.tables import Data
 from siis.workflow.given import Given
 from siis.workflow.options import in_options, said_in_options
@@ -31,9 +29,8 @@ class Outcome:
     given: Given
     model: SIISClassifier
     warnings: tuple[str, ...]  # worded for the command line
-    report: ReportData
-    codes: Ints  # (n,) class number of the given label; -1 where unlabelled
     findings: Findings
+    report: ReportData
 
 
 def fit_data(
@@ -70,10 +67,17 @@ def fit_data(
         )
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
-        findings = find(model, data.annotations, data.annotators)
-        coding = LabelCoding(model.classes_, given_codes(model, given.labels))
+        findings = find(
+            model,
+            given=LabelCoding(model.classes_, given_codes(model, given.labels)),
+            checked=np.flatnonzero(given.certain).tolist(),
+            n_queries=n_queries,
+            answers=data.annotations,
+            annotators=data.annotators,
+        )
         report = collect(
             model,
+            findings,
             ids=data.ids,
             source=source,
             title=title,
@@ -82,10 +86,6 @@ def fit_data(
             rows=data.rows,
             thumbnails=thumbnails or thumbnails_of(data.images),
             pictures=pictures or large_of(data.images),
-            checked=np.flatnonzero(given.certain).tolist(),
-            given=coding,
             warnings=said,
-            n_queries=n_queries,
-            findings=findings,
         )
-    return Outcome(data, given, model, said, report, coding.codes, findings)
+    return Outcome(data, given, model, said, findings, report)

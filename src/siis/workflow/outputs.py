@@ -16,7 +16,8 @@ import numpy as np
 from siis import __version__
 from siis.decisions import Decision
 from siis.report import render
-from siis.report.suspects import unjudged_ranking
+from siis.report.data_file import to_json
+from siis.report.shown import why
 from siis.result_table import Table
 from siis.results import (
     ANNOTATORS,
@@ -33,6 +34,7 @@ from siis.results import (
     PREDICTIONS,
     QUALITY,
     REPORT,
+    REPORT_DATA,
     SUMMARY,
 )
 from siis.saved import saved_bytes
@@ -64,6 +66,7 @@ def output_files(
         **_findings(outcome),
         MODEL: saved_bytes(outcome.model, {**_companions(outcome), **rows, "id_column": id_column}),
         REPORT: render(outcome.report).encode(),
+        REPORT_DATA: to_json(outcome.report).encode(),
         **_written_back(outcome),
     }
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
@@ -136,36 +139,26 @@ def _predictions(outcome: Outcome) -> bytes:
 
 
 def _issues(outcome: Outcome) -> bytes:
-    rows = ((s.id, s.given, s.suggested, f"{s.quality:.4f}", s.why) for s in outcome.report.suspects)
+    findings, ids = outcome.findings, outcome.data.ids
+    predicted = [str(name) for name in outcome.model.transduction_]
+    rows = (
+        (ids[one.index], one.given, one.suggested, f"{one.quality:.4f}", why(one, predicted, findings.is_held_out))
+        for one in findings.issues
+    )
     return csv_bytes(("id", "given", "suggested", "quality", "why"), rows)
 
 
 def _cleanlab_issues(outcome: Outcome) -> bytes:
     """All given labels in the order of the data, as cleanlab lists them."""
-    ids, suspects = outcome.data.ids, {suspect.id for suspect in outcome.report.suspects}
+    ids, issues = outcome.data.ids, {one.index for one in outcome.findings.issues}
     rows = (
-        (
-            ids[row["index"]],
-            str(ids[row["index"]] in suspects),
-            _digits(row["quality"]),
-            row["given"],
-            row["suggested"],
-        )
-        for row in sorted(_ranking(outcome).rows(), key=lambda row: int(row["index"]))
+        (ids[i], str(i in issues), _digits(row["quality"]), str(row["given"]), str(row["suggested"]))
+        for i, row in sorted((int(row["index"]), row) for row in outcome.findings.ranking.rows())
     )
-    header = ("id", "is_label_issue", "label_quality", "given_label", "predicted_label")
-    return csv_bytes(header, ([str(cell) for cell in row] for row in rows))
+    return csv_bytes(("id", "is_label_issue", "label_quality", "given_label", "predicted_label"), rows)
 
 
 ISSUE_FILES = {OWN: _issues, CLEANLAB: _cleanlab_issues}
-
-
-def _ranking(outcome: Outcome) -> Any:
-    """All given labels, worst first."""
-    if hasattr(outcome.model, "label_quality_"):
-        return outcome.model.label_ranking()
-    certain = frozenset(np.flatnonzero(outcome.given.certain).tolist())
-    return unjudged_ranking(outcome.model, outcome.codes, certain)
 
 
 def _digits(number: float) -> str:
@@ -180,14 +173,14 @@ def _written_back(outcome: Outcome) -> dict[str, bytes]:
 
 def _answers(outcome: Outcome) -> list[Answer]:
     """What is said of each example."""
-    data, P = outcome.data, outcome.model.label_distributions_
-    suspects = {suspect.id for suspect in outcome.report.suspects}
-    quality = {int(row["index"]): float(row["quality"]) for row in _ranking(outcome).rows()}
+    P = outcome.model.label_distributions_
+    issues = {one.index for one in outcome.findings.issues}
+    quality = {int(row["index"]): float(row["quality"]) for row in outcome.findings.ranking.rows()}
     names = [str(name) for name in outcome.model.classes_]
     winners = np.argmax(P, axis=1).tolist()
     return [
-        Answer(names[k], float(P[i, k]), None if np.isnan(quality.get(i, np.nan)) else quality[i], name in suspects)
-        for i, (name, k) in enumerate(zip(data.ids, winners, strict=True))
+        Answer(names[k], float(P[i, k]), None if np.isnan(quality.get(i, np.nan)) else quality[i], i in issues)
+        for i, k in enumerate(winners)
     ]
 
 
@@ -216,18 +209,19 @@ def _qualities(outcome: Outcome) -> bytes:
             _digits(row["quality"]),
             str(rank),
         )
-        for rank, row in enumerate(_ranking(outcome).rows(), 1)
+        for rank, row in enumerate(outcome.findings.ranking.rows(), 1)
     )
     return csv_bytes(("id", "given", "suggested", "quality", "rank"), rows)
 
 
 def _next(outcome: Outcome) -> bytes:
-    """The list of the report: what to label or to check next."""
-    queries = outcome.report.queries
-    asked = {q.id for q in queries}
-    likeliest = outcome.model.label_distributions_.max(axis=1)
-    probability = {name: p for name, p in zip(outcome.data.ids, likeliest, strict=True) if name in asked}
-    rows = ((q.id, q.action, q.classes[0], f"{probability[q.id]:.4f}", f"{q.gain:.4g}") for q in queries)
+    """What to label or to check next."""
+    ids, P, classes = outcome.data.ids, outcome.model.label_distributions_, outcome.model.classes_
+    rows = (
+        (ids[one.index], one.action, str(classes[np.argmax(p)]), f"{p.max():.4f}", f"{one.gain:.4g}")
+        for one in outcome.findings.queries
+        for p in [P[one.index]]
+    )
     return csv_bytes(("id", "action", "likeliest", "probability", "gain"), rows)
 
 

@@ -1,71 +1,27 @@
-"""What else the graph tells: near-duplicates, outliers, overlap, annotators, enough labels; in tables and words."""
+"""Near-duplicates, outliers, overlap of classes and annotators on the page: a sentence and a short table each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from siis.estimators.classifier import SIISClassifier
-from siis.labels.unlabelled import coded_rows, named
-from siis.quality import LabelGain
+from siis.findings import Findings
 from siis.report.data import Finding
 from siis.report.words import percent
 from siis.result_table import Table
 from siis.texts import plural
 
-FURTHER = 100  # labels whose gain is estimated, where as many examples have none
 MOST_ROWS, MOST_NAMED = 20, 5  # of a table on the page; examples of a group
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """Tables of a fitted classifier; None where one does not apply."""
-
-    duplicates: Table | None
-    outliers: Table | None
-    overlap: Table | None
-    annotators: Table | None
-    enough: LabelGain | None
-
-
-def find(model: SIISClassifier, answers: Any = None, annotators: Sequence[str] = ()) -> Findings:
-    """Compute the findings; ``answers`` of annotators: (n, a), None where missing.
-
-    Without selection nothing applies. Near-duplicates and outliers need features.
-    """
-    is_judged = hasattr(model, "label_quality_")
-    compares = is_judged and model._compares_features
-    is_held_out = is_judged and np.isfinite(model.noise_matrix_).all()
-    n_further = min(FURTHER, int(np.count_nonzero(~coded_rows(model._given_codes)))) if is_judged else 0
-    ranked = None
-    if is_held_out and answers is not None:
-        known = {str(name) for name in model.classes_}  # an answer that nobody else shares may have no weight
-        example, who = np.nonzero(named(answers) & np.isin(answers.astype(str), list(known)))
-        ranked = model.rank_annotators(example, np.asarray(annotators, dtype=object)[who], answers[example, who])
-    return Findings(
-        model.near_duplicates() if compares else None,
-        model.outliers() if compares else None,
-        model.class_overlap() if is_held_out else None,
-        ranked,
-        model.label_gain(n_further) if n_further else None,
-    )
-
-
-def shown(findings: Findings, ids: Sequence[str]) -> list[Finding]:
-    """Sentences and short tables for the page, of the findings that apply."""
-    found = []
-    if findings.duplicates is not None:
-        found.append(_duplicates(findings.duplicates, ids))
-    if findings.outliers is not None:
-        found.append(_outliers(findings.outliers, ids))
-    if findings.overlap is not None:
-        found.append(_overlap(findings.overlap))
-    if findings.annotators is not None:
-        found.append(_annotators(findings.annotators))
-    return found
+def sections(findings: Findings, ids: Sequence[str]) -> list[Finding]:
+    """Those that apply."""
+    return [
+        *([] if findings.duplicates is None else [_duplicates(findings.duplicates, ids)]),
+        *([] if findings.outliers is None else [_outliers(findings.outliers, ids)]),
+        *([] if findings.overlap is None else [_overlap(findings.overlap)]),
+        *([] if findings.annotators is None else [_annotators(findings.annotators)]),
+    ]
 
 
 def _duplicates(table: Table, ids: Sequence[str]) -> Finding:
