@@ -1,15 +1,15 @@
 """Points in the plane that keep the neighbourhoods of the smooth basis.
 
-Two eigenvectors show two clusters, and two linear directions let ten classes overlap. So a few hundred landmarks are
-laid out by stochastic neighbour embedding (pull along similarities, push everywhere else), and all other points take
-the mean place of the landmarks closest to them. Points on top of each other are then pushed apart. The cost does not
-grow with the number of examples.
+Two eigenvectors show two clusters, and two linear directions let ten classes overlap. So landmarks are embedded by
+t-SNE, and every other point takes the mean position of the landmarks closest to it. Points that coincide are then
+pushed apart. The cost of t-SNE does not grow with the number of examples.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.spatial import cKDTree
+from sklearn.manifold import TSNE
 
 from siis._types import Floats, Ints
 from siis.engine.signs import fix_signs
@@ -17,11 +17,12 @@ from siis.engine.threads import n_threads, one_blas_thread
 from siis.evidence.kernel import squared_distances
 
 SIDE = 9999  # coordinates are integers from 0 to this
-N_LANDMARKS = 500
-N_NEAR = 12  # the scale of a landmark's similarities is its distance to the one of this rank
-N_SPEAKERS = 4  # landmarks that place another point
-EARLY, ROUNDS = 80, 280
-EXAGGERATION = 8.0
+N_LANDMARKS = 250
+LEAST_EMBEDDED = 4  # fewer points lie in a row
+PERPLEXITY, ROUNDS = 20.0, 300
+EXAGGERATION = 2.0  # early; at more, groups collapse to points and rounding decides their orientation
+START_SPREAD = 1e-2  # standard deviation of the first positions
+N_NEAREST = 4  # landmarks whose mean position is that of another point
 FILLED = 0.25  # of the square, by points side by side
 CROWD, PUSHES = 6, 40
 HEAT = 6.0  # times the mean eigenvalue; less leaves single examples far from their groups
@@ -63,61 +64,30 @@ def _landmarks(classes: Ints) -> Ints:
 
 
 def _embedded(E: Floats) -> Floats:
-    """Stochastic neighbour embedding with Student's t, from the two principal directions."""
+    """Exact t-SNE, started from the two principal directions; the farthest point is on the positive side of each."""
     n = len(E)
-    if n < 3:
+    if n <= LEAST_EMBEDDED:
         return np.column_stack([np.arange(n), np.zeros(n)]).astype(np.float32)
-    centred = E - E.mean(axis=0)
-    W, S, _ = np.linalg.svd(centred, full_matrices=False)
+    W, S, _ = np.linalg.svd(E - E.mean(axis=0), full_matrices=False)
     start = np.zeros((n, 2), dtype=np.float32)
-    kept = min(2, S.size)
-    start[:, :kept] = W[:, :kept] * S[:kept]
-    start = fix_signs(start)  # the farthest point is on the positive side
+    start[:, : min(2, S.size)] = fix_signs(W[:, :2] * S[:2])
     spread = float(start.std())
-    if spread < 1e-6:  # one point as far as the basis can tell
+    if spread < 1e-6:  # the basis cannot separate the points
         return np.zeros_like(start)
-    P = _similarities(E)
-    Y: Floats = start * np.float32(1e-2 / spread)
-    velocity: Floats = np.zeros_like(start)
-    gain: Floats = np.ones_like(start)
-    step = np.float32(n / 4)
-    for turn in range(ROUNDS):
-        slope = _slope(P, Y, EXAGGERATION if turn < EARLY else 1.0)
-        gain = np.where((slope > 0) == (velocity > 0), gain * 0.8, gain + 0.2).clip(0.01)
-        velocity = np.float32(0.5 if turn < EARLY else 0.8) * velocity - step * gain * slope
-        Y = (Y + velocity).astype(np.float32)
-        Y -= Y.mean(axis=0)
-    return Y
-
-
-def _similarities(E: Floats) -> Floats:
-    """Symmetric similarities that sum to 1, each point on its own scale."""
-    squared = squared_distances(E, E)
-    np.fill_diagonal(squared, np.inf)
-    rank = min(N_NEAR, len(E) - 1) - 1
-    scale = np.sqrt(np.partition(squared, rank, axis=1)[:, rank]).clip(1e-6)
-    P = np.exp(-2 * squared / np.outer(scale, scale))
-    P /= P.sum(axis=1, keepdims=True).clip(1e-30)
-    P += P.T
-    return np.asarray(P / P.sum(), dtype=np.float32)
-
-
-def _slope(P: Floats, Y: Floats, exaggeration: float) -> Floats:
-    x, y = Y[:, 0], Y[:, 1]
-    Q = np.subtract.outer(x, x)
-    Q *= Q
-    Q += np.subtract.outer(y, y) ** 2
-    Q += 1
-    np.reciprocal(Q, out=Q)
-    total = np.float32(Q.sum(dtype=np.float64) - len(Y))
-    pull = (np.float32(exaggeration) * P - Q / total) * Q
-    return np.asarray(4 * (pull.sum(axis=1)[:, None] * Y - pull @ Y), dtype=np.float32)
+    tsne = TSNE(
+        perplexity=min(PERPLEXITY, (n - 1) / 3),
+        early_exaggeration=EXAGGERATION,
+        init=start * (START_SPREAD / spread),
+        max_iter=ROUNDS,
+        method="exact",
+    )
+    return np.asarray(tsne.fit_transform(E), dtype=np.float32)
 
 
 def _between(E: Floats, marks: Floats, at: Floats) -> Floats:
     """The mean place of the closest landmarks, by similarity."""
     squared = squared_distances(E, marks)
-    k = min(N_SPEAKERS, len(marks))
+    k = min(N_NEAREST, len(marks))
     near = np.argpartition(squared, k - 1, axis=1)[:, :k]
     close = np.take_along_axis(squared, near, axis=1)
     weights = np.exp(-3 * close / close.max(axis=1, keepdims=True).clip(1e-12))
