@@ -13,7 +13,7 @@ from PIL import Image
 from encoder_case import image_model
 from siis.encode import EncoderChoice
 from siis.tables import Roles, read
-from siis.tables.tools.told import Answer
+from siis.tables.tools.tool_file import Answer
 from tool_case import annotation, write_json, write_lines
 
 N = 12

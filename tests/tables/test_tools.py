@@ -17,7 +17,7 @@ from siis import __version__
 from siis.tables import Roles, read
 from siis.tables.corrections import read_checked
 from siis.tables.sheet import read_sheet
-from siis.tables.tools.told import Answer
+from siis.tables.tools.tool_file import Answer
 from tool_case import annotation, read_lines, sentences, tasks, write_json, write_lines
 
 TEXTS, TOPICS = sentences()
@@ -892,7 +892,7 @@ def test_lines_lose_nothing(tmp_path_factory, rows, kind):
     assert {name: column.to_pylist() for name, column in again.columns.items()} == {
         name: column.to_pylist() for name, column in sheet.columns.items()
     }
-    assert (again.told.id, again.told.questions) == (sheet.told.id, sheet.told.questions)
+    assert (again.metadata.id, again.metadata.questions) == (sheet.metadata.id, sheet.metadata.questions)
 
 
 ANNOTATIONS = st.lists(
@@ -926,12 +926,12 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
     assert {name: column.to_pylist() for name, column in again.columns.items()} == {
         name: column.to_pylist() for name, column in sheet.columns.items()
     }
-    assert (again.told.questions, again.told.certain) == (sheet.told.questions, sheet.told.certain)
+    assert (again.metadata.questions, again.metadata.certain) == (sheet.metadata.questions, sheet.metadata.certain)
     said = [one for _, _, made in rows for one in made if not one[2]]
-    columns = sheet.told.questions.get("topic", ())
+    columns = sheet.metadata.questions.get("topic", ())
     assert sum(len(sheet.columns[name]) - sheet.columns[name].null_count for name in columns) == len(said)
     n_certain = sum(1 for _, _, made in rows if made and made[0][3] and not made[0][2])
-    assert len(sheet.told.certain.get("topic", ())) == n_certain
+    assert len(sheet.metadata.certain.get("topic", ())) == n_certain
 
 
 def places(value, place=()):

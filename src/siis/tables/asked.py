@@ -16,30 +16,28 @@ def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
 
     Returns the roles, the question (None if labels are a plain column or the user named annotators), and notes.
     """
-    told = sheet.told
-    if told is None:
-        return roles, None, []
-    question = None if roles.annotators else told.question(sheet.path, roles.label)
+    metadata = sheet.metadata
+    question = None if roles.annotators else metadata.question(sheet.path, roles.label)
     notes = []
     if question is not None:
-        columns = told.questions[question]
+        columns = metadata.questions[question]
         if len(columns) == 1:
             roles = replace(roles, label=columns[0])
         else:
             roles = replace(roles, label=None, annotators=columns)
             notes.append(f"annotators of {quoted(question)}: {listed(columns)}")
-    if roles.id is None and told.id is not None:
-        roles = replace(roles, id=told.id)
-        notes.append(f"ids: {quoted(told.id)} (--id names another)")
-    if told.texts and not roles.texts and roles.features is None:
-        roles = replace(roles, text=told.texts)
-        notes.append(f"texts: {listed(told.texts)} (--text names others)")
+    if roles.id is None and metadata.id is not None:
+        roles = replace(roles, id=metadata.id)
+        notes.append(f"ids: {quoted(metadata.id)} (--id names another)")
+    if metadata.texts and not roles.texts and roles.features is None:
+        roles = replace(roles, text=metadata.texts)
+        notes.append(f"texts: {listed(metadata.texts)} (--text names others)")
     return roles, question, notes
 
 
 def check_answered(sheet: Sheet, roles: Roles) -> None:
     """Refuse a tool's file without an answer, unless a plain column holds the labels."""
-    unanswered = None if sheet.told is None else sheet.told.unanswered
+    unanswered = sheet.metadata.unanswered
     if unanswered is not None and not roles.annotators and roles.label not in sheet.columns:
         raise ValueError(
             f"{sheet.path}: at least one example must be labelled; {unanswered}. Label some, and export again."
@@ -50,11 +48,11 @@ def certain_of(
     sheet: Sheet, roles: Roles, question: str | None, labels: Answers | None, annotations: Answers | None
 ) -> dict[int, str]:
     """Labels that the file marks as certain, by row."""
-    if sheet.told is None or question is None:
+    if question is None:
         return {}
     place = {name: k for k, name in enumerate(roles.annotators)}
     found = {}
-    for row, column in sheet.told.certain.get(question, ()):
+    for row, column in sheet.metadata.certain.get(question, ()):
         label = (
             labels[row] if labels is not None else None if annotations is None else annotations[row, place[column]]
         )

@@ -15,7 +15,7 @@ from siis.tables.asked import as_told, certain_of, check_answered
 from siis.tables.data import Data, Roles
 from siis.tables.given import answers_of, ids_of, labels_of, texts_of
 from siis.tables.sheet import Sheet, read_sheet
-from siis.tables.tools.told import Told
+from siis.tables.tools.tool_file import ToolMetadata
 from siis.texts import quoted
 
 
@@ -50,22 +50,22 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     """
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
     check_answered(sheet, Roles())
-    if sheet.told is None or not (sheet.told.questions or sheet.told.refused):
+    if not (sheet.metadata.questions or sheet.metadata.refused):
         return _from_table(sheet, roles.id, roles.label)
-    known = {*sheet.told.questions, *sheet.told.refused, *sheet.columns}
+    known = {*sheet.metadata.questions, *sheet.metadata.refused, *sheet.columns}
     wanted = Roles(
         label=roles.label if roles.label in known else None,
         id=roles.id if roles.id in sheet.columns else None,
         unlabelled=roles.unlabelled,
         merge_classes=roles.merge_classes,
     )
-    _check_later(sheet.path, sheet.told, wanted, data)
+    _check_later(sheet.path, sheet.metadata, wanted, data)
     here, question, _ = as_told(sheet, wanted)
     labels, annotations, _ = labels_of(sheet, replace(here, text=None))
     certain = certain_of(sheet, here, question, labels, annotations)
     answers = annotations if annotations is not None else None if labels is None else labels[:, None]
     assert answers is not None
-    before = _given(data) if sheet.told.is_project else {}
+    before = _given(data) if sheet.metadata.is_project else {}
     checked = {}
     ids = ids_of(sheet, here.id)
     for row, name in enumerate(ids):
@@ -87,26 +87,25 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     return checked
 
 
-def _check_later(path: Path, told: Told, wanted: Roles, data: Data) -> None:
+def _check_later(path: Path, metadata: ToolMetadata, wanted: Roles, data: Data) -> None:
     """Refuse the project of another tool: its ids are of other examples, unless the user named the id column."""
-    is_shared = wanted.id is not None and not (told.has_own_ids and wanted.id == told.id)
-    if told.is_project and not is_shared and told.tool != data.tool:
+    is_shared = wanted.id is not None and not (metadata.has_own_ids and wanted.id == metadata.id)
+    if metadata.is_project and not is_shared and metadata.tool != data.tool:
         others = f"of {data.tool}" if data.tool else "a file of no labelling tool"
         raise ValueError(
-            f"{path}: must be a later export of the data; it is one of {told.tool}, and the data are {others}, with "
-            "other ids. Give a later export, a table with the columns id and label, or fit with --id and a column "
-            "that both have."
+            f"{path}: must be a later export of the data; it is one of {metadata.tool}, and the data are {others}, "
+            "with other ids. Give a later export, a table with the columns id and label, or fit with --id and a "
+            "column that both have."
         )
 
 
 def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], data: Data) -> None:
     """Refuse labels whose ids name other examples in the data, as after an import into a new project."""
-    assert sheet.told is not None
-    if not (data.contents and sheet.told.contents):
+    if not (data.contents and sheet.metadata.contents):
         return
     known = dict(zip(data.ids, data.contents, strict=True))
     others = []
-    for name, content in zip(ids, sheet.told.contents, strict=True):
+    for name, content in zip(ids, sheet.metadata.contents, strict=True):
         if name in checked:
             before = known.get(name)
             if before is None or any(content.get(field) != before.get(field) for field in _compared(content, before)):

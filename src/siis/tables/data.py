@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from siis.tables.recipe import Recipe
     from siis.tables.rows import Rows
     from siis.tables.sheet import Sheet
-    from siis.tables.tools.told import Answer
+    from siis.tables.tools.tool_file import Answer
     from siis.tables.understood import ColumnUse
 
 Answers: TypeAlias = NDArray[np.object_]  # of str, or None where nothing was said

@@ -47,7 +47,7 @@ def encode_table(
     """
     if not texts:
         return _columns_alone(sheet, choose_features(sheet, features, reserved))
-    words, W, told = _learn_words(sheet, texts, network)
+    words, W, about = _learn_words(sheet, texts, network)
     summary = ", ".join(dict.fromkeys(one.summary() for one in words))
     uses = [ColumnUse(one.column, "text", one.n_features, one.remark()) for one in words]
     chosen = Chosen() if text_only else choose_features(sheet, features, reserved | set(texts))
@@ -55,11 +55,11 @@ def encode_table(
     if not chosen.parts:
         alone = Joined.of_words(words)
         encoder, X = (words[0], W[0]) if len(words) == 1 else (alone, alone.join(W, None))
-        return Encoded(encoder, X, tuple(uses), summary, (*notes_of(chosen.uses), *told))
+        return Encoded(encoder, X, tuple(uses), summary, (*notes_of(chosen.uses), *about))
     columns, C, notes = chosen.encoded(sheet)
     joined = Joined.learn(words, columns, C)
     together = f"other columns are used as well as the texts; {sheet.option('text_only')} leaves them out"
-    lines = (together, *notes_of(uses), *told, *notes)
+    lines = (together, *notes_of(uses), *about, *notes)
     return Encoded(joined, joined.join(W, C), tuple(uses), f"{summary}, {summary_of(chosen.uses)}", lines)
 
 
@@ -112,7 +112,7 @@ def _learn_words(
 ) -> tuple[list[Words | Sentences], list[Features], list[str]]:
     words: list[Words | Sentences] = []
     W: list[Features] = []
-    told: list[str] = []
+    about: list[str] = []
     encoder = None if network is None else load_encoder(network, "texts")
     for name in texts:
         cells = cells_of(sheet, name, f"the text column ({sheet.option('text')})")
@@ -120,11 +120,11 @@ def _learn_words(
             sentences, X, said = Sentences.learn(name, network, encoder, cells)
             words.append(sentences)
             W.append(X)
-            told += said
+            about += said
             continue
         one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
         V, notes = one.encode(cells)
         words.append(one)
         W.append(V)
-        told += notes
-    return words, W, list(dict.fromkeys(told))
+        about += notes
+    return words, W, list(dict.fromkeys(about))

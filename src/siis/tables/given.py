@@ -70,7 +70,7 @@ def answers_of(sheet: Sheet, name: str, role: str) -> Answers:
 def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | None, list[str]]:
     """Given labels, shape (n,), or answers of annotators, shape (n, a), the other being None; and notes."""
     label, annotators = roles.label, roles.annotators
-    votes = () if sheet.told is None else sheet.told.votes
+    votes = sheet.metadata.votes
     marks = () if {label, *annotators} & {*votes} else MISSING  # whatever was chosen in a tool is a label
     if annotators:
         if label is not None:

@@ -31,7 +31,7 @@ LOCAL = "d"  # the parameter in which Label Studio names a local file
 
 def picture_columns(sheet: Sheet) -> list[str]:
     """Columns whose cells are all images, names of images or empty."""
-    aside = set() if sheet.told is None else {*sheet.told.aside, *sheet.told.votes}
+    aside = {*sheet.metadata.aside, *sheet.metadata.votes}
     return [name for name, column in sheet.columns.items() if name not in aside and holds_pictures(column)]
 
 
@@ -181,15 +181,16 @@ def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, lis
         return replace(roles, text=wished.text), []
     is_other = bool(wished.texts) or wished.features is not None or wished.text_only
     is_shown = wished.image_folder is not None or (wished.embeddings is None and wished.graph is None)
-    name = None if sheet.told is None or is_other or not is_shown else _main_column(sheet)
+    name = None if sheet.metadata.tool is None or is_other or not is_shown else _main_column(sheet)
     if name is None:
         if wished.image_folder is not None:
             raise ValueError(
                 f"{sheet.path}: --image-folder goes with a column of pictures; found none. Name it with --image."
             )
         return roles, []
-    assert sheet.told is not None
-    if (sheet.told.texts or not sheet.told.tool_is_known) and not _is_at_hand(sheet, name, wished.image_folder):
+    if (sheet.metadata.texts or not sheet.metadata.tool_is_known) and not _is_at_hand(
+        sheet, name, wished.image_folder
+    ):
         return roles, [f"pictures of column {quoted(name)} not found; --image-folder names their folder"]
     note = f"pictures: column {quoted(name)} (--text or --features compare by other columns)"
     return replace(roles, image=name, text=wished.text), [note]

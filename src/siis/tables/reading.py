@@ -117,7 +117,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
     sheet = examples.source if isinstance(examples.source, Sheet) else None
     shown |= set() if sheet is None else sheet.vectors
-    shown |= sheet.told.votes if sheet is not None and sheet.told is not None else set()
+    shown |= set() if sheet is None else sheet.metadata.votes
     if sheet is not None and examples.images is not None:
         shown |= {name for name in picture_columns(sheet) if is_inside(sheet.columns[name])}
     return Data(
@@ -137,8 +137,8 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
         written_back=None
         if sheet is None or sheet.origin is None
         else partial(sheet.origin.answered, question=examples.question),
-        tool=None if sheet is None or sheet.told is None else sheet.told.tool,
-        contents=() if sheet is None or sheet.told is None else sheet.told.contents,
+        tool=None if sheet is None else sheet.metadata.tool,
+        contents=() if sheet is None else sheet.metadata.contents,
         sheet=sheet,
     )
 
@@ -194,9 +194,9 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
     """The examples, and the roles with the column of labels if that is obvious."""
     _refuse(joint_name(files), "a table", labels_file=roles.labels_file)
     sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
-    roles, question, told = as_told(sheet, wished)
-    roles, about = with_pictures(sheet, roles, wished)
-    told += about
+    roles, question, about = as_told(sheet, wished)
+    roles, more = with_pictures(sheet, roles, wished)
+    about += more
     named, roles = roles, _with_label(sheet, roles)
     check_answered(sheet, roles)
     roles = _with_texts(sheet, roles)
@@ -205,7 +205,7 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
         notes = [f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)", *notes]
     certain = certain_of(sheet, roles, question, labels, annotations)
     if certain:
-        told.append(f"{plural(len(certain), 'label')} marked as the truth: certain")
+        about.append(f"{plural(len(certain), 'label')} marked as the truth: certain")
     if named.label is None and roles.label is not None:
         notes = [f"labels: column {quoted(roles.label)}, by its name (--label names another)", *notes]
     elif roles.annotators and roles.features is None and (called := _called_label(sheet, roles)):
@@ -217,7 +217,7 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
     texts = shown_texts(cells) if cells else None
     images = None if roles.image is None else pictures_of(sheet, roles.image, roles.image_folder)
     ids = ids_of(sheet, roles.id)
-    said = (*sheet.notes, *told, *notes)
+    said = (*sheet.notes, *about, *notes)
     return _Examples(ids, labels, annotations, texts, images, sheet, said, certain, question), roles
 
 
@@ -252,7 +252,7 @@ def _is_prose(column: Any) -> bool:
 
 def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
     """Columns called "label", in any case, without a role."""
-    aside = () if sheet.told is None else (*sheet.told.votes, *sheet.told.aside)
+    aside = (*sheet.metadata.votes, *sheet.metadata.aside)
     others = (roles.id, *roles.texts, *roles.annotators, *(roles.features or ()), *aside)
     return [name for name in sheet.columns if name.strip().casefold() == LABEL and name not in others]
 
@@ -321,8 +321,8 @@ def _features(
         return *_of_images(examples.images, roles, broken), ()
     if isinstance(examples.source, Sheet):
         reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
-        told = examples.source.told
-        reserved |= set() if told is None else {*told.votes, *told.aside} - set(roles.texts)
+        metadata = examples.source.metadata
+        reserved |= {*metadata.votes, *metadata.aside} - set(roles.texts)
         found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved, roles.encoder)
         notes = (*found.notes, *_hint(examples.texts)) if roles.encoder is None else found.notes
         return found.X, Recipe(found.encoder), found.summary, notes, found.uses

@@ -131,7 +131,7 @@ class Recipe:
 
 
 def _usual_id(sheet: Sheet, usual: str | None) -> str | None:
-    return usual if usual in sheet.columns else None if sheet.told is None else sheet.told.id
+    return usual if usual in sheet.columns else sheet.metadata.id
 
 
 def _new_images(

@@ -64,7 +64,7 @@ def read_sheets(
         n,
         said,
         first.decimal,
-        told=first.told,
+        metadata=first.metadata,
         origin=_origin(sheets),
         vectors=first.vectors,
     )
@@ -78,9 +78,9 @@ def _origin(sheets: Sequence[Sheet]) -> Table | None:
 
 def _check_alike(first: Sheet, sheet: Sheet) -> None:
     for one in (first, sheet):
-        is_shard = isinstance(one.origin, Table) and first.told is not None and not first.told.is_project
-        if one.told is not None and not is_shard:
-            raise ValueError(f"{one.path}: a file of {one.told.tool} must be read alone. Name it alone.")
+        is_shard = isinstance(one.origin, Table) and first.metadata.tool is not None and not first.metadata.is_project
+        if one.metadata.tool is not None and not is_shard:
+            raise ValueError(f"{one.path}: a file of {one.metadata.tool} must be read alone. Name it alone.")
     lacking = [name for name in first.columns if name not in sheet.columns]
     more = [name for name in sheet.columns if name not in first.columns]
     if lacking or more:

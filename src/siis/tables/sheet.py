@@ -18,7 +18,7 @@ from siis.tables.tools.data_set import files_of, is_data_set
 from siis.tables.tools.json_file import JSON, read_json
 from siis.tables.tools.label_studio import csv_of_label_studio
 from siis.tables.tools.records import ARCHIVE, LINES, is_folder_of_lines, read_lines
-from siis.tables.tools.told import Origin, Told
+from siis.tables.tools.tool_file import NO_TOOL, Origin, ToolMetadata
 from siis.tables.vectors import spread
 from siis.tables.workbook import WORKBOOKS, other_sheets, read_workbook
 from siis.texts import quoted
@@ -42,7 +42,7 @@ class Sheet:
     notes: tuple[str, ...]
     decimal: str = "."  # the decimal mark in columns of strings
     is_file: bool = True  # false for a Python object, whose name is then ``path``
-    told: Told | None = None  # metadata of a labelling tool
+    metadata: ToolMetadata = NO_TOOL
     origin: Origin | None = None  # the file of a labelling tool, to be written again
     others: tuple[str, ...] = ()  # names of the other sheets of a workbook
     vectors: frozenset[str] = frozenset()  # columns that were made from columns of lists
@@ -92,26 +92,26 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
     if (is_folder_of_lines(path) and not is_data_set(path)) or name.endswith((*LINES, *JSON, ARCHIVE)):
         found = read_json(path, encoding) if name.endswith(JSON) else read_lines(path, encoding)
         columns = list(found.columns.values())
-        return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.told, found.origin)
-    told, origin = None, None
+        return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.metadata, found.origin)
+    metadata, origin = NO_TOOL, None
     others: tuple[str, ...] = ()
     votes: dict[str, Any] = {}
     if name.endswith(TEXT_FILES):
         header, table, decimal, notes = read_delimited(path, encoding, header_row)
-        told = csv_of_label_studio(path, header, dict(zip(header, table.columns, strict=True)))
+        metadata = csv_of_label_studio(path, header, dict(zip(header, table.columns, strict=True)))
         columns = list(table.columns)
     elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)) or is_data_set(path):
         decimal = "."
         if name.endswith(WORKBOOKS):
             header, table, notes, others = read_workbook(path, page, header_row)
         else:
-            table, votes, notes, told, origin = understand(path, _columnar(path))
+            table, votes, notes, metadata, origin = understand(path, _columnar(path))
             header = [str(column).strip() for column in table.column_names]
         columns = [as_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
     else:
         raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
     names, values = [*header, *votes], [*columns, *votes.values()]
-    return _sheet(path, names, values, table.num_rows, notes, decimal, told, origin, others)
+    return _sheet(path, names, values, table.num_rows, notes, decimal, metadata, origin, others)
 
 
 def is_table(folder: Path) -> bool:
@@ -126,7 +126,7 @@ def _sheet(
     n: int,
     notes: list[str],
     decimal: str,
-    told: Told | None,
+    metadata: ToolMetadata,
     origin: Origin | None,
     others: tuple[str, ...] = (),
 ) -> Sheet:
@@ -143,7 +143,7 @@ def _sheet(
         )
     kept, vectors, more = spread(kept)
     notes = [*notes, *more]
-    return Sheet(path, kept, int(n), tuple(notes), decimal, True, told, origin, others, vectors)
+    return Sheet(path, kept, int(n), tuple(notes), decimal, True, metadata, origin, others, vectors)
 
 
 def _columnar(path: Path) -> Any:

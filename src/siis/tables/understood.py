@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from siis.tables.messages import itemised
 from siis.texts import plural, quoted
 
-TITLES = {  # of the kinds of columns that are used, in the order in which they are told
+TITLES = {  # of the kinds of columns that are used, in the order of the notes
     "number": "numbers",
     "truth": "yes or no",
     "time": "dates and times",

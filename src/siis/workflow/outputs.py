@@ -39,7 +39,7 @@ from siis.results import (
 )
 from siis.saved import saved_bytes
 from siis.tables import Data
-from siis.tables.tools.told import Answer
+from siis.tables.tools.tool_file import Answer
 from siis.workflow.given import digest_of, given_of, guarded
 from siis.workflow.outcome import Outcome
 

@@ -8,34 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from siis.tables.tools.fields import (
-    column_of,
-    columns_of,
+    check_id,
+    expect,
     flattened,
     label_text,
-    the_list,
-    the_object,
+    response_votes,
+    tool_file,
     without_ours,
     written_items,
 )
-from siis.tables.tools.told import (
-    AGENT,
-    DIGITS,
-    ID,
-    OURS,
-    Answer,
-    Parsed,
-    Told,
-    Vote,
-    free_name,
-    id_column,
-    vote_columns,
-)
+from siis.tables.tools.tool_file import AGENT, DIGITS, ID, OURS, TEXT, Answer, ToolFile, Vote
 from siis.texts import plural, quoted
 
 TOOL = "Argilla"
 FIELDS, RESPONSES, SUGGESTIONS = "fields", "responses", "suggestions"
 METADATA, VECTORS = "metadata", "vectors"
-TEXT = "text"
 FILE = "answers.json"
 WARNING = (
     "this file does not say which responses were submitted: drafts and discarded ones count as well; "
@@ -88,7 +75,7 @@ def is_records(value: Any) -> bool:
     )
 
 
-def read_records(path: Path, found: list[dict[str, Any]]) -> Parsed:
+def read_records(path: Path, found: list[dict[str, Any]]) -> ToolFile:
     """Read records of Argilla."""
     records, data, contents = [], [], []
     votes: list[Vote] = []
@@ -96,56 +83,33 @@ def read_records(path: Path, found: list[dict[str, Any]]) -> Parsed:
     for row, value in enumerate(found):
         where = f"{path}, record {row + 1:,}"
         record = without_ours(value, where)
-        if isinstance(record.get(ID), list | dict):
-            raise ValueError(f"{where}: the id of a record must be a text. Export it again.")
+        check_id(record, where)
         contents.append(record[FIELDS])
         data.append(_data(record, where))
         for question, responses in record[RESPONSES].items():
-            for response in the_list(responses, where, f"the responses to {quoted(question)}"):
-                votes += _votes(the_object(response, where, "a response"), row, question, where, refused)
+            for item in expect(responses, list, where, f"the responses to {quoted(question)}"):
+                response = expect(item, dict, where, "a response")
+                votes += response_votes(response.get("value"), response.get("user_id"), row, question, where, refused)
         records.append(record)
-    columns, notes = columns_of(data)
-    texts = tuple(name for name in contents[0] if name in columns and _are_texts(contents, name))
-    name = free_name(ID, columns)
-    columns[name] = column_of([record.get(ID) for record in records])
-    said = vote_columns(votes, len(records), columns)
-    told = Told(
+    texts = tuple(name for name in contents[0] if all(isinstance(one.get(name), str | None) for one in contents))
+    return tool_file(
         TOOL,
-        id=id_column(columns, name),
+        data,
+        votes,
+        Records(records),
+        [f"{plural(len(records), 'record')} of {TOOL}", *([WARNING] if votes else [])],
+        ids=[record.get(ID) for record in records],
         texts=(TEXT,) if TEXT in texts else texts if len(texts) == 1 else (),
-        questions=said.questions,
-        votes=frozenset(said.columns) - said.who,
-        aside=said.who | {name},
+        unanswered="no record has a response",
         refused=refused,
-        unanswered=None if said.questions or refused else "no record has a response",
         contents=tuple(contents),
     )
-    notes = [f"{plural(len(records), 'record')} of {TOOL}", *([WARNING] if votes else []), *notes]
-    return Parsed({**columns, **said.columns}, len(records), notes, told, Records(records))
 
 
 def _data(record: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The fields of an example under the names that the client uses."""
     found: dict[str, Any] = {}
     for part in (FIELDS, METADATA, VECTORS):
-        for name, value in flattened(the_object(record.get(part) or {}, where, part)):
+        for name, value in flattened(expect(record.get(part) or {}, dict, where, part)):
             found[name if name not in found else f"{part}.{name}"] = value
     return found
-
-
-def _are_texts(contents: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return all(isinstance(one.get(name), str | None) for one in contents)
-
-
-def _votes(response: dict[str, Any], row: int, question: str, where: str, refused: dict[str, str]) -> list[Vote]:
-    value, user = response.get("value"), response.get("user_id")
-    values = value if isinstance(value, list) else [value]
-    if len(values) != 1 or isinstance(values[0], list | dict):
-        refused.setdefault(
-            question,
-            f"{where}: an example must have one label; a response to {quoted(question)} has {len(values)}, or is no "
-            "label. Name another question with --label.",
-        )
-        return []
-    text = label_text(values[0])
-    return [] if text is None else [Vote(row, question, "" if user is None else str(user), text)]

@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis.labels.unlabelled import UNLABELLED
-from siis.tables.tools.fields import label_text
-from siis.tables.tools.told import (
+from siis.tables.tools.fields import response_votes
+from siis.tables.tools.tool_file import (
     AGENT,
     DIGITS,
     FIELDS,
     ID,
+    NO_TOOL,
     OURS,
+    TEXT,
     Answer,
-    Told,
+    ToolMetadata,
     Vote,
     VoteColumns,
     id_column,
@@ -33,7 +35,6 @@ METADATA = b"huggingface"
 RESPONSES, USERS, STATUS = ".responses", ".responses.users", ".responses.status"
 SUGGESTION, SCORE, AGENT_OF = ".suggestion", ".suggestion.score", ".suggestion.agent"
 SUBMITTED = "submitted"
-TEXT = "text"
 OWN = ("status", "_server_id", "inserted_at", "updated_at")  # what Argilla says of a record
 FILE = "answers.parquet"
 COLUMNS = tuple(f"{OURS}.{name}" for name in FIELDS)
@@ -126,7 +127,7 @@ def _features(schema: Any) -> dict[str, Any] | None:
     return features if isinstance(features, dict) else None
 
 
-def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], Told | None, Table | None]:
+def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], ToolMetadata, Table | None]:
     """Interpret a table of Hugging Face or Argilla.
 
     Returns the table with names of classes in place of numbers, without lists of responses and former answers;
@@ -139,7 +140,7 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
         if name.endswith(RESPONSES) and f"{name.removesuffix(RESPONSES)}{USERS}" in table.column_names
     ]
     if features is None and not questions:
-        return table, {}, [], None, None
+        return table, {}, [], NO_TOOL, None
     ours = [name for name in table.column_names if name in COLUMNS]
     table = table.drop_columns(ours) if ours else table
     notes = []
@@ -165,7 +166,7 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
         notes.insert(0, "responses of Argilla")
         notes += [f"{plural(n_skipped, 'response')} not submitted, or discarded: skipped"] if n_skipped else []
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    told = Told(
+    metadata = ToolMetadata(
         "Argilla" if questions else "Hugging Face",
         id=id_column(columns, ID),
         texts=(TEXT,) if TEXT in columns and _is_text(columns[TEXT].type) else (),
@@ -176,7 +177,7 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
         unanswered=None if said.questions or refused or not questions else "no response was submitted",
         is_project=bool(questions),
     )
-    return table, said.columns, notes, told, origin
+    return table, said.columns, notes, metadata, origin
 
 
 def _is_text(kind: Any) -> bool:
@@ -218,15 +219,8 @@ def _responses(path: Path, table: Any, questions: Sequence[str]) -> tuple[VoteCo
                     "responses; found other numbers of them. Export it again."
                 )
             for value, user, one in zip(said, who, state, strict=True):
-                values = value if isinstance(value, list) else [value]
                 if one != SUBMITTED or value is None:
                     n_skipped += 1
-                elif len(values) != 1 or isinstance(values[0], list | dict):
-                    refused.setdefault(
-                        question,
-                        f"{where}: an example must have one label; a response to {quoted(question)} has "
-                        f"{len(values)}, or is no label. Name another question with --label.",
-                    )
-                elif (text := label_text(values[0])) is not None:
-                    votes.append(Vote(row, question, "" if user is None else str(user), text))
+                else:
+                    votes += response_votes(value, user, row, question, where, refused)
     return vote_columns(votes, table.num_rows, table.column_names), refused, n_skipped

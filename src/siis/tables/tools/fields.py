@@ -7,17 +7,31 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from siis.tables.delimited import text_bytes
 from siis.tables.messages import listed
-from siis.tables.tools.told import FIELDS, OURS
+from siis.tables.tools.tool_file import (
+    FIELDS,
+    ID,
+    OURS,
+    TEXT,
+    Origin,
+    ToolFile,
+    ToolMetadata,
+    Vote,
+    free_name,
+    id_column,
+    vote_columns,
+)
 from siis.texts import quoted
 
 INLINE, PICTURE = "data:", "data:image/"  # how a file begins that stands in the file itself, and a picture
 DEEPEST = 100  # objects within objects
+KINDS = {dict: "a JSON object", list: "a JSON list", bool: "true or false"}
+T = TypeVar("T", dict[str, Any], list[Any], bool)
 
 
 def parsed(text: str, where: str) -> Any:
@@ -163,31 +177,75 @@ def _sound(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def the_object(value: Any, where: str, what: str) -> dict[str, Any]:
-    """Refuse what is no JSON object."""
-    if not isinstance(value, dict):
+def expect(value: Any, kind: type[T], where: str, what: str) -> T:
+    """A JSON value of one type, as in "a task"; nothing is an empty list or false, but no object."""
+    if value is None and kind is not dict:
+        return kind()
+    if not isinstance(value, kind):
         raise ValueError(
-            f"{where}: {what} must be a JSON object; found {quoted(json.dumps(value)[:40])}. Export it again."
+            f"{where}: {what} must be {KINDS[kind]}; found {quoted(json.dumps(value)[:40])}. Export it again."
         )
     return value
 
 
-def the_list(value: Any, where: str, what: str) -> list[Any]:
-    """Refuse what is no JSON list; nothing is an empty one."""
-    if value is not None and not isinstance(value, list):
-        raise ValueError(
-            f"{where}: {what} must be a JSON list; found {quoted(json.dumps(value)[:40])}. Export it again."
-        )
-    return value or []
+def check_id(record: Mapping[str, Any], where: str) -> None:
+    """Refuse an id that is a list or an object."""
+    if isinstance(record.get(ID), list | dict):
+        raise ValueError(f"{where}: an id must be a number or a text; found a list or an object. Export it again.")
 
 
-def the_truth_value(value: Any, where: str, what: str) -> bool:
-    """Refuse what is neither true nor false; nothing is false."""
-    if value is not None and not isinstance(value, bool):
-        raise ValueError(
-            f"{where}: {what} must be true or false; found {quoted(json.dumps(value)[:40])}. Export it again."
+def response_votes(value: Any, user: Any, row: int, question: str, where: str, refused: dict[str, str]) -> list[Vote]:
+    """The answer in a response; questions with several answers in one response are refused when they are used."""
+    values = value if isinstance(value, list) else [value]
+    if len(values) != 1 or isinstance(values[0], list | dict):
+        refused.setdefault(
+            question,
+            f"{where}: an example must have one label; a response to {quoted(question)} has {len(values)}, or is no "
+            "label. Name another question with --label.",
         )
-    return bool(value)
+        return []
+    text = label_text(values[0])
+    return [] if text is None else [Vote(row, question, "" if user is None else str(user), text)]
+
+
+def tool_file(
+    tool: str,
+    records: Sequence[Mapping[str, Any]],
+    votes: Sequence[Vote],
+    origin: Origin,
+    notes: Sequence[str],
+    *,
+    id_names: tuple[str, ...] = (ID,),
+    ids: Sequence[Any] | None = None,
+    texts: tuple[str, ...] = (TEXT,),
+    aside: tuple[str, ...] = (),
+    unanswered: str | None = None,
+    refused: dict[str, str] | None = None,
+    **more: Any,
+) -> ToolFile:
+    """Columns of n flat records and of the answers to questions about them, with the roles that follow.
+
+    Ids are a field of the records, or given; fields whose names begin with one of ``aside`` are no features.
+    """
+    columns, left_out = columns_of(records)
+    own = set(id_names) & columns.keys()
+    if ids is not None:
+        id_names = (free_name(ID, columns),)
+        columns |= {id_names[0]: column_of(ids)} if any(one is not None for one in ids) else {}
+    said = vote_columns(votes, len(records), columns)
+    metadata = ToolMetadata(
+        tool,
+        id=id_column(columns, *id_names),
+        texts=tuple(name for name in texts if name in columns),
+        questions=said.questions,
+        certain=said.certain,
+        votes=frozenset(said.columns) - said.who,
+        aside=said.who | own | {name for name in columns if name in id_names or name.startswith(aside)},
+        refused=refused or {},
+        unanswered=None if said.questions or refused else unanswered,
+        **more,
+    )
+    return ToolFile({**columns, **said.columns}, len(records), [*notes, *left_out], metadata, origin)
 
 
 def read_text(path: Path, encoding: str) -> str:

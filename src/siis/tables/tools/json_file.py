@@ -8,12 +8,12 @@ from siis.tables.tools.argilla import is_records, read_records
 from siis.tables.tools.fields import parsed, read_text
 from siis.tables.tools.label_studio import is_tasks, read_tasks
 from siis.tables.tools.records import read_list
-from siis.tables.tools.told import Parsed
+from siis.tables.tools.tool_file import ToolFile
 
 JSON = (".json", ".json.gz")
 
 
-def read_json(path: Path, encoding: str) -> Parsed:
+def read_json(path: Path, encoding: str) -> ToolFile:
     """Read tasks of Label Studio, records of Argilla, or a list of plain objects."""
     value = parsed(read_text(path, encoding), str(path))
     if is_tasks(value):

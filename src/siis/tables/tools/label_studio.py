@@ -9,35 +9,24 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from siis.tables.tools.fields import (
-    column_of,
-    columns_of,
-    flattened,
-    label_text,
-    the_label,
-    the_list,
-    the_object,
-    the_truth_value,
-    written_items,
-)
-from siis.tables.tools.told import (
+from siis.tables.tools.fields import check_id, expect, flattened, label_text, the_label, tool_file, written_items
+from siis.tables.tools.tool_file import (
     AGENT,
     DIGITS,
     ID,
+    NO_TOOL,
     OURS,
+    TEXT,
     Answer,
-    Parsed,
-    Told,
+    ToolFile,
+    ToolMetadata,
     Vote,
-    free_name,
     id_column,
-    vote_columns,
 )
 from siis.texts import plural, quoted
 
 TOOL = "Label Studio"
 CHOICES = "choices"
-TEXT = "text"
 FILE, PREDICTIONS = "answers.json", "predictions.json"  # for another project, and for the one of the export
 SUSPICION = f"{OURS}_suspicion"  # a column of the data manager: it sorts by the fields of the data
 COLUMNS = (SUSPICION, f"{OURS}_is_issue", f"{OURS}_label", f"{OURS}_probability")
@@ -112,72 +101,64 @@ def is_tasks(value: Any) -> bool:
     )
 
 
-def read_tasks(path: Path, found: list[Any]) -> Parsed:
+def read_tasks(path: Path, found: list[Any]) -> ToolFile:
     """Read tasks: choices are labels, by annotator; skipped annotations are none, ground truth is certain."""
-    tasks, votes, records, contents = [], [], [], []
+    tasks, contents = [], []
+    votes: list[Vote] = []
     targets: dict[str, str] = {}
     refused: dict[str, str] = {}
     n_skipped, n_given = 0, 0
     for row, value in enumerate(found):
         where = f"{path}, task {row + 1:,}"
-        task = the_object(value, where, "a task")
+        task = expect(value, dict, where, "a task")
         where += f" (id {quoted(str(task['id']))})" if "id" in task else ""
-        if isinstance(task.get("id"), list | dict):
-            raise ValueError(f"{where}: the id of a task must be a number or a text. Export it again.")
-        data = _without_columns(the_object(task.get("data"), where, "the data of a task"))
+        check_id(task, where)
+        data = _without_columns(expect(task.get("data"), dict, where, "the data of a task"))
         contents.append(data)
-        records.append(dict(flattened(data)))
-        for prediction in the_list(task.get("predictions"), where, "predictions"):
+        for prediction in expect(task.get("predictions"), list, where, "predictions"):
             if type(prediction) is not int:  # a number names one that the export does not hold
-                the_object(prediction, where, "a prediction")
-        for annotation in the_list(task.get("annotations"), where, "annotations"):
-            one = the_object(annotation, where, "an annotation")
+                expect(prediction, dict, where, "a prediction")
+        for item in expect(task.get("annotations"), list, where, "annotations"):
+            annotation = expect(item, dict, where, "an annotation")
             n_given += 1
-            if the_truth_value(one.get("was_cancelled"), where, "was_cancelled"):
+            if expect(annotation.get("was_cancelled"), bool, where, "was_cancelled"):
                 n_skipped += 1
-                continue
-            votes += _votes(one, row, where, targets, refused)
+            else:
+                votes += _votes(annotation, row, where, targets, refused)
         tasks.append(task)
-    fields, notes = columns_of(records)
-    name = free_name(ID, fields)
-    if any(task.get("id") is not None for task in tasks):
-        fields[name] = column_of([task.get("id") for task in tasks])
-    said = vote_columns(votes, len(tasks), fields)
     _check_truth(path, votes)
-    told = Told(
-        TOOL,
-        id=id_column(fields, name),
-        texts=tuple(text for text in (TEXT,) if text in fields),
-        questions=said.questions,
-        certain=said.certain,
-        votes=frozenset(said.columns) - said.who,
-        aside=said.who | ({ID} & set(fields)),
-        refused=refused,
-        has_own_ids=True,
-        unanswered=None if said.questions or refused else _unanswered(n_given, n_skipped),
-        contents=tuple(contents),
-    )
-    notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else []), *notes]
+    notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else [])]
     n_open = sum(not task.get("annotations") for task in tasks)
     if n_given and n_open < FEW * len(tasks):
         notes.append(
             f"{plural(n_open, 'task')} without an annotation: the usual export of {TOOL} leaves such tasks out; "
             "add &download_all_tasks=true to its address to export them as well"
         )
-    return Parsed({**fields, **said.columns}, len(tasks), notes, told, Tasks(tasks, targets))
+    return tool_file(
+        TOOL,
+        [dict(flattened(data)) for data in contents],
+        votes,
+        Tasks(tasks, targets),
+        notes,
+        ids=[task.get(ID) for task in tasks],
+        unanswered=_unanswered(n_given, n_skipped),
+        refused=refused,
+        has_own_ids=True,
+        contents=tuple(contents),
+    )
 
 
-def csv_of_label_studio(path: Path, header: Sequence[str], columns: Mapping[str, Any]) -> Told | None:
-    """The metadata of a CSV file of Label Studio; None for other files."""
+def csv_of_label_studio(path: Path, header: Sequence[str], columns: Mapping[str, Any]) -> ToolMetadata:
+    """The metadata of a CSV file of Label Studio; NO_TOOL for other files."""
     if not set(header) >= CSV_MARKS:
-        return None
+        return NO_TOOL
     if ID in columns and len(pc.unique(columns[ID])) < len(columns[ID]):
         raise ValueError(
             f"{path}: each task must have one row; found a row for each annotation, as in Label Studio's CSV of "
             "several annotators. Export it as JSON."
         )
     texts = tuple(text for text in (TEXT,) if text in columns)
-    return Told(
+    return ToolMetadata(
         f"{TOOL} (CSV)", id=id_column(columns, ID), texts=texts, aside=CSV_OWN & set(header), has_own_ids=True
     )
 
@@ -195,13 +176,13 @@ def _votes(
 ) -> list[Vote]:
     """The choices of an annotation; questions with several choices are refused when they are used."""
     chosen: dict[str, list[str]] = {}
-    for item in the_list(annotation.get("result"), where, "the result of an annotation"):
-        result = the_object(item, where, "a result")
+    for item in expect(annotation.get("result"), list, where, "the result of an annotation"):
+        result = expect(item, dict, where, "a result")
         if result.get("type") != CHOICES:
             continue
         question = str(result.get("from_name"))
-        value = the_object(result.get("value"), where, "the value of a result")
-        texts = [the_label(label, where, "a choice") for label in the_list(value.get(CHOICES), where, CHOICES)]
+        value = expect(result.get("value"), dict, where, "the value of a result")
+        texts = [the_label(label, where, "a choice") for label in expect(value.get(CHOICES), list, where, CHOICES)]
         chosen.setdefault(question, []).extend(text for text in texts if text is not None)
         targets.setdefault(question, str(result.get("to_name", TEXT)))
     for question, labels in chosen.items():
@@ -212,7 +193,7 @@ def _votes(
                 f"{quoted(labels[0])} and {quoted(labels[1])} among them. Keep one, or name another question with "
                 "--label.",
             )
-    who, is_certain = _who(annotation, where), the_truth_value(annotation.get("ground_truth"), where, "ground_truth")
+    who, is_certain = _who(annotation, where), expect(annotation.get("ground_truth"), bool, where, "ground_truth")
     return [
         Vote(row, question, who, labels[0], is_certain)
         for question, labels in chosen.items()

@@ -10,23 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from siis.tables.tools.fields import (
-    columns_of,
+    check_id,
+    expect,
     flattened,
     label_text,
     parsed,
     read_text,
-    the_object,
+    tool_file,
     without_ours,
     written,
     written_items,
 )
-from siis.tables.tools.told import ID, OURS, PLAIN, Answer, Parsed, Told, Vote, id_column, vote_columns
+from siis.tables.tools.tool_file import ID, OURS, PLAIN, TEXT, Answer, ToolFile, Vote
 from siis.texts import plural, quoted, readable
 
 ARCHIVE = ".zip"  # of doccano: the files of all annotators
 LARGEST = 4 * 2**30  # bytes of the files in an archive, together
 LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-LABEL, TEXT, IMAGE, ANSWER, ACCEPT = "label", "text", "image", "answer", "accept"
+LABEL, IMAGE, ANSWER, ACCEPT = "label", "image", "answer", "accept"
 HASH = "_input_hash"  # of Prodigy: the same for all answers about one example
 WHO = ("_annotator_id", "_session_id")
 VERDICTS = ("accept", "reject", "ignore")
@@ -90,7 +91,7 @@ def _written_name(name: str) -> str:
     return f"{WRITTEN}.{_stem(name)}{LISTS[0] if name.lower().endswith(LISTS) else LINES[0]}"
 
 
-def read_lines(path: Path, encoding: str) -> Parsed:
+def read_lines(path: Path, encoding: str) -> ToolFile:
     """Read a JSONL file, or a folder or archive with one for each annotator, named after the file."""
     if path.name.lower().endswith(ARCHIVE):
         with tempfile.TemporaryDirectory() as folder:
@@ -101,7 +102,7 @@ def read_lines(path: Path, encoding: str) -> Parsed:
     return examples_of(path, _records(path, path, encoding), {path.name: f"{WRITTEN}.jsonl"})
 
 
-def _read_folder(path: Path, folder: Path, encoding: str) -> Parsed:
+def _read_folder(path: Path, folder: Path, encoding: str) -> ToolFile:
     """Read the files of a folder; messages name them by the path that the user gave."""
     files = _files(folder)
     names = {file.name: _written_name(file.name) for file in files}
@@ -139,14 +140,14 @@ def _records(path: Path, called: Path, encoding: str) -> list[Record]:
         if line.strip():
             where = f"{called}, line {number:,}"
             found.append(
-                Record(path.name, where, without_ours(the_object(parsed(line, where), where, "each line"), where))
+                Record(path.name, where, without_ours(expect(parsed(line, where), dict, where, "each line"), where))
             )
     if not found:
         raise ValueError(f"{called}: is empty. It needs a JSON object on each line.")
     return found
 
 
-def read_list(path: Path, found: list[Any]) -> Parsed:
+def read_list(path: Path, found: list[Any]) -> ToolFile:
     """Read objects from a list in a JSON file."""
     return examples_of(path, _items(path, found), {path.name: f"{WRITTEN}.json"})
 
@@ -157,7 +158,7 @@ def _items(path: Path, found: Any) -> list[Record]:
     records = []
     for number, value in enumerate(found, start=1):
         where = f"{path}, item {number:,}"
-        fields = without_ours(the_object(value, where, "each item"), where)
+        fields = without_ours(expect(value, dict, where, "each item"), where)
         if set(fields) >= JSON_MIN:
             raise ValueError(
                 f"{path}: must be Label Studio's JSON; found JSON-MIN, which repeats a task for each annotation. "
@@ -169,7 +170,7 @@ def _items(path: Path, found: Any) -> list[Record]:
     return records
 
 
-def examples_of(path: Path, records: list[Record], names: dict[str, str], is_folder: bool = False) -> Parsed:
+def examples_of(path: Path, records: list[Record], names: dict[str, str], is_folder: bool = False) -> ToolFile:
     """Join the lines about each example. names: the name under which each file is written again."""
     is_prodigy = any(HASH in one.fields or one.fields.get(ANSWER) in VERDICTS for one in records)
     is_doccano = is_folder or any(isinstance(one.fields.get(LABEL), list) for one in records)
@@ -189,41 +190,33 @@ def examples_of(path: Path, records: list[Record], names: dict[str, str], is_fol
                 "another text. Export all from one project."
             )
         kept[row] = {**dict(flattened(fields)), **kept[row]}
-    columns, notes = columns_of(kept)
-    if not (is_prodigy or is_doccano):
-        texts = tuple(name for name in (TEXT,) if name in columns)
-        told = Told(tool, id_column(columns, ID), texts, aside=frozenset({ID} & set(columns)))
-        return Parsed(columns, n, notes, told, Lines(records, rows, names))
+    origin = Lines(records, rows, names)
+    if tool == PLAIN:
+        return tool_file(tool, kept, [], origin, [])
     votes, refused, n_skipped = _votes(records, rows, is_prodigy, is_folder)
-    said = vote_columns(votes, n, columns)
-    aside = said.who | {name for name in columns if is_prodigy and name.startswith(ASIDE)}
-    told = Told(
+    notes = [f"{plural(len(records), 'line')} of {tool}"]
+    notes += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
+    why = ", or were rejected or ignored" if is_prodigy else ""
+    return tool_file(
         tool,
-        id=id_column(columns, *((HASH, ID) if is_prodigy else (ID,))),
-        texts=tuple(name for name in (TEXT,) if name in columns),
-        questions=said.questions,
-        votes=frozenset(said.columns) - said.who,
-        aside=frozenset(aside) | ({HASH, ID} & set(columns)),
+        kept,
+        votes,
+        origin,
+        notes,
+        id_names=(HASH, ID) if is_prodigy else (ID,),
+        aside=ASIDE if is_prodigy else (),
+        unanswered=f"all lines ({len(records):,}) have no label{why}",
         refused=refused,
-        unanswered=None if said.questions or refused else _unanswered(len(records), is_prodigy),
         is_project=not is_prodigy,
         contents=tuple({name: one[name] for name in (TEXT, IMAGE, FILE_NAME) if name in one} for one in kept),
     )
-    about = [f"{plural(len(records), 'line')} of {tool}"]
-    about += [f"{plural(n_skipped, 'line')} without a label, or rejected or ignored"] if n_skipped else []
-    return Parsed({**columns, **said.columns}, n, [*about, *notes], told, Lines(records, rows, names))
-
-
-def _unanswered(n: int, is_prodigy: bool) -> str:
-    return f"all lines ({n:,}) have no label" + (", or were rejected or ignored" if is_prodigy else "")
 
 
 def _check_names(records: Sequence[Record], is_prodigy: bool) -> None:
     """Refuse ids that are lists or objects, and lines without Prodigy's hash where others have it."""
     is_hashed = is_prodigy and any(HASH in one.fields for one in records)
     for one in records:
-        if isinstance(one.fields.get(ID), list | dict):
-            raise ValueError(f"{one.where}: an id must be a number or a text; found a list or an object. Change it.")
+        check_id(one.fields, one.where)
         if is_hashed and _key(one, HASH) is None:
             raise ValueError(
                 f"{one.where}: each line must have a number or a text as {HASH}; found none. Export it again."

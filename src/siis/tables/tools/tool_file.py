@@ -15,6 +15,7 @@ from siis.tables.messages import listed
 OURS = "siis"  # the field, or the beginning of the columns, that holds what siis says
 AGENT = f"{OURS} {__version__}"
 WHO = "annotator"  # the column that says who gave the only answer
+TEXT = "text"
 ID = "id"  # names examples in every tool: never compared by
 PLAIN = "JSON lines"  # of no tool
 DIGITS = 4  # of probabilities, as in the CSV files
@@ -59,10 +60,10 @@ class Origin(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ToolMetadata:
     """The roles of columns that a file implies."""
 
-    tool: str  # for messages
+    tool: str | None = None  # None for other files
     id: str | None = None  # the column that names the examples
     texts: tuple[str, ...] = ()  # columns of texts
     # columns of answers to each question: one, or one for each annotator
@@ -83,7 +84,7 @@ class Told:
     @property
     def tool_is_known(self) -> bool:
         """Whether a labelling tool has written the file."""
-        return self.tool != PLAIN
+        return self.tool not in (None, PLAIN)
 
     def question(self, path: Any, wanted: str | None) -> str | None:
         """The question whose answers are the labels: the one that the user named, or the only one.
@@ -103,14 +104,17 @@ class Told:
         return name
 
 
+NO_TOOL = ToolMetadata()
+
+
 @dataclass(frozen=True, eq=False)
-class Parsed:
+class ToolFile:
     """The file of a tool, read."""
 
     columns: dict[str, Any]
     n: int  # number of examples
     notes: list[str]
-    told: Told
+    metadata: ToolMetadata
     origin: Origin
 
 
@@ -119,7 +123,7 @@ class VoteColumns:
     """Answers as columns of a table."""
 
     columns: dict[str, Any]
-    questions: dict[str, tuple[str, ...]]  # as in ``Told``
+    questions: dict[str, tuple[str, ...]]  # as in ``ToolMetadata``
     certain: dict[str, tuple[tuple[int, str], ...]]
     who: frozenset[str]  # columns of names of annotators
 
