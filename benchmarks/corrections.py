@@ -34,11 +34,11 @@ def measure(task, rows):
     first = timed(model, task.X, task.given)
     before, worst = task.accuracy(model.transduction_), model.label_ranking()["index"]
     for count in COUNTS:
-        y, certain = task.given.copy(), np.zeros(task.given.size, dtype=bool)
-        y[worst[:count]], certain[worst[:count]] = task.truth[worst[:count]], True
+        y, verified = task.given.copy(), np.zeros(task.given.size, dtype=bool)
+        y[worst[:count]], verified[worst[:count]] = task.truth[worst[:count]], True
         anew = SIISClassifier()
-        for way, fitted, warm in (("warm", model, True), ("anew", anew, False)):
-            seconds = timed(fitted, task.X, y, certain=certain, warm_start=warm)
+        for way, fitted in (("warm", model.set_params(warm_start=True)), ("anew", anew)):
+            seconds = timed(fitted, task.X, y, verified=verified)
             found = [before, task.accuracy(fitted.transduction_), seconds, first]
             key = siis.__version__, task.data, task.noise, task.seed, count, way
             if not rows.has(*key):

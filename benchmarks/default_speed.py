@@ -90,14 +90,14 @@ def measure(case, repeat, rows):
         _, neighbours, basis, solve, _ = directly(X, y, REAL["isolet"])
         add(PRINTED, neighbours + basis + solve)
     elif X.shape[0] > 10_000:
-        model, seconds = clock(lambda: SIISClassifier(selection=None).fit(X, y))
+        model, seconds = clock(lambda: SIISClassifier(method="paper", solver="certified").fit(X, y))
         add(PLAIN, seconds, model)
     model, seconds = clock(lambda: SIISClassifier().fit(X, y))
     add(FIRST, seconds, model)
     worst = model.label_ranking()["index"][:CORRECTED]
-    checked, certain = y.copy(), np.zeros(y.size, dtype=bool)
-    checked[worst], certain[worst] = truth[worst], True
-    model, seconds = clock(lambda: model.fit(X, checked, certain=certain, warm_start=True))
+    checked, verified = y.copy(), np.zeros(y.size, dtype=bool)
+    checked[worst], verified[worst] = truth[worst], True
+    model, seconds = clock(lambda: model.set_params(warm_start=True).fit(X, checked, verified=verified))
     add(WARM, seconds, model)
 
 

@@ -27,7 +27,7 @@ CASES = {
     "10,000,000 x 64": (10_000_000, 64, 10_000),
     "isolet, 40 % wrong": None,
 }
-METHODS = {"plain": {"selection": None}, "default": {}}
+METHODS = {"plain": {"method": "paper", "solver": "certified"}, "default": {}}
 
 
 def measure(case, method, engine):

@@ -2,7 +2,7 @@
 
 import csv
 
-QUICK = ["--selection", "none", "--n-components", "20", "--quiet"]
+QUICK = ["--method", "paper", "--n-components", "20", "--quiet"]
 
 
 def write_csv(path, header, rows):

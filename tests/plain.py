@@ -4,4 +4,4 @@ from functools import partial
 
 from siis import SIISClassifier
 
-PlainSIIS = partial(SIISClassifier, selection=None)
+PlainSIIS = partial(SIISClassifier, method="paper", solver="certified")

@@ -36,13 +36,13 @@ for row in issues.rows()[:5]:
     print(row["index"], row["given"], "->", row["suggested"], f"quality {row['quality']:.2f}")
 
 # %%
-# **3. Check them.** Here the truth plays the expert. Checked labels are certain; a warm start keeps what was
+# **3. Check them.** Here the truth plays the expert. Checked labels are verified; a warm start keeps what was
 # chosen, and takes a fraction of the time.
 
 checked = np.zeros(1500, dtype=bool)
 checked[issues["index"]] = True
 y[checked] = truth[checked]
-model.fit(X, y, certain=checked, warm_start=True)
+model.set_params(warm_start=True).fit(X, y, verified=checked)
 print(f"after {checked.sum()} checks: {np.mean(model.transduction_ == truth):.1%} are right")
 
 # %%

@@ -56,11 +56,11 @@ axis.legend()
 plt.show()
 
 # %%
-# Suppose an expert checks the forty worst. Checked labels go back as certain ones: they are not doubted again.
+# Suppose an expert checks the forty worst. Checked labels go back as verified ones: they are not doubted again.
 
 checked = ranking["index"][:40]
 y[checked] = truth[checked]
-again = SIISClassifier().fit(X, y, certain=np.isin(np.arange(y.size), checked))
+again = SIISClassifier().fit(X, y, verified=np.isin(np.arange(y.size), checked))
 print(f"labels still wrong: {np.sum(y != truth)}")
 print(f"answers that are right, before: {np.mean(model.transduction_ == truth):.1%}")
 print(f"answers that are right, after: {np.mean(again.transduction_ == truth):.1%}")

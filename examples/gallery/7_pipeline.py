@@ -37,10 +37,10 @@ for train, test in folds.split(X, y):
     print(f"train on {train.size} examples, {np.sum(y[train] >= 0)} of them labelled; score {test.size} labels")
 
 # %%
-# The plain method of the paper, ``selection=None``, has parameters to search over; a fit takes a fraction of a
+# The plain method of the paper, ``method="paper"``, has parameters to search over; a fit takes a fraction of a
 # second.
 
-pipeline = make_pipeline(MinMaxScaler(), PCA(), SIISClassifier(selection=None))
+pipeline = make_pipeline(MinMaxScaler(), PCA(), SIISClassifier(method="paper"))
 grid = {
     "pca__n_components": [10, 20],
     "siisclassifier__n_neighbors": [10, 20],

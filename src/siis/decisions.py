@@ -112,7 +112,7 @@ class Journal:
         )
 
     def checked(self, earlier: Mapping[str, str]) -> dict[str, str]:
-        """Certain labels by id; ``earlier`` are those of the results, decisions undone since included."""
+        """Verified labels by id; ``earlier`` are those of the results, decisions undone since included."""
         kept = {name: label for name, label in earlier.items() if name not in self._named}
         return {**kept, **{name: str(one.label) for name, one in self.made.items()}}
 

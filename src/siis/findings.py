@@ -17,7 +17,7 @@ from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelCoding
 from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled, named
 from siis.quality import LabelGain
-from siis.quality.issues import BELOW_CERTAIN, CERTAIN, dissenting_neighbors, ranking_table, representatives
+from siis.quality.issues import BELOW_VERIFIED, VERIFIED, dissenting_neighbors, ranking_table, representatives
 from siis.result_table import Table
 
 N_QUERIES = 20
@@ -51,8 +51,8 @@ class Suggestion:
 class Findings:
     """The findings on n examples; tables are None where they do not apply.
 
-    Without selection no scores are held out: label qualities are then predicted probabilities of the given class, and
-    everything that needs held-out scores is empty or None. Near-duplicates and outliers need features.
+    With ``method="paper"`` no scores are held out: label qualities are then predicted probabilities of the given
+    class, and everything that needs held-out scores is empty or None. Near-duplicates and outliers need features.
     """
 
     codes: Ints  # (n,) class number of the given label; -1 where unlabelled
@@ -86,7 +86,7 @@ def find(
         Fitted.
     given : sequence of n or LabelCoding, optional
         Given class of each example; None, NaN or -1 where unlabelled. Needed for a model without held-out scores
-        (``selection=None``, or one class only); other models know their given labels.
+        (``method="paper"``, or one class only); other models know their given labels.
     checked : iterable of int
         Examples whose labels a reviewer has confirmed.
     n_queries : int
@@ -137,7 +137,7 @@ def given_codes(model: SIISClassifier, given: Sequence[Any] | None) -> Ints:
     if given is None:
         if not hasattr(model, "_given_codes"):
             raise ValueError(
-                "given must hold the given class of each example where the model was fitted without selection; "
+                "given must hold the given class of each example where the model was fitted with method='paper'; "
                 "found None. Pass given=y"
             )
         return np.asarray(model._given_codes)
@@ -191,8 +191,8 @@ def _contradicted(model: SIISClassifier, codes: Ints, confirmed: frozenset[int],
 def _unscored_ranking(model: SIISClassifier, codes: Ints, confirmed: frozenset[int]) -> Table:
     """Rank all given labels by the predicted probability of the given class; confirmed ones last."""
     index = np.flatnonzero(coded_rows(codes))
-    quality = np.minimum(model.label_distributions_[index, codes[index]], BELOW_CERTAIN)
-    quality[np.isin(index, list(confirmed))] = CERTAIN
+    quality = np.minimum(model.label_distributions_[index, codes[index]], BELOW_VERIFIED)
+    quality[np.isin(index, list(confirmed))] = VERIFIED
     return ranking_table(index, model.classes_[codes[index]], model.transduction_[index], quality)
 
 

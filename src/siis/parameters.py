@@ -41,6 +41,7 @@ def metrics(*choices: str) -> Rule:
     return Rule(rule.holds, f"{rule.text} (for a ready-made graph of weights, set affinity='precomputed')")
 
 
+FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "True or False")
 POSITIVE = Rule(lambda value: _is_number(value, Real) and value > 0, "a positive number")
 NON_NEGATIVE = Rule(lambda value: _is_number(value, Real) and value >= 0, "a non-negative number")
 COUNT = Rule(lambda value: _is_number(value, Integral) and value >= 1, "an integer of at least 1")

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from cli_case import write_csv
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.saved import load_all, saved_bytes
 from siis.saved.archive import DIGEST, STRUCTURE, digest
@@ -69,13 +70,11 @@ def bases(folder):
     y = np.where(np.arange(n) % 2, truth, -1)
     new = X[:7] * 1.01
     sparse = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
-    near = SIISClassifier(selection=None, n_components=10).fit(X, y)
+    near = PlainSIIS(n_components=10).fit(X, y)
     W = sp.csr_array(near.graph_.weights[near.vertex_][:, near.vertex_])
     found = [
         Base("plain", saved_bytes(near), new),
-        Base(
-            "plain, sparse", saved_bytes(SIISClassifier(selection=None, n_components=10).fit(sparse, y)), sparse[:7]
-        ),
+        Base("plain, sparse", saved_bytes(PlainSIIS(n_components=10).fit(sparse, y)), sparse[:7]),
         Base("ready-made graph", saved_bytes(SIISClassifier(affinity="precomputed").fit(W, y)), W[:7]),
     ]
     colours, words = ("red", "green", "blue"), ("one two", "three four", "five six")

@@ -312,7 +312,7 @@ CALLS = {  # name -> (arguments after "fit", exit code, part of the message)
     "a seed below 0": (["t.csv", "--seed", "-1"], USAGE, "--seed"),
     "an unknown metric": (["t.csv", "--metric", "manhattan"], BAD, "--metric"),
     "an unknown engine": (["t.csv", "--engine", "abacus"], BAD, "--engine"),
-    "an unknown schedule": (["t.csv", "--schedule", "soon"], BAD, "--schedule"),
+    "an unknown solver": (["t.csv", "--solver", "soon"], BAD, "--solver"),
     "no queries": (["t.csv", "--queries", "0"], USAGE, "--queries"),
     "unknown issue columns": (["t.csv", "--issue-columns", "mine"], USAGE, "--issue-columns"),
     "a config that is not there": (["t.csv", "--config", "c.toml"], USAGE, "c.toml"),

@@ -46,7 +46,7 @@ def answered(tmp_path_factory):
 def results(answered, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     command = ["fit", str(answered), "--annotators", "ann", "bob", "eve", "--id", "name", "--out", str(out)]
-    command += ["--n-neighbors", "10", "--metric", "euclidean", "--edges", "union"]
+    command += ["--n-neighbors", "10", "--metric", "euclidean", "--connectivity", "union"]
     done = CliRunner().invoke(app, command, catch_exceptions=False)
     assert done.exit_code == 0, done.stderr
     return out

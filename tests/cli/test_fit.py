@@ -80,7 +80,7 @@ def test_from_file_to_files(siis, table, tmp_path):
 def test_the_same_input_gives_the_same_bytes(siis, table, tmp_path):
     written = []
     for _ in range(2):  # into the same folder, which the report names
-        fitted(siis, table, tmp_path / "out", "--selection", "auto", "--n-neighbors", 10)
+        fitted(siis, table, tmp_path / "out", "--method", "auto", "--n-neighbors", 10)
         written.append({name: (tmp_path / "out" / name).read_bytes() for name in NAMES})
     for name in NAMES:
         assert written[0][name] == written[1][name], name
@@ -94,11 +94,11 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
         "beta": 5,
         "bandwidth": 20,
         "metric": "euclidean",
-        "edges": "mutual",
+        "connectivity": "mutual",
         "laplacian": "normalized",
-        "neighbors": "exact",
-        "selection": "none",
-        "schedule": "paper",
+        "neighbor-search": "exact",
+        "method": "paper",
+        "solver": "paper",
         "tol": 0.001,
         "max-iter": 77,
         "seed": 5,
@@ -106,10 +106,9 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
     given = [part for name, value in options.items() for part in (f"--{name}", value)]
     fitted(siis, table, tmp_path / "out", *given, "--title", "My <digits>")
     model = load(tmp_path / "out" / "model.siis")
-    renamed = {"edges": "graph", "seed": "random_state"}
+    renamed = {"seed": "random_state"}
     for name, value in options.items():
-        expected = None if value == "none" else value
-        assert getattr(model, renamed.get(name, name.replace("-", "_"))) == expected, name
+        assert getattr(model, renamed.get(name, name.replace("-", "_"))) == value, name
     assert "My &lt;digits&gt;" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -133,14 +132,14 @@ def test_wrong_parameters_are_refused_before_the_work(siis, table, tmp_path):
 def test_config_file(siis, table, tmp_path):
     path = table[0]
     config = tmp_path / "fit.toml"
-    config.write_text('label = "label"\nid = "name"\nselection = "none"\nn-components = 9\nquiet = true\n')
+    config.write_text('label = "label"\nid = "name"\nmethod = "paper"\nn-components = 9\nquiet = true\n')
     done = siis("fit", path, "--config", config, "--out", tmp_path / "out", "--n-components", 11, "--json")
     assert done.exit_code == 0, done.stderr
     options = json.loads(done.stdout)["options"]
     assert options["parameters"]["n_components"] == 11
     assert options["roles"]["id"] == "name"
     assert done.stderr == ""
-    config.write_text('features = ["p1", "p2", "p20", "p30"]\nlabel = "label"\nselection = "none"\nquiet = true\n')
+    config.write_text('features = ["p1", "p2", "p20", "p30"]\nlabel = "label"\nmethod = "paper"\nquiet = true\n')
     done = siis("fit", path, "--config", config, "--out", tmp_path / "out", "--json")
     assert json.loads(done.stdout)["features"] == 4
     config.write_text('lable = "label"\n')
@@ -152,13 +151,13 @@ def test_config_file(siis, table, tmp_path):
     for content in ('quiet = "maybe"\n', "seed = true\n"):
         config.write_text(content)
         assert siis("fit", path, "--config", config).exit_code == 2
-    config.write_text('label = "label"\nselection = "none"\nquiet = true\njson = true\n')
+    config.write_text('label = "label"\nmethod = "paper"\nquiet = true\njson = true\n')
     assert json.loads(siis("fit", path, "--config", config, "--out", tmp_path / "out").stdout)["labelled"] == 80
     config.write_text("tol = [1, 2]\n")
     assert siis("fit", path, "--config", config).exit_code == 2
 
 
-def test_corrections_are_certain_and_accumulate(siis, table, tmp_path):
+def test_corrections_are_verified_and_accumulate(siis, table, tmp_path):
     _, ids, labels, truth = table
     out = tmp_path / "out"
     fitted(siis, table, out)
@@ -270,7 +269,7 @@ def test_predict_new_files(siis, table, tmp_path):
 
 def test_explain(siis, table, tmp_path):
     _, ids, labels, truth = table
-    fitted(siis, table, tmp_path / "out", "--selection", "auto", "--n-neighbors", 10)
+    fitted(siis, table, tmp_path / "out", "--method", "auto", "--n-neighbors", 10)
     wrong = next(i for i in range(200) if labels[i] and labels[i] != truth[i])
     done = siis("explain", ids[wrong], "--results", tmp_path / "out")
     assert done.exit_code == 0, done.stderr

@@ -19,7 +19,7 @@ def test_label_studio_there_and_back(siis, tmp_path, monkeypatch):
     done = siis("fit", "export.json", "--label", "topic", "--out", "results", "--seed", 0)
     assert done.exit_code == 0, done.stderr
     assert "answers.json" in done.stdout
-    assert "1 label marked as the truth: certain" in done.stderr
+    assert "1 label marked as the truth: verified" in done.stderr
     written = json.loads((tmp_path / "results" / "answers.json").read_text(encoding="utf-8"))
     assert [task["id"] for task in written] == [task["id"] for task in found]
     assert "predictions.json" in done.stdout

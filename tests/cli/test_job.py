@@ -20,8 +20,8 @@ ROLES = {
 }
 PARAMETERS = {
     **{"n_neighbors": "auto", "n_components": 20, "alpha": "auto", "beta": "auto", "bandwidth": "median"},
-    **{"metric": "auto", "graph": "auto", "laplacian": "auto", "neighbors": "auto", "selection": None},
-    **{"schedule": "certified", "tol": 1e-4, "max_iter": 1000, "random_state": 0, "engine": "auto", "device": "auto"},
+    **{"metric": "auto", "connectivity": "auto", "laplacian": "auto", "neighbor_search": "auto", "method": "paper"},
+    **{"solver": "certified", "tol": 1e-4, "max_iter": 1000, "random_state": 0, "engine": "auto", "device": "auto"},
 }
 
 
@@ -48,7 +48,7 @@ def test_the_job_writes_what_the_command_does(asked, siis, tmp_path, monkeypatch
     done = siis("fit", asked.data, "--out", "out", *options, "--corrections", *asked.corrections, *QUICK)
     assert done.exit_code == 0, done.stderr
     assert files(tmp_path / "called" / "out") == files(tmp_path / "typed" / "out") == contents
-    assert outcome.given.certain.sum() == 3
+    assert outcome.given.verified.sum() == 3
     assert outcome.given.labels[1] == "3", "the later file goes before"
 
 
@@ -65,7 +65,7 @@ def test_the_order_of_the_steps_and_of_what_is_said(asked, tmp_path):
     assert heard[0] == "read"
     assert heard[1] == f"{asked.data}:"
     assert heard[-2:] == ["fit", "write"]
-    assert "  3 checked labels: certain" in heard[2:-2]
+    assert "  3 checked labels: verified" in heard[2:-2]
     assert files(tmp_path / "out") == contents
 
 
@@ -73,7 +73,7 @@ def test_earlier_corrections_stay_and_the_newest_answer_counts(asked, table, tmp
     ids = table[1]
     earlier = {ids[1]: "2", ids[5]: "2"}
     outcome, _ = run_job(asked, tmp_path / "out", earlier=earlier)
-    assert outcome.given.certain.nonzero()[0].tolist() == [0, 1, 2, 5]
+    assert outcome.given.verified.nonzero()[0].tolist() == [0, 1, 2, 5]
     assert outcome.given.labels[[1, 5]].tolist() == ["3", "2"]
 
 

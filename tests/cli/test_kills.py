@@ -18,7 +18,7 @@ from siis.decisions import JOURNAL, Journal
 
 pytestmark = pytest.mark.slow
 KILLS = 10  # of each command
-FIT = ("fit", "in.csv", "--label", "label", "--id", "name", "--selection", "none", "--out", "results", "--quiet")
+FIT = ("fit", "in.csv", "--label", "label", "--id", "name", "--method", "paper", "--out", "results", "--quiet")
 CORRECT = ("corrections", "--results", "results", "--quiet")
 SIIS = [sys.executable, "-m", "siis"]
 

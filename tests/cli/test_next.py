@@ -112,7 +112,7 @@ def test_without_selection_nothing_is_asked_and_labels_are_ranked_by_the_answer(
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["label_gain"] is None
     found = read_csv(tmp_path / "out" / "label_quality.csv")
     assert len(found) == 60
-    assert found[-1]["id"] == "shop 9", "certain ones last"
+    assert found[-1]["id"] == "shop 9", "verified ones last"
     assert found[-1]["given"] == found[-1]["suggested"] == "bank"
     doubted = [row for row in found if row["given"] != row["suggested"]]
     assert [row["id"] for row in doubted] == [row["id"] for row in read_csv(tmp_path / "out" / "label_issues.csv")]

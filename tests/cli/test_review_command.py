@@ -190,7 +190,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
     assert all(row["at"] > "2026" for row in rows.values())
     again = siis(*FIT, table[0], "--out", results)
     assert again.exit_code == 0, again.stderr
-    assert f"3 checked labels: certain, 3 of them saved in {results / JOURNAL}" in again.stderr
+    assert f"3 checked labels: verified, 3 of them saved in {results / JOURNAL}" in again.stderr
     assert former_round(results, results / "model.siis", "siis review").checked == wanted
     assert {row["id"]: row for row in read_csv(results / "checked_labels.csv")} == rows
 

@@ -69,7 +69,7 @@ def test_corrections_may_have_the_columns_of_the_data(siis, shops, tmp_path):
     fit = ("fit", shops, "--label", "kind", "--id", "shop_id", "--out", tmp_path / "out", *QUICK[:-1])
     done = siis(*fit, "--corrections", tmp_path / "fix.csv")
     assert done.exit_code == 0, done.stderr
-    assert "1 checked label: certain" in done.stderr
+    assert "1 checked label: verified" in done.stderr
     done = siis("corrections", tmp_path / "fix.csv", "--results", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
     done = siis("fit", shops, "--label", "kind", "--id", "id", "--out", tmp_path / "out")

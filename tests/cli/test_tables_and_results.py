@@ -71,7 +71,7 @@ def test_decisions_of_one_table_are_not_applied_to_another(siis, two_tables, end
     assert ended[-1]["isFitted"]
     assert read_csv(results / "checked_labels.csv") == []
     done = fitted(siis, "cars.csv", "--overwrite")  # its decisions have waited
-    assert "1 checked label: certain, 1 of them saved in siis-results/decisions.jsonl" in done.stderr
+    assert "1 checked label: verified, 1 of them saved in siis-results/decisions.jsonl" in done.stderr
     assert read_csv(results / "predictions.csv")[34]["label"] == "Small"
 
 
@@ -80,7 +80,7 @@ def test_a_second_fit_of_the_same_table_takes_its_decisions(siis, two_tables):
     results = two_tables / "siis-results"
     decide(results, Decision("1", "chosen", "Large"), Decision("2", "kept", "Large"), Decision("2", "undone", None))
     done = fitted(siis, "cars.csv")
-    assert "1 checked label: certain, 1 of them saved in siis-results/decisions.jsonl" in done.stderr
+    assert "1 checked label: verified, 1 of them saved in siis-results/decisions.jsonl" in done.stderr
     (row,) = read_csv(results / "checked_labels.csv")
     assert (row["id"], row["given"], row["label"], row["decision"], row["by"]) == (
         "1",

@@ -76,7 +76,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
         ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
         ({"label": "kind", "encoder": {"source": "net.onnx"}}, {}, "--encoder is not for that"),
         ({"label": "kind", "sheet": "July"}, {}, "--sheet is not for that"),
-        ({"label": "kind"}, {"selection": None}, "found --selection none. Leave it at --selection auto"),
+        ({"label": "kind"}, {"method": "paper"}, "found --method paper. Leave it at --method auto"),
     ],
 )
 def test_what_a_cluster_cannot_do_is_refused(roles, parameters, message, tmp_path):
@@ -120,8 +120,8 @@ def test_every_class_is_in_the_sample(monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"schedule": "paper"}, "found --schedule paper. Leave it at --schedule certified"),
-        ({"neighbors": "exact"}, "found --neighbors exact. Leave it at --neighbors auto"),
+        ({"solver": "paper"}, "found --solver paper. Leave it at --solver auto"),
+        ({"neighbor_search": "exact"}, "found --neighbor-search exact. Leave it at --neighbor-search auto"),
         ({"engine": "dask"}, "a file is fitted on a cluster with --cluster"),
         ({"client": 1}, "parameters must be those of SIISClassifier; found client"),
     ],

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent.parent
 N, C, D = 900, 3, 5
 CHUNKS = (240, 240, 240, 180)
 SETTLED = {
-    **{"n_neighbors": 10, "metric": "euclidean", "graph": "union", "laplacian": "normalized"},
+    **{"n_neighbors": 10, "metric": "euclidean", "connectivity": "union", "laplacian": "normalized"},
     **{"n_components": 40, "alpha": 5.0, "beta": 20.0, "random_state": 3},
 }
 
@@ -249,7 +249,7 @@ def test_the_same_parameters_again(client, model, case):
     assert kept.client is None
     np.testing.assert_array_equal(kept.transduction_.compute(), model.transduction_.compute())
     X, y, _ = case
-    kept.set_params(engine="numpy", selection=None).fit(X[:400], y[:400])
+    kept.set_params(engine="numpy", method="paper", solver="certified").fit(X[:400], y[:400])
     assert isinstance(kept.transduction_, np.ndarray)
     assert kept.graph_.n_vertices == 400
     assert not hasattr(kept, "sample_model_")
@@ -259,16 +259,16 @@ def test_the_same_parameters_again(client, model, case):
 @pytest.mark.parametrize(
     ("parameters", "extra", "message"),
     [
-        ({"selection": None}, {}, r"parameters are chosen on a sample; found selection=None"),
-        ({"schedule": "paper"}, {}, r"found schedule='paper'. Leave it at schedule='certified'"),
-        ({"neighbors": "exact"}, {}, r"found neighbors='exact'"),
+        ({"method": "paper"}, {}, r"parameters are chosen on a sample; found method='paper'"),
+        ({"solver": "paper"}, {}, r"found solver='paper'. Leave it at solver='auto'"),
+        ({"neighbor_search": "exact"}, {}, r"found neighbor_search='exact'"),
         ({"affinity": "precomputed"}, {}, r"found affinity='precomputed'. Give features"),
         ({"device": "cuda"}, {}, r"engine='dask' has no devices; found device='cuda'"),
         ({"client": 3}, {}, r"client of SIISClassifier must be None or a client of Dask; found 3"),
         ({"engine": "spark"}, {}, r"must be one of 'auto', 'numpy', 'torch', 'dask'; found 'spark'"),
         ({}, {"sample_weight": np.ones(N)}, r"fit takes X and y alone; found sample_weight"),
-        ({}, {"certain": np.zeros(N, bool)}, r"fit takes X and y alone; found certain"),
-        ({}, {"warm_start": True}, r"fit takes X and y alone; found warm_start"),
+        ({}, {"verified": np.zeros(N, bool)}, r"fit takes X and y alone; found verified"),
+        ({"warm_start": True}, {}, r"every fit starts anew; found warm_start=True"),
     ],
 )
 def test_what_a_cluster_does_not_do_is_refused(parameters, extra, message, case):

@@ -178,7 +178,7 @@ def test_the_encoder_of_the_page_classifies(capsys, tmp_path, monkeypatch):
         ("fully-labelled.md", "siis.SIISMultilabelClassifier"),
         ("index.md", "write a report"),
         ("math.md", "approximately (`neighbor_recall_`"),
-        ("math.md", "with selection as at least a tenth"),
+        ("math.md", 'with `method="auto"` as at least a tenth'),
         ("how-it-works.md", "`dual_gap_` certifies that part only"),
         ("trust.md", "were chosen on the data of the first four rows"),
         ("../README.md", "`dual_gap_` then certifies the graph program only"),

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, make_blobs
 from plain import PlainSIIS
 from siis.estimators import classifier as classifier_module
 
-SETTINGS = [{}, {"graph": "mutual", "laplacian": "normalized"}, {"metric": "cosine", "schedule": "paper"}]
+SETTINGS = [{}, {"connectivity": "mutual", "laplacian": "normalized"}, {"metric": "cosine", "solver": "paper"}]
 
 
 def digits(seed=0, n=400):

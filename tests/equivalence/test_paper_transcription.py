@@ -1,4 +1,4 @@
-"""schedule="paper" against a line-by-line transcription of the paper's Algorithm 1."""
+"""solver="paper" against a line-by-line transcription of the paper's Algorithm 1."""
 
 import numpy as np
 import pytest

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 
 
@@ -53,5 +54,5 @@ def test_other_shares_are_refused(digits, given, message):
 
 def test_the_plain_method_refuses_them(digits):
     X, y, _ = digits
-    with pytest.raises(ValueError, match="need selection='auto'"):
-        SIISClassifier(selection=None, class_prior=np.full(10, 0.1)).fit(X, y)
+    with pytest.raises(ValueError, match="need method='auto'"):
+        PlainSIIS(class_prior=np.full(10, 0.1)).fit(X, y)

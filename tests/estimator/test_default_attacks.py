@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 from sklearn.neighbors import kneighbors_graph
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.labels import from_annotators
 
@@ -163,7 +164,7 @@ def test_distances_that_overflow_are_refused():
 def test_single_precision_where_the_optimum_is_nearly_nothing():
     X, truth = make_blobs(120, 5, centers=3, random_state=0)
     y = np.where(np.arange(120) < 15, truth, -1)
-    model = SIISClassifier(selection=None).fit(X.astype(np.float32), y)
+    model = PlainSIIS().fit(X.astype(np.float32), y)
     assert np.mean(model.transduction_ == truth) == 1
     assert model.dual_gap_ <= 1e-4
 

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from digits_case import noisy_digits
+from plain import PlainSIIS
 from siis import SIISClassifier, load, save
 from siis.engine import NUMPY
 from siis.engine import choice as choice_module
@@ -48,7 +49,7 @@ def test_without_a_driver_pytorch_is_not_loaded(torch, monkeypatch, capfd):
     monkeypatch.setattr(choice_module, "DRIVERS", ("no such library",))
     monkeypatch.setitem(sys.modules, "siis.engine.torch", None)
     X, y, _ = noisy_digits(300)
-    SIISClassifier(selection=None, verbose=1).fit(X, y)
+    PlainSIIS(verbose=1).fit(X, y)
     assert "[siis] on the CPU: there is no driver of a GPU here\n" in capfd.readouterr().err
 
 
@@ -56,7 +57,7 @@ def test_without_a_gpu_auto_says_that_it_runs_on_the_cpu(no_gpu, monkeypatch, ca
     monkeypatch.setattr(choice_module, "WORTH_A_GPU", 100)
     monkeypatch.setattr(choice_module, "has_driver", lambda: True)
     X, y, _ = noisy_digits(300)
-    SIISClassifier(selection=None, verbose=1).fit(X, y)
+    PlainSIIS(verbose=1).fit(X, y)
     lines = [line for line in capfd.readouterr().err.splitlines() if "CPU" in line]
     assert lines == ["[siis] on the CPU: PyTorch sees no GPU here"]
     with pytest.raises(ValueError, match=r"device='cuda' needs a GPU; PyTorch sees no GPU here. Use engine='numpy'"):
@@ -86,13 +87,13 @@ def test_a_device_that_is_none_is_refused(torch):
         SIISClassifier(engine="cupy").fit(X, y)
 
 
-@pytest.mark.parametrize("selection", [None, "auto"])
+@pytest.mark.parametrize("method", ["paper", "auto"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_same_answers_as_on_numpy(torch, selection, dtype, tmp_path):
+def test_the_same_answers_as_on_numpy(torch, method, dtype, tmp_path):
     X, y, _ = noisy_digits(700)
     X = X.astype(dtype)
-    expected = SIISClassifier(selection=selection).fit(X, y)
-    found = SIISClassifier(selection=selection, engine="torch", device="cpu").fit(X, y)
+    expected = SIISClassifier(method=method, solver="certified").fit(X, y)
+    found = SIISClassifier(method=method, solver="certified", engine="torch", device="cpu").fit(X, y)
     assert np.mean(found.transduction_ == expected.transduction_) >= 0.999
     assert found.neighbor_search_ == "torch"
     assert found.neighbor_recall_ == 1.0
@@ -113,9 +114,9 @@ def test_a_warm_refit_runs_on_the_engine(torch):
     X, y, truth = noisy_digits(700)
     model = SIISClassifier(engine="torch", device="cpu").fit(X, y)
     worst = model.label_ranking()["index"][:5]
-    checked, certain = y.copy(), np.zeros(y.size, dtype=bool)
-    checked[worst], certain[worst] = truth[worst], True
-    model.fit(X, checked, certain=certain, warm_start=True)
+    checked, verified = y.copy(), np.zeros(y.size, dtype=bool)
+    checked[worst], verified[worst] = truth[worst], True
+    model.set_params(warm_start=True).fit(X, checked, verified=verified)
     assert "former fit were kept" in model.selection_reason_
     assert (model.transduction_[worst] == truth[worst]).all()
 
@@ -165,17 +166,17 @@ def test_neighbours_of_other_points_are_exact(torch, monkeypatch):
     np.testing.assert_array_equal(found.indices, expected.indices)  # what single precision loses is sought again
 
 
-@pytest.mark.parametrize("selection", [None, "auto"])
-def test_new_examples_are_predicted_on_the_engine(torch, monkeypatch, selection, capfd):
+@pytest.mark.parametrize("method", ["paper", "auto"])
+def test_new_examples_are_predicted_on_the_engine(torch, monkeypatch, method, capfd):
     from siis.engine.torch import TorchEngine  # noqa: PLC0415
 
     X, y, _ = noisy_digits(700)
     new = X[:100] + 0.1 * np.random.default_rng(0).standard_normal((100, X.shape[1]))
-    model = SIISClassifier(selection=selection, engine="torch", device="cpu").fit(X[100:], y[100:])
+    model = SIISClassifier(method=method, solver="certified", engine="torch", device="cpu").fit(X[100:], y[100:])
     asked, real = [], TorchEngine.nearest_between
     monkeypatch.setattr(TorchEngine, "nearest_between", lambda self, *args: asked.append(args) or real(self, *args))
     found = model.predict_proba(new)
-    assert len(asked) == (1 if selection is None else 2)
+    assert len(asked) == (1 if method == "paper" else 2)
     model.set_params(engine="numpy", device="auto")
     np.testing.assert_allclose(found, model.predict_proba(new), atol=1e-9)
     model.set_params(engine="torch", device="no such device", verbose=1)
@@ -223,14 +224,14 @@ def test_full_memory_means_smaller_blocks_then_a_sentence(torch, monkeypatch):
 
 def test_arrays_of_other_libraries_are_taken(torch):
     X, y, _ = noisy_digits(300)
-    expected = SIISClassifier(selection=None).fit(X, y)
-    found = SIISClassifier(selection=None).fit(torch.tensor(X, requires_grad=True), torch.tensor(y))
+    expected = PlainSIIS().fit(X, y)
+    found = PlainSIIS().fit(torch.tensor(X, requires_grad=True), torch.tensor(y))
     np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
     np.testing.assert_array_equal(found.predict(torch.tensor(X)), expected.predict(X))
-    short = SIISClassifier(selection=None).fit(torch.tensor(X, dtype=torch.bfloat16), y)
+    short = PlainSIIS().fit(torch.tensor(X, dtype=torch.bfloat16), y)
     assert np.mean(short.transduction_ == expected.transduction_) > 0.99
     with pytest.raises(ValueError, match=r"tensors must be dense; found a sparse one. Use a sparse matrix of SciPy"):
-        SIISClassifier(selection=None).fit(torch.tensor(X).to_sparse(), y)
+        PlainSIIS().fit(torch.tensor(X).to_sparse(), y)
 
 
 class DLPackAlone:
@@ -253,7 +254,7 @@ def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, 
     X, y, _ = noisy_digits(300)
     X = np.vstack([X, X[:20]])
     y = np.append(y, y[:20])
-    expected = SIISClassifier(selection=None, engine="torch", device="cpu").fit(X, y)
+    expected = PlainSIIS(engine="torch", device="cpu").fit(X, y)
     X, y = (torch.tensor(a) if kind == "tensor" else DLPackAlone(torch.tensor(a)) for a in (X, y))
     before = np.from_dlpack(X).copy()
     held, real = [], TorchEngine.hold
@@ -263,13 +264,13 @@ def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, 
         return real(self, points)
 
     monkeypatch.setattr(TorchEngine, "hold", hold)
-    found = SIISClassifier(selection=None, engine="torch", device="cpu").fit(X, y)
+    found = PlainSIIS(engine="torch", device="cpu").fit(X, y)
     assert held[0], "it was sent again"
     np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)
     np.testing.assert_array_equal(np.from_dlpack(X), before)
     assert isinstance(found.label_distributions_, np.ndarray)
     assert isinstance(found.predict_proba(X), np.ndarray)
-    on_numpy = SIISClassifier(selection=None, engine="numpy").fit(X, y)
+    on_numpy = PlainSIIS(engine="numpy").fit(X, y)
     assert np.mean(on_numpy.transduction_ == expected.transduction_) > 0.99
 
 
@@ -301,8 +302,8 @@ def test_arrays_on_a_device_are_brought_to_the_host():
             return self.a
 
     X, y, _ = noisy_digits(300)
-    found = SIISClassifier(selection=None).fit(OnDevice(X), OnDevice(y))
-    np.testing.assert_array_equal(found.transduction_, SIISClassifier(selection=None).fit(X, y).transduction_)
+    found = PlainSIIS().fit(OnDevice(X), OnDevice(y))
+    np.testing.assert_array_equal(found.transduction_, PlainSIIS().fit(X, y).transduction_)
 
 
 def test_import_does_not_load_pytorch():

@@ -32,7 +32,7 @@ def filters_of_the_process():
     return [(action, category) for action, _, category, *_ in warnings.filters]
 
 
-@pytest.mark.parametrize("options", [{}, {"selection": None}], ids=["default", "plain"])
+@pytest.mark.parametrize("options", [{}, {"method": "paper"}], ids=["default", "plain"])
 def test_two_fits_at_once_equal_each_alone(options):
     tables = [digits(), moons()]
     alone = [SIISClassifier(**options).fit(X, y) for X, y in tables]

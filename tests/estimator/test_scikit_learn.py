@@ -9,15 +9,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from plain import PlainSIIS
 from siis import SIISClassifier, SIISMultilabelClassifier
 
 pytestmark = pytest.mark.slow
 
 ESTIMATORS = [
     SIISClassifier(),
-    SIISClassifier(selection=None),
-    SIISClassifier(selection=None, graph="mutual", laplacian="normalized"),
-    SIISClassifier(selection=None, schedule="paper"),
+    PlainSIIS(),
+    PlainSIIS(connectivity="mutual", laplacian="normalized"),
+    SIISClassifier(method="paper"),
     SIISMultilabelClassifier(),
 ]
 WHY = "in the search equal examples are held out one by one, and one of weight k is one label (decision 0019)"
@@ -41,7 +42,7 @@ NOT_FOR_TAGS = {
 def not_applicable(estimator):
     if isinstance(estimator, SIISMultilabelClassifier):
         return NOT_FOR_TAGS
-    return HELD_OUT_ALONE if estimator.selection else None
+    return HELD_OUT_ALONE if estimator.method == "auto" else None
 
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning", "ignore:every example:UserWarning")
@@ -112,7 +113,7 @@ def test_pandas_polars_and_names(digits):
 @pytest.mark.filterwarnings("ignore:every example was given")
 def test_pipeline_clone_and_grid_search(digits):
     X, _, truth, _ = digits
-    pipeline = make_pipeline(StandardScaler(), SIISClassifier(n_components=20, selection=None))
+    pipeline = make_pipeline(StandardScaler(), PlainSIIS(n_components=20))
     search = GridSearchCV(pipeline, {"siisclassifier__alpha": [0.5, 100.0]}, cv=2)
     search.fit(X[:300], truth[:300])
     assert search.best_params_ == {"siisclassifier__alpha": 100.0}
@@ -122,11 +123,13 @@ def test_pipeline_clone_and_grid_search(digits):
 def test_weights_matter(digits):
     X, y, truth, _ = digits
     wrong = (y >= 0) & (y != truth)
-    plain = SIISClassifier(selection=None).fit(X, y)
-    told = SIISClassifier(selection=None).fit(X, y, sample_weight=np.where(wrong, 0.01, 1.0))
+    plain = PlainSIIS().fit(X, y)
+    told = PlainSIIS().fit(X, y, sample_weight=np.where(wrong, 0.01, 1.0))
     assert np.mean(told.transduction_ == truth) > np.mean(plain.transduction_ == truth)
     assert np.mean(told.transduction_[wrong] == truth[wrong]) > np.mean(plain.transduction_[wrong] == truth[wrong])
-    scaled = SIISClassifier(alpha=50.0, selection=None).fit(X, y, sample_weight=np.full(y.size, 2.0))
+    scaled = SIISClassifier(alpha=50.0, method="paper", solver="certified").fit(
+        X, y, sample_weight=np.full(y.size, 2.0)
+    )
     np.testing.assert_allclose(scaled.label_distributions_, plain.label_distributions_, atol=1e-9)
 
 
@@ -158,9 +161,11 @@ def test_progress_goes_to_standard_error_only_when_asked(digits, capfd):
         ("bandwidth", "wide"),
         ("bandwidth", -1),
         ("metric", "manhattan"),
-        ("graph", "all"),
+        ("connectivity", "all"),
         ("laplacian", "signless"),
-        ("schedule", "fast"),
+        ("solver", "fast"),
+        ("method", None),
+        ("warm_start", "no"),
         ("tol", np.nan),
         ("max_iter", 0),
         ("random_state", "x"),
@@ -172,14 +177,14 @@ def test_bad_parameters(name, value):
         SIISClassifier(**{name: value}).fit(np.eye(4), [0, 1, 0, 1])
 
 
-@pytest.mark.parametrize("selection", ["auto", None])
-def test_an_interrupted_fit_changes_nothing(monkeypatch, selection):
+@pytest.mark.parametrize("method", ["auto", "paper"])
+def test_an_interrupted_fit_changes_nothing(monkeypatch, method):
     X, truth = load_digits(return_X_y=True)
     X, y = X[:300], np.where(np.arange(300) < 60, truth[:300], -1)
-    model = SIISClassifier(selection=selection).fit(X, y)
+    model = SIISClassifier(method=method, solver="certified").fit(X, y)
     before = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
     stages = ["siis.estimators.base.build_neighbor_graph", "siis.estimators.classifier.smooth_basis"]
-    if selection:
+    if method == "auto":
         names = ("choose_average", "build_graph", "final_basis", "assess_labels")
         stages = [f"siis.estimators.classifier.{name}" for name in names]
     for stage in (*stages, "siis.estimators.solving.solve_certified"):

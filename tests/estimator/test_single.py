@@ -13,26 +13,26 @@ X = X.astype(np.float32)
 Y = np.where(np.arange(120) % 4 == 0, TRUTH, -1)
 
 
-@pytest.mark.parametrize("selection", ["auto", None])
+@pytest.mark.parametrize("method", ["auto", "paper"])
 @pytest.mark.parametrize("unit", [1e30, 1e-30])
-def test_units_that_single_precision_cannot_square(selection, unit):
+def test_units_that_single_precision_cannot_square(method, unit):
     """The features are single, but not their squares."""
     scaled = (X * unit).astype(np.float32)
-    single = SIISClassifier(selection=selection).fit(scaled, Y)
-    double = SIISClassifier(selection=selection).fit(scaled.astype(np.float64), Y)
+    single = SIISClassifier(method=method, solver="certified").fit(scaled, Y)
+    double = SIISClassifier(method=method, solver="certified").fit(scaled.astype(np.float64), Y)
     np.testing.assert_array_equal(single.transduction_, double.transduction_)
     np.testing.assert_array_equal(single.predict(scaled), single.transduction_)
     assert np.mean(single.transduction_ == TRUTH) > 0.8
 
 
-@pytest.mark.parametrize("selection", ["auto", None])
-def test_what_is_single_and_what_is_double(selection):
-    model = SIISClassifier(selection=selection).fit(X, Y)
+@pytest.mark.parametrize("method", ["auto", "paper"])
+def test_what_is_single_and_what_is_double(method):
+    model = SIISClassifier(method=method, solver="certified").fit(X, Y)
     assert model.basis_.vectors.dtype == np.float32
     assert model.solution_.coefficients.dtype == np.float64
     assert model.label_distributions_.dtype == np.float64
     assert model.predict_proba(X).dtype == np.float64
-    if selection is None:
+    if method == "paper":
         assert model._points.dtype == np.float32
 
 

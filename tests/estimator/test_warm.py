@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs
 
 import siis
 from digits_case import noisy_digits
+from plain import PlainSIIS
 from siis import SIISClassifier, load, save
-from siis.baselines import GFHFClassifier
 from siis.estimators import warm as warm_module
 
 pytestmark = pytest.mark.slow
@@ -24,10 +24,10 @@ def fitted(tmp_path_factory):
 
 
 def corrected(model, y, truth, n):
-    y, certain = y.copy(), np.zeros(y.size, dtype=bool)
+    y, verified = y.copy(), np.zeros(y.size, dtype=bool)
     worst = model.label_ranking()["index"][:n]
-    y[worst], certain[worst] = truth[worst], True
-    return y, certain
+    y[worst], verified[worst] = truth[worst], True
+    return y, verified
 
 
 def counted(monkeypatch):
@@ -42,20 +42,20 @@ def test_corrections_keep_the_choices_and_give_nearly_the_answers_of_a_new_fit(f
     X, y, truth, path = fitted
     model = siis.load(path)
     chosen, quality = model.chosen_, model.label_quality_
-    labels, certain = corrected(model, y, truth, 10)
+    labels, verified = corrected(model, y, truth, 10)
     runs = counted(monkeypatch)
-    model.fit(X, labels, certain=certain, warm_start=True)
+    model.set_params(warm_start=True).fit(X, labels, verified=verified)
     assert not runs
     assert model.chosen_ == chosen
     assert model.selection_reason_.count("former fit were kept") == 1
-    np.testing.assert_array_equal(model.transduction_[certain], truth[certain])
-    assert (model.label_quality_[certain] == 1).all()
+    np.testing.assert_array_equal(model.transduction_[verified], truth[verified])
+    assert (model.label_quality_[verified] == 1).all()
     assert model.dual_gap_ <= 1e-4
-    anew = SIISClassifier().fit(X, labels, certain=certain)
+    anew = SIISClassifier().fit(X, labels, verified=verified)
     assert runs
     assert np.mean(model.transduction_ == anew.transduction_) > 0.97
     assert abs(model.noise_rate_ - anew.noise_rate_) < 0.12
-    others = ~np.isnan(quality) & ~certain
+    others = ~np.isnan(quality) & ~verified
     assert np.corrcoef(model.label_quality_[others], anew.label_quality_[others])[0, 1] > 0.95
 
 
@@ -63,10 +63,10 @@ def test_the_same_labels_give_the_same_answers_again(fitted):
     X, y, _, path = fitted
     model = siis.load(path)
     before, quality = model.label_distributions_.copy(), model.label_quality_.copy()
-    model.fit(X, y, warm_start=True)
+    model.set_params(warm_start=True).fit(X, y)
     np.testing.assert_allclose(model.label_distributions_, before, atol=0.02)
     np.testing.assert_allclose(model.label_quality_, quality, atol=0.05)
-    model.fit(X, y, warm_start=True)
+    model.set_params(warm_start=True).fit(X, y)
     assert model.selection_reason_.count("former fit were kept") == 1
 
 
@@ -78,7 +78,7 @@ def test_a_new_label_is_judged_by_what_was_said_without_it(fitted):
     assert model.transduction_[clear] == truth[clear]
     labels = y.copy()
     labels[clear] = (truth[clear] + 1) % 10
-    model.fit(X, labels, warm_start=True)
+    model.set_params(warm_start=True).fit(X, labels)
     place = np.flatnonzero(model._judged == clear)
     assert place.size == 1
     assert model.held_out_distributions_[clear].argmax() == truth[clear]
@@ -110,7 +110,7 @@ def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkey
         labels = np.where(y >= 0, 9 - y, -1)
     runs = counted(monkeypatch)
     capfd.readouterr()
-    model.fit(X, labels, warm_start=True)
+    model.set_params(warm_start=True).fit(X, labels)
     assert runs == [1]
     assert "everything is tried anew: " in capfd.readouterr().err
     assert "former fit" not in model.selection_reason_
@@ -124,7 +124,7 @@ def test_the_search_is_run_again_where_clearly_fewer_labels_are_met(fitted, monk
     most = right[np.arange(right.size) % 4 > 0]
     labels[most] = (truth[most] + 1) % 10  # what is left of the labels follows them no more
     runs = counted(monkeypatch)
-    model.fit(X, labels, warm_start=True)
+    model.set_params(warm_start=True).fit(X, labels)
     assert runs == [1]
 
 
@@ -137,24 +137,16 @@ def test_where_no_label_could_be_held_out_the_search_is_run_again(fitted):
         model = SIISClassifier(n_components=20).fit(X, alone)
     more = alone.copy()
     more[np.flatnonzero(truth == 0)[1:3]] = 0
-    model.fit(X, more, warm_start=True)
+    model.set_params(warm_start=True).fit(X, more)
     assert "former fit" not in model.selection_reason_
-
-
-def test_a_warm_start_is_asked_for_with_true_or_false(fitted):
-    X, y, _, _ = fitted
-    with pytest.raises(ValueError, match="a warm start must be True or False; found 'no'"):
-        SIISClassifier().fit(X, y, warm_start="no")
-    with pytest.raises(ValueError, match="GFHFClassifier has no warm start"):
-        GFHFClassifier().fit(X, y, warm_start=True)
 
 
 def test_a_warm_start_without_a_former_fit_is_a_fit(fitted):
     X, y, _, path = fitted
-    model = SIISClassifier().fit(X, y, warm_start=True)
+    model = SIISClassifier(warm_start=True).fit(X, y)
     assert model.transduction_.tobytes() == siis.load(path).transduction_.tobytes()
-    plain = SIISClassifier(selection=None).fit(X, y)
-    assert plain.fit(X, y, warm_start=True).transduction_.tobytes() == plain.transduction_.tobytes()
+    plain = PlainSIIS().fit(X, y)
+    assert plain.set_params(warm_start=True).fit(X, y).transduction_.tobytes() == plain.transduction_.tobytes()
 
 
 def test_a_ready_made_graph_and_sparse_examples_are_warmed_too(fitted, monkeypatch):
@@ -169,9 +161,9 @@ def test_a_ready_made_graph_and_sparse_examples_are_warmed_too(fitted, monkeypat
     ):
         model.fit(examples, labels)
         runs = counted(monkeypatch)
-        certain = np.zeros(labels.size, dtype=bool)
-        certain[np.flatnonzero(labels >= 0)[0]] = True
-        model.fit(examples, labels, certain=certain, warm_start=True)
+        verified = np.zeros(labels.size, dtype=bool)
+        verified[np.flatnonzero(labels >= 0)[0]] = True
+        model.set_params(warm_start=True).fit(examples, labels, verified=verified)
         assert not runs
         monkeypatch.undo()
 
@@ -192,11 +184,11 @@ def test_wrong_labels_that_are_left_are_found_when_the_worst_are_put_right(tmp_p
     model = SIISClassifier().fit(X, y)
     worst = model.label_ranking()["index"]
     for n_checked in (10, 20):  # two rounds, through a file
-        certain = np.zeros(600, dtype=bool)
-        certain[worst[:n_checked]] = True
-        now = np.where(certain, truth, y)
+        verified = np.zeros(600, dtype=bool)
+        verified[worst[:n_checked]] = True
+        now = np.where(verified, truth, y)
         save(model, tmp_path / "model.siis")
-        model = load(tmp_path / "model.siis").fit(X, now, certain=certain, warm_start=True)
+        model = load(tmp_path / "model.siis").set_params(warm_start=True).fit(X, now, verified=verified)
         left = np.flatnonzero((now >= 0) & (now != truth))
         found = model.label_issues()["index"]
         assert np.isin(left, found).mean() > 0.9
@@ -204,7 +196,7 @@ def test_wrong_labels_that_are_left_are_found_when_the_worst_are_put_right(tmp_p
         assert model.noise_rate_ == pytest.approx(left.size / (150 - n_checked), abs=0.05)
 
 
-def test_certain_labels_do_not_drown_the_others_in_models_of_the_features():
+def test_verified_labels_do_not_drown_the_others_in_models_of_the_features():
     """Three columns of fifteen tell eight classes by thresholds; twenty right labels are marked as checked."""
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(500, 15))
@@ -212,10 +204,10 @@ def test_certain_labels_do_not_drown_the_others_in_models_of_the_features():
     y = np.full(500, -1)
     y[:160] = truth[:160]
     y[:32] = (truth[:32] + rng.integers(1, 8, 32)) % 8
-    certain = np.zeros(500, dtype=bool)
-    certain[100:120] = True
+    verified = np.zeros(500, dtype=bool)
+    verified[100:120] = True
     right = [
-        np.mean(SIISClassifier().fit(X, y, certain=mask).transduction_[160:] == truth[160:])
-        for mask in (None, certain)
+        np.mean(SIISClassifier().fit(X, y, verified=mask).transduction_[160:] == truth[160:])
+        for mask in (None, verified)
     ]
     assert right[1] > right[0] - 0.04

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.labels import LabelWarning, encode_labels
 from siis.labels.traps import folded
@@ -41,7 +42,7 @@ def test_columns_of_words_are_named_with_the_remedy(table, columns):
         SIISClassifier().fit(table, y)
     assert columns in str(caught.value)
     assert "siis.tables.TableEncoder()" in str(caught.value)
-    model = SIISClassifier(selection=None, n_neighbors=5, n_components=5, alpha=10.0, beta=0.1).fit(X, y)
+    model = PlainSIIS(n_neighbors=5, n_components=5, alpha=10.0, beta=0.1).fit(X, y)
     with pytest.raises(ValueError, match="X must hold numbers; found"):
         model.predict(table)
 
@@ -75,7 +76,7 @@ def test_spellings_of_one_class_are_classes_with_a_warning():
 
 
 def test_the_warning_points_to_the_caller():
-    model = SIISClassifier(selection=None, n_neighbors=5, n_components=5, alpha=10.0, beta=0.1)
+    model = PlainSIIS(n_neighbors=5, n_components=5, alpha=10.0, beta=0.1)
     with pytest.warns(LabelWarning) as said:
         model.fit(X, ["a", "b", "?"] * (N // 3))
     assert said[0].filename == __file__

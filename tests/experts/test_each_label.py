@@ -40,7 +40,7 @@ def test_equal_examples_with_different_labels_are_judged_apart():
     assert model.label_distributions_[0, truth[0]] > model.label_distributions_[1, truth[0]]
 
 
-def test_certain_labels_weigh_three_in_answers_and_count_as_one_in_comparisons():
+def test_verified_labels_weigh_three_in_answers_and_count_as_one_in_comparisons():
     given = np.repeat([0, 1], 10)
     labels = read_labels(given, None, np.arange(20) < 2)
     each = VertexLabels(np.arange(20), labels.Y, labels.weights, labels.counts)
@@ -51,8 +51,8 @@ def test_certain_labels_weigh_three_in_answers_and_count_as_one_in_comparisons()
     np.testing.assert_array_equal(VertexLabels(each.rows, each.Y, each.weights).counts, each.weights)
 
 
-def test_members_are_compared_with_certain_labels_counted_once(monkeypatch):
-    """In the regression a certain label weighs three, in the likelihood of held-out labels one."""
+def test_members_are_compared_with_verified_labels_counted_once(monkeypatch):
+    """In the regression a verified label weighs three, in the likelihood of held-out labels one."""
     used = []
 
     def recorded(members, labels, *rest):
@@ -62,8 +62,8 @@ def test_members_are_compared_with_certain_labels_counted_once(monkeypatch):
     monkeypatch.setattr("siis.estimators.averaging.average", recorded)
     X, truth = make_blobs(150, 4, centers=3, cluster_std=1.0, random_state=0)
     y = np.where(np.arange(150) < 60, truth, -1)
-    Settled().fit(X, y, certain=np.arange(150) < 20)
+    Settled().fit(X, y, verified=np.arange(150) < 20)
     (labels,) = used
-    assert np.count_nonzero(labels.certain) == 20
+    assert np.count_nonzero(labels.verified) == 20
     np.testing.assert_allclose(labels.votes, 1.0)
-    np.testing.assert_allclose(labels.strengths, np.where(labels.certain, 3.0, 1.0))
+    np.testing.assert_allclose(labels.strengths, np.where(labels.verified, 3.0, 1.0))

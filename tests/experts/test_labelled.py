@@ -22,7 +22,7 @@ def test_answers_at_labels_are_not_worse_than_the_labels(rate):
     model = SIISClassifier(
         n_neighbors=10,
         metric="euclidean",
-        graph="mutual",
+        connectivity="mutual",
         n_components=20,
         alpha=1.0,
         beta=1.0,

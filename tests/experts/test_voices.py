@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 SETTLED = {
     "n_neighbors": 10,
     "metric": "euclidean",
-    "graph": "mutual",
+    "connectivity": "mutual",
     "n_components": 20,
     "alpha": 1.0,
     "beta": 1.0,

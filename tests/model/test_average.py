@@ -151,7 +151,7 @@ def test_passes_are_those_of_refits():
     """In later ones the targets are posteriors; a held-out label has a part neither in them nor in the fit."""
     X, _, labels = blobs(n_labels=60)
     rng = np.random.default_rng(0)
-    labels = replace(labels, strengths=rng.uniform(0.5, 2, 60), certain=np.arange(60) % 9 == 0)
+    labels = replace(labels, strengths=rng.uniform(0.5, 2, 60), verified=np.arange(60) % 9 == 0)
     assert module._equal_weight(labels) == 0
     tried = members_of(X, labels)[0]
     members = [next(m for m in tried if m.family == family) for family in (GRAPH, KERNEL)]

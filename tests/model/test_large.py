@@ -156,7 +156,7 @@ def test_families_of_the_plan_are_fitted(case, monkeypatch):
 def test_halves_of_labels_that_nothing_predicts_estimate_chance(case):
     X, _, W, labels, _ = case
     Y = np.eye(3)[np.random.default_rng(1).integers(0, 3, 60)]
-    labels = Labels(labels.rows, Y, labels.strengths, labels.votes, labels.certain, labels.judged)
+    labels = Labels(labels.rows, Y, labels.strengths, labels.votes, labels.verified, labels.judged)
     found = large_average(plan_of(LEADING), (LEADING,), W, X, X, VertexLabels(labels.rows, Y, np.ones(60)), labels, 0)
     assert found.estimated < 0.55
     met = np.mean(found.held_out.argmax(axis=1) == Y.argmax(axis=1))

@@ -24,7 +24,7 @@ def drawn(n, c, rate, seed=0, sharpness=4.0):
     return Z, truth, given
 
 
-def as_labels(codes, c, votes=None, certain=None, judged=None):
+def as_labels(codes, c, votes=None, verified=None, judged=None):
     n = codes.size
     one = np.ones(n)
     return Labels(
@@ -32,7 +32,7 @@ def as_labels(codes, c, votes=None, certain=None, judged=None):
         np.eye(c)[codes],
         one,
         one if votes is None else votes,
-        np.zeros(n, bool) if certain is None else certain,
+        np.zeros(n, bool) if verified is None else verified,
         np.ones(n, bool) if judged is None else judged,
     )
 
@@ -59,7 +59,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
                 total += checked[0] * np.log(1 - r) + checked[1] * np.log(r)
                 for i in range(n):
                     p = softmax(a * held_out[i] + b * log_prior) @ labels.Y[i]
-                    like[g, k, i] = p if labels.certain[i] else (1 - r) * p + r * (1 - p) / (c - 1)
+                    like[g, k, i] = p if labels.verified[i] else (1 - r) * p + r * (1 - p) / (c - 1)
                     if labels.judged[i]:
                         total += labels.votes[i] * np.log(like[g, k, i] + 1e-12)
                 log_post[g, k] = total
@@ -78,8 +78,8 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
 def test_a_link_is_that_of_plain_loops(shares, estimated):
     rng = np.random.default_rng(1)
     Z, _, given = drawn(14, 3, 0.2)
-    certain, judged = np.arange(14) % 5 == 0, np.arange(14) != 3
-    labels = as_labels(given, 3, rng.uniform(0.2, 1.5, 14), certain, judged)
+    verified, judged = np.arange(14) % 5 == 0, np.arange(14) != 3
+    labels = as_labels(given, 3, rng.uniform(0.2, 1.5, 14), verified, judged)
     labels.Y[7] = [0.6, 0.3, 0.1]
     rows = rng.standard_normal((N_ROWS, 3))
     found = fit_link(Z, labels, shares, rows, estimated, (3.0, 2.0))
@@ -184,7 +184,7 @@ def test_an_interval_holds_its_share_of_the_posterior():
 
 def test_the_posterior_of_a_label_follows_bayes_rule():
     P = np.array([[0.2, 0.5, 0.3], [0.9, 0.05, 0.05], [0.1, 0.1, 0.8]])
-    labels = as_labels(np.array([0, 1, 2]), 3, certain=np.array([False, False, True]))
+    labels = as_labels(np.array([0, 1, 2]), 3, verified=np.array([False, False, True]))
     Q = label_posterior(P, labels, 0.3)
     for i in range(2):
         like = np.where(np.arange(3) == i, 0.7, 0.15)

@@ -1,4 +1,4 @@
-"""The default schedule against an interior-point method, on random programs of every kind."""
+"""The certified solver against an interior-point method, on random programs of every kind."""
 
 import contextlib
 import warnings

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 import siis
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.graph import Graph, Neighbors, gaussian_weights, neighbors_on, neighbors_within
 from siis.quality.copies import CLOSEST, copy_table, copy_threshold
@@ -164,7 +165,7 @@ def test_ready_made_graphs_have_no_distances():
 def test_the_plain_method_finds_copies_and_outliers(kind, tmp_path):
     X, y = load_digits(return_X_y=True)
     X, y = np.vstack([X[:200], X[3] + 1e-9, 9 * X[5]]), np.append(y[:200], [(y[3] + 1) % 10, -1])
-    model = SIISClassifier(selection=None).fit(kind(X), y)
+    model = PlainSIIS().fit(kind(X), y)
     siis.save(model, tmp_path / "m")
     for one in (model, siis.load(tmp_path / "m")):
         assert {3, 200} <= set(one.near_duplicates()["index"].tolist())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.quality.enough import LEAST_LABELS, label_gain
 
@@ -78,7 +79,7 @@ def test_too_few_labels_are_said_to_be(blobs):
 
 def test_without_selection_it_is_refused(blobs):
     _, X, truth = blobs
-    plain = SIISClassifier(selection=None).fit(X, truth)
+    plain = PlainSIIS().fit(X, truth)
     with pytest.raises(ValueError, match="label_gain needs labels that were judged"):
         plain.label_gain()
 
@@ -100,11 +101,11 @@ def hit_rates(rates, h=4000, seed=0):
 
 def test_wrong_labels_are_allowed_for():
     sizes, right = np.array([400.0, 240.0, 144.0]), np.array([0.9, 0.85, 0.8])
-    certain = np.zeros(4000, dtype=bool)
+    verified = np.zeros(4000, dtype=bool)
 
-    def told(noise, rates, is_certain=certain):
+    def told(noise, rates, is_verified=verified):
         met = hit_rates(rates)
-        return label_gain(met, sizes, met[:, 0, 0], is_certain, (noise, noise, noise), 5, 500, 100, 0)
+        return label_gain(met, sizes, met[:, 0, 0], is_verified, (noise, noise, noise), 5, 500, 100, 0)
 
     clean = told(0.0, right)
     noisy = told(0.2, right * 0.8 + (1 - right) * 0.05)
@@ -113,10 +114,10 @@ def test_wrong_labels_are_allowed_for():
     slope = (right[0] - right[-1]) / np.log(sizes[0] / sizes[-1])
     assert 0 < clean.gain < slope * np.log(600 / 500) + 0.002, "errors end at nothing, a line does not"
     assert clean.accuracy > 0.9, "all labels, not those that stay while others are held out"
-    checked = told(np.nan, right, ~certain)
+    checked = told(np.nan, right, ~verified)
     assert checked.gain == pytest.approx(clean.gain, abs=1e-9), "a checked label is right"
     falling = told(0.0, right[::-1])
     assert falling.low <= falling.gain < 0
     assert "too many labels are wrong" in told(0.7, right * 0.3).reason
-    thin = label_gain(hit_rates(right), np.array([10.0, 9.0, 9.0]), np.ones(4000), certain, (0, 0, 0), 5, 12, 100, 0)
+    thin = label_gain(hit_rates(right), np.array([10.0, 9.0, 9.0]), np.ones(4000), verified, (0, 0, 0), 5, 12, 100, 0)
     assert "too few labels each" in thin.reason

@@ -9,9 +9,9 @@ from siis.quality.noise import LEAST_RATE
 from siis.quality.sets import coverage_levels
 
 
-def judged(readings, given, certain=None):
+def judged(readings, given, verified=None):
     """Labels of examples that are vertices of their own, each held out with its reading."""
-    labels = read_labels(given, None, certain)
+    labels = read_labels(given, None, verified)
     at = np.arange(len(given))
     return assess_labels(at, readings, labels, at, readings)
 
@@ -74,21 +74,21 @@ def test_wrong_labels_are_doubted_where_their_class_is_the_noisy_one():
     assert quality[0] < 0.5 < 0.99 < quality[1]
 
 
-def test_a_certain_label_is_its_own_suggestion_whatever_is_read(lopsided):
+def test_a_verified_label_is_its_own_suggestion_whatever_is_read(lopsided):
     readings, given = lopsided
-    certain = np.arange(130) % 2 == 0
-    found = judged(readings, given, certain)
-    assert (found.quality[certain] == 1.0).all()
-    np.testing.assert_array_equal(found.suggested[certain], given[certain])
+    verified = np.arange(130) % 2 == 0
+    found = judged(readings, given, verified)
+    assert (found.quality[verified] == 1.0).all()
+    np.testing.assert_array_equal(found.suggested[verified], given[verified])
     assert (found.suggested != given).any()
 
 
-def test_scores_as_clear_as_can_be_make_no_label_certain():
+def test_scores_as_clear_as_can_be_make_no_label_verified():
     codes = np.repeat([0, 1], 20)
-    certain = np.arange(40) % 20 == 0
-    found = judged(100.0 * np.eye(2)[codes], codes, certain)
+    verified = np.arange(40) % 20 == 0
+    found = judged(100.0 * np.eye(2)[codes], codes, verified)
     assert found.quality.min() > 1 - 1e-15, "else the case is not there"
-    np.testing.assert_array_equal(found.quality == 1.0, certain)
+    np.testing.assert_array_equal(found.quality == 1.0, verified)
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-6])
@@ -174,9 +174,9 @@ def test_sets_are_promised_for_the_true_class_not_for_the_label(lopsided):
     found = judged(readings, given)
     truth = found.noise.posterior(readings, np.eye(2)[given])
     np.testing.assert_allclose(found.levels, coverage_levels(found.held_out, truth, np.ones(130)))
-    certain = np.arange(130) < 10
-    sure = judged(readings, given, certain)
-    truth[certain] = np.eye(2)[given[certain]]
+    verified = np.arange(130) < 10
+    sure = judged(readings, given, verified)
+    truth[verified] = np.eye(2)[given[verified]]
     np.testing.assert_allclose(sure.levels, coverage_levels(sure.held_out, truth, np.ones(130)))
 
 
@@ -207,10 +207,10 @@ def test_labels_that_nothing_predicts_are_no_suspects(unrelated):
 def test_a_label_that_a_checked_equal_one_contradicts_is_a_suspect():
     codes = np.array([0, 1] * 20)
     scores = np.where(np.eye(2)[codes] > 0, 1.0, -1.0)
-    given, certain = codes.copy(), np.zeros(40, dtype=bool)
+    given, verified = codes.copy(), np.zeros(40, dtype=bool)
     vertex = np.arange(40)
-    vertex[1], certain[1] = 0, True  # the second example equals the first, and its other label was checked
-    labels = read_labels(given, None, certain)
+    vertex[1], verified[1] = 0, True  # the second example equals the first, and its other label was checked
+    labels = read_labels(given, None, verified)
     found = assess_labels(np.arange(40), scores, labels, vertex, scores)
     assert found.quality[0] <= 0.01
     assert found.suggested[0] == 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.quality import annotator_table, overlap_table
 
@@ -27,7 +28,7 @@ def fitted():
     X, y, truth = heaps()
     wrong = np.flatnonzero(truth[:200] == 2)[:8]
     y[wrong] = "dog"  # labels of cows, whose examples look like no dog
-    return truth, SIISClassifier(n_neighbors=10, metric="euclidean", graph="union").fit(X, y)
+    return truth, SIISClassifier(n_neighbors=10, metric="euclidean", connectivity="union").fit(X, y)
 
 
 def test_classes_that_overlap_come_first(fitted):
@@ -73,7 +74,7 @@ def test_annotators_are_ranked(fitted):
     X, y, truth = heaps(gap=4.0)
     skills = {"eve": 0.55, "bob": 0.8, "ann": 0.97}
     example, who, codes = said_by(skills, truth, 160, np.random.default_rng(0))
-    model = SIISClassifier(n_neighbors=10, metric="euclidean", graph="union").fit(X, y)
+    model = SIISClassifier(n_neighbors=10, metric="euclidean", connectivity="union").fit(X, y)
     table = model.rank_annotators(example, who, NAMES[codes])
     assert table["annotator"].tolist() == ["eve", "bob", "ann"], "worst first"
     assert table["labels"].tolist() == [160] * 3
@@ -120,7 +121,7 @@ def test_what_is_no_label_is_refused(fitted):
         model.rank_annotators([0], ["ann", "bob"], ["ant"])
     X, y, _ = heaps()
     with pytest.raises(ValueError, match="class_overlap needs labels that were judged"):
-        SIISClassifier(selection=None).fit(X, y).class_overlap()
+        PlainSIIS().fit(X, y).class_overlap()
 
 
 def test_no_label_vouches_for_itself():

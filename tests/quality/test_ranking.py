@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.graph import Graph
 from siis.quality import ranking_table
@@ -21,20 +22,20 @@ def fitted():
     y[rows[:20]] = (y[rows[:20]] + 3) % 10
     first, second = sorted(rows[40:42])
     X[second], y[second], truth[second] = X[first], y[first], truth[first]
-    certain = np.zeros(500, dtype=bool)
-    certain[rows[10:25]] = True
-    return y, truth, certain, (first, second), SIISClassifier().fit(X, y, certain=certain)
+    verified = np.zeros(500, dtype=bool)
+    verified[rows[10:25]] = True
+    return y, truth, verified, (first, second), SIISClassifier().fit(X, y, verified=verified)
 
 
 def test_all_labels_are_ranked(fitted):
-    y, truth, certain, (first, second), model = fitted
+    y, truth, verified, (first, second), model = fitted
     ranking = model.label_ranking()
     assert list(ranking) == ["index", "given", "suggested", "quality"]
     assert sorted(ranking["index"]) == np.flatnonzero(y >= 0).tolist()
     np.testing.assert_array_equal(ranking["given"], y[ranking["index"]])
     np.testing.assert_array_equal(ranking["quality"], model.label_quality_[ranking["index"]])
     assert (np.diff(ranking["quality"]) >= 0).all()
-    assert certain[ranking["index"][-15:]].all(), "certain ones last"
+    assert verified[ranking["index"][-15:]].all(), "verified ones last"
     np.testing.assert_array_equal(ranking["suggested"][-15:], ranking["given"][-15:])
     assert np.mean((y != truth)[ranking["index"][:8]]) > 0.7
     place = ranking["index"].tolist()
@@ -45,20 +46,20 @@ def test_all_labels_are_ranked(fitted):
     assert [by_index[i] for i in issues["index"]] == issues["suggested"].tolist()
 
 
-def test_only_a_certain_label_is_certain(fitted):
-    _, _, certain, _, model = fitted
-    np.testing.assert_array_equal(model.label_quality_ == 1.0, certain)
+def test_only_a_certain_label_is_verified(fitted):
+    _, _, verified, _, model = fitted
+    np.testing.assert_array_equal(model.label_quality_ == 1.0, verified)
     labels = np.repeat(np.arange(50), 4)  # as clear as can be: 50 heaps far from each other
     X = np.eye(50)[labels] + np.random.default_rng(0).normal(0, 1e-3, (200, 50))
     sure = np.arange(200) % 50 == 0
-    clear = SIISClassifier(n_neighbors=3, metric="euclidean", graph="union", laplacian="normalized")
-    clear.fit(X, labels, certain=sure)
+    clear = SIISClassifier(n_neighbors=3, metric="euclidean", connectivity="union", laplacian="normalized")
+    clear.fit(X, labels, verified=sure)
     assert clear.label_quality_.min() > 1 - 1e-5
     np.testing.assert_array_equal(clear.label_quality_ == 1.0, sure)
     np.testing.assert_array_equal(clear.label_ranking()["index"][-4:], [0, 50, 100, 150])
 
 
-def test_unknown_quality_comes_before_certain_labels():
+def test_unknown_quality_comes_before_verified_labels():
     quality = np.array([1.0, np.nan, 0.2, 0.2])
     table = ranking_table(np.array([5, 9, 8, 2]), np.array(list("abcd")), np.array(list("abcd")), quality)
     assert table["index"].tolist() == [2, 8, 9, 5]
@@ -67,15 +68,15 @@ def test_unknown_quality_comes_before_certain_labels():
 
 def test_ranking_needs_judged_labels(fitted):
     X, truth = load_digits(return_X_y=True)
-    plain = SIISClassifier(selection=None).fit(X[:100], truth[:100])
-    with pytest.raises(ValueError, match=r"label_ranking needs .*selection='auto'"):
+    plain = PlainSIIS().fit(X[:100], truth[:100])
+    with pytest.raises(ValueError, match=r"label_ranking needs .*method='auto'"):
         plain.label_ranking()
 
 
 def test_nothing_is_asked_where_there_is_no_doubt(fitted):
-    y, _, certain, _, model = fitted
+    y, _, verified, _, model = fitted
     queries = model.suggest_queries(500)
-    assert not certain[queries["index"]].any()
+    assert not verified[queries["index"]].any()
     assert ((queries["action"] == "check") == (y[queries["index"]] >= 0)).all()
     chain = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
     picked, gains = ranked_vertices(Graph(chain), np.array([0.0, 0.8, 0.7, 0.0]), 4)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.evidence import softmax
 from siis.labels import read_labels
@@ -190,7 +191,9 @@ def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
     y = np.full(1000, -1)
     y[rows] = truth[rows]
     y[rows[:60]] = (y[rows[:60]] + rng.integers(1, 10, 60)) % 10
-    model = SIISClassifier(n_neighbors=10, metric="euclidean", graph="mutual", n_components=60).fit(X[:1000], y)
+    model = SIISClassifier(n_neighbors=10, metric="euclidean", connectivity="mutual", n_components=60).fit(
+        X[:1000], y
+    )
     few, many = model.predict_sets(X[1000:], 0.8), model.predict_sets(X[1000:], coverage=0.99)
     assert few.shape == (797, 10)
     assert (few <= many).all()
@@ -203,7 +206,7 @@ def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1; found 1"):
         model.predict_sets(X, coverage=1)
     with pytest.raises(ValueError, match="predict_sets needs labels that were judged"):
-        SIISClassifier(selection=None).fit(X[:300], truth[:300]).predict_sets(X)
+        PlainSIIS().fit(X[:300], truth[:300]).predict_sets(X)
 
 
 def left_over(seed=0, n=300, n_checked=30):
@@ -215,18 +218,18 @@ def left_over(seed=0, n=300, n_checked=30):
     wrong = rng.permutation(n)[: n // 5]
     given[wrong] = (truth[wrong] + rng.integers(1, 4, wrong.size)) % 4
     margin = Z.max(axis=1) - Z[np.arange(n), given]
-    is_certain = np.zeros(n, dtype=bool)
-    is_certain[np.argsort(-margin)[:n_checked]] = True
-    return Z, truth, given, is_certain
+    is_verified = np.zeros(n, dtype=bool)
+    is_verified[np.argsort(-margin)[:n_checked]] = True
+    return Z, truth, given, is_verified
 
 
 def test_what_checked_labels_were_tells_of_the_others():
-    Z, truth, given, is_certain = left_over()
-    now = np.where(is_certain, truth, given)
+    Z, truth, given, is_verified = left_over()
+    now = np.where(is_verified, truth, given)
     still = np.flatnonzero(now != truth)
-    share = still.size / np.count_nonzero(~is_certain)
-    blind = fit_noise(Z, now, np.ones(300), False, is_certain)
-    knowing = fit_noise(Z, now, np.ones(300), False, is_certain, np.where(is_certain, given, now))
+    share = still.size / np.count_nonzero(~is_verified)
+    blind = fit_noise(Z, now, np.ones(300), False, is_verified)
+    knowing = fit_noise(Z, now, np.ones(300), False, is_verified, np.where(is_verified, given, now))
     assert knowing.rate == pytest.approx(share, abs=0.03)
     assert knowing.interval[0] < share < knowing.interval[1]
     assert abs(knowing.rate - share) <= abs(blind.rate - share) + 0.005
@@ -235,8 +238,8 @@ def test_what_checked_labels_were_tells_of_the_others():
 
 
 def test_labels_that_were_confirmed_are_no_wrong_ones():
-    Z, truth, _, is_certain = left_over()
-    found = fit_noise(Z, truth, np.ones(300), False, is_certain, truth)
+    Z, truth, _, is_verified = left_over()
+    found = fit_noise(Z, truth, np.ones(300), False, is_verified, truth)
     assert found.rate < 0.02
-    unknown = fit_noise(Z, truth, np.ones(300), False, is_certain, np.full(300, -1))
+    unknown = fit_noise(Z, truth, np.ones(300), False, is_verified, np.full(300, -1))
     assert unknown.rate < 0.03

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score, cohen_kappa_score
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.evidence import softmax
 from siis.graph import Graph
@@ -140,10 +141,10 @@ def test_queries_go_where_the_errors_are(fitted):
 
 def test_without_selection_nothing_is_judged(fitted):
     X, y, _, _ = fitted
-    plain = SIISClassifier(selection=None).fit(X, y)
-    with pytest.raises(ValueError, match=r"label_issues needs .*selection='auto'"):
+    plain = PlainSIIS().fit(X, y)
+    with pytest.raises(ValueError, match=r"label_issues needs .*method='auto'"):
         plain.label_issues()
     assert not hasattr(plain, "noise_rate_")
     again = SIISClassifier().fit(X[:300], y[:300])
-    again.set_params(selection=None).fit(X[:300], y[:300])
+    again.set_params(method="paper", solver="certified").fit(X[:300], y[:300])
     assert not hasattr(again, "label_quality_"), "nothing of the earlier fit is left"

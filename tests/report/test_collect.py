@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+from plain import PlainSIIS
 from report_case import DOT
 from siis import SIISClassifier, report
 from siis.findings import find, given_codes
@@ -45,7 +46,7 @@ def judged():
 @pytest.fixture(scope="module")
 def plain():
     X, y = blobs()
-    return SIISClassifier(selection=None).fit(X, y)
+    return PlainSIIS().fit(X, y)
 
 
 def test_what_is_read(judged):
@@ -153,14 +154,14 @@ def test_without_selection(plain):
 
 def test_sparse_features():
     X, y = blobs()
-    model = SIISClassifier(selection=None).fit(sp.csr_array(np.abs(X)), y)
+    model = PlainSIIS().fit(sp.csr_array(np.abs(X)), y)
     data = collect(model, ids=IDS, given=y)
     assert data.counts.features == 5
     assert len(data.map.ids) == 120
 
 
-@pytest.mark.parametrize("selection", ["auto", None])
-def test_ready_made_graph_with_an_unreached_part(selection):
+@pytest.mark.parametrize("method", ["auto", "paper"])
+def test_ready_made_graph_with_an_unreached_part(method):
     """Two rings; labels on one only."""
     ring = sp.diags_array([np.ones(29), np.ones(29)], offsets=[1, -1])
     W = sp.csr_array(sp.block_diag([ring, ring]))
@@ -168,7 +169,7 @@ def test_ready_made_graph_with_an_unreached_part(selection):
     y[[0, 1, 2, 3, 26, 27, 28, 29]] = [0, 0, 0, 1, 1, 1, 1, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = SIISClassifier(selection=selection, affinity="precomputed").fit(W, y)
+        model = SIISClassifier(method=method, solver="certified", affinity="precomputed").fit(W, y)
     data = collect(model, ids=IDS[:60], given=y)
     assert data.counts.features is None
     assert data.counts.labelled == 8
@@ -184,7 +185,7 @@ def test_ready_made_graph_with_an_unreached_part(selection):
 def test_numbers_as_classes():
     X, y = blobs(names=(1.0, 2.0, 3.0))
     y = np.array([np.nan if v is None else v for v in y])
-    model = SIISClassifier(selection=None).fit(X, y)
+    model = PlainSIIS().fit(X, y)
     data = collect(model, ids=IDS, given=y)
     assert data.classes == ["1.0", "2.0", "3.0"]
     assert data.counts.labelled == 60
@@ -206,7 +207,7 @@ def test_examples_left_out_of_the_graph():
     X, y = blobs()
     weight = np.ones(120)
     weight[0] = 0
-    model = SIISClassifier(selection=None).fit(X, y, sample_weight=weight)
+    model = PlainSIIS().fit(X, y, sample_weight=weight)
     data = collect(model, ids=IDS, given=y)
     assert IDS[0] not in data.map.ids
     assert data.map.placed == 119
@@ -449,7 +450,7 @@ def test_bad_input(judged, arguments, message):
 @pytest.mark.parametrize("names", [("-1", "1"), ("-1.0", "1.0")])
 def test_minus_one_is_a_class_beside_one_however_it_is_written(names):
     X, y = blobs(names=(*names, names[0]))
-    model = SIISClassifier(selection=None).fit(X, y)
+    model = PlainSIIS().fit(X, y)
     given = collect(model, ids=IDS, given=y).map.given
     assert given == [model.classes_.tolist().index(label) if label is not None else -1 for label in y]
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
 from digits_case import noisy_digits
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
 from siis.graph import build_neighbor_graph
@@ -69,18 +70,18 @@ def test_a_useless_feature_of_large_scale_is_scaled_down():
 
 def test_what_the_user_fixes_is_kept():
     X, y, _ = noisy_digits(400)
-    model = SIISClassifier(n_neighbors=7, graph="union", metric="cosine", alpha=3.0, beta=2.0, n_components=40).fit(
-        X, y
-    )
-    assert (model.chosen_.n_neighbors, model.chosen_.graph, model.chosen_.space) == (7, "union", "unit length")
+    model = SIISClassifier(
+        n_neighbors=7, connectivity="union", metric="cosine", alpha=3.0, beta=2.0, n_components=40
+    ).fit(X, y)
+    assert (model.chosen_.n_neighbors, model.chosen_.connectivity, model.chosen_.space) == (7, "union", "unit length")
     assert model.basis_.shape[1] == 40
-    has_graph = model.selection_["graph"] != ""
+    has_graph = model.selection_["connectivity"] != ""
     graphs = has_graph & np.char.startswith(model.selection_["member"].astype(str), "graph")
     assert set(model.selection_["n_neighbors"][graphs]) == {7}
-    assert set(model.selection_["graph"][graphs]) == {"union"}
+    assert set(model.selection_["connectivity"][graphs]) == {"union"}
     assert set(model.selection_["space"]) <= {"unit length", "features"}
     assert model.solution_.dual.labels.max() <= 3.0 + 1e-9
-    wide = SIISClassifier(bandwidth=30.0, metric="euclidean", n_neighbors=7, graph="union").fit(X, y)
+    wide = SIISClassifier(bandwidth=30.0, metric="euclidean", n_neighbors=7, connectivity="union").fit(X, y)
     assert wide.bandwidth_ == 30.0
 
 
@@ -189,7 +190,7 @@ def test_where_classes_are_too_many_for_a_program_the_average_answers(monkeypatc
     model = SIISClassifier().fit(X, y)
     assert model.solution_.coefficients.shape[1] == final_module.FEW_COLUMNS
     assert model.dual_gap_ <= model.tol
-    again = SIISClassifier(selection=None).fit(X, y)
+    again = PlainSIIS().fit(X, y)
     assert np.mean(model.transduction_ == truth) > np.mean(again.transduction_ == truth) - 0.02
 
 

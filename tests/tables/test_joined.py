@@ -55,7 +55,13 @@ def test_the_columns_help(path):
         y = data.labels.copy()
         y[30:] = None
         model = SIISClassifier(
-            selection=None, n_neighbors=8, n_components=10, alpha=10.0, beta=1.0, laplacian="normalized"
+            method="paper",
+            solver="certified",
+            n_neighbors=8,
+            n_components=10,
+            alpha=10.0,
+            beta=1.0,
+            laplacian="normalized",
         )
         model.fit(data.X, y)
         accuracy[only] = np.mean(model.transduction_ == data.labels)

@@ -153,13 +153,13 @@ def test_a_median_beyond_single_precision_is_kept(tmp_path):
         assert found.dtype == (DOUBLE if name.endswith("parquet") else found.dtype)
 
 
-@pytest.mark.parametrize("selection", ["auto", None])
-def test_the_same_answers(tmp_path, selection):
+@pytest.mark.parametrize("method", ["auto", "paper"])
+def test_the_same_answers(tmp_path, method):
     models = []
     for kind in (SINGLE, DOUBLE):
         path = write_parquet(tmp_path / f"{np.dtype(kind)}.parquet", table(kind))
         data = read(path, Roles(label="kind"))
-        model = SIISClassifier(selection=selection).fit(data.X, data.labels)
+        model = SIISClassifier(method=method, solver="certified").fit(data.X, data.labels)
         assert model.basis_.vectors.dtype == kind
         assert model.label_distributions_.dtype == model.predict_proba(data.X).dtype == DOUBLE
         models.append(model)

@@ -42,13 +42,13 @@ def test_tasks_of_label_studio(tmp_path):
     assert data.annotations[0].tolist() == ["sport", "sport"]
     assert data.annotations[1].tolist() == [None, None], "skipped"
     assert data.annotations[4].tolist() == ["food", None]
-    assert data.certain == {2: "sport"}
+    assert data.verified == {2: "sport"}
     kinds = {use.name: use.kind for use in data.columns}
     assert kinds["ann@example.org"] == kinds["bob@example.org"] == "annotator"
     assert kinds["id"] == "id"
     assert kinds["source.page"] == "category" or kinds["source.page"] == "number"
     assert "1 annotation skipped" in data.notes
-    assert "1 label marked as the truth: certain" in data.notes
+    assert "1 label marked as the truth: verified" in data.notes
 
 
 def test_predictions_of_label_studio(tmp_path):
@@ -926,12 +926,12 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
     assert {name: column.to_pylist() for name, column in again.columns.items()} == {
         name: column.to_pylist() for name, column in sheet.columns.items()
     }
-    assert (again.metadata.questions, again.metadata.certain) == (sheet.metadata.questions, sheet.metadata.certain)
+    assert (again.metadata.questions, again.metadata.verified) == (sheet.metadata.questions, sheet.metadata.verified)
     said = [one for _, _, made in rows for one in made if not one[2]]
     columns = sheet.metadata.questions.get("topic", ())
     assert sum(len(sheet.columns[name]) - sheet.columns[name].null_count for name in columns) == len(said)
-    n_certain = sum(1 for _, _, made in rows if made and made[0][3] and not made[0][2])
-    assert len(sheet.metadata.certain.get("topic", ())) == n_certain
+    n_verified = sum(1 for _, _, made in rows if made and made[0][3] and not made[0][2])
+    assert len(sheet.metadata.verified.get("topic", ())) == n_verified
 
 
 def places(value, place=()):

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.tables import Roles, TableEncoder, read
 
@@ -112,8 +113,8 @@ def test_lazy_frames_are_collected(frame):
     assert np.array_equal(encoder.transform(lazy), X)
     assert encoder.feature_names_in_.tolist() == ["price", "size"]
     numbers, y = pl.LazyFrame({"a": X[:, 0], "b": X[:, 1]}), np.arange(120) % 3
-    model = SIISClassifier(selection=None, n_neighbors=5, n_components=5).fit(numbers, y)
-    again = SIISClassifier(selection=None, n_neighbors=5, n_components=5).fit(numbers.collect(), y)
+    model = PlainSIIS(n_neighbors=5, n_components=5).fit(numbers, y)
+    again = PlainSIIS(n_neighbors=5, n_components=5).fit(numbers.collect(), y)
     assert np.array_equal(model.predict(numbers), again.predict(numbers.collect()))
 
 

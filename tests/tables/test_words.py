@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.tables import Recipe, Roles, read
 from siis.tables.words import pieces
@@ -83,7 +84,7 @@ def test_languages_without_spaces_are_compared_by_neighbouring_letters(write):
     assert encoder.is_unspaced
     assert {"股票", "股", "票", "银行"} <= set(encoder.terms)
     assert data.notes[0].startswith(f"80 rows, texts with {len(encoder.terms)} different words and pieces of them")
-    model = SIISClassifier(selection=None, n_components=20).fit(data.X, data.labels)
+    model = PlainSIIS(n_components=20).fit(data.X, data.labels)
     assert np.mean(model.transduction_ == np.array(["pet", "money"])[np.arange(80) % 2]) > 0.95
     again = type(data.recipe).from_plain(*data.recipe.to_plain())
     new = again.apply(sheet(write, texts))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
-from siis import SIISClassifier
+from plain import PlainSIIS
 from siis.labels import from_annotators
 
 DATA = os.environ.get("SIIS_DATA")
@@ -180,8 +180,8 @@ def test_a_classifier_takes_annotated_labels_and_keeps_the_names():
     answers = names[np.where(wrong, rng.integers(0, 10, (300, 3)), digit[:, None])]
     answers[100:] = None
     found = from_annotators(answers)
-    model = SIISClassifier(selection=None).fit(X, found)
+    model = PlainSIIS().fit(X, found)
     assert model.classes_.tolist() == names.tolist()
-    same = SIISClassifier(selection=None).fit(X, found.Y, sample_weight=found.weights)
+    same = PlainSIIS().fit(X, found.Y, sample_weight=found.weights)
     np.testing.assert_array_equal(model.label_distributions_, same.label_distributions_)
     assert np.mean(model.transduction_ == names[digit]) > 0.85

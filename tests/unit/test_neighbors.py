@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.graph import neighbors as module
 from siis.graph import neighbors_within
@@ -96,29 +97,29 @@ def test_many_examples_are_searched_approximately(cloud, monkeypatch):
 def test_the_estimator_says_how_it_searched(cloud, monkeypatch):
     monkeypatch.setattr(module, "MOST_EXACT", 2000)
     y = np.where(np.arange(3000) % 15 == 0, np.arange(3000) % 2, -1)
-    model = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
+    model = PlainSIIS(n_components=10).fit(cloud, y)
     assert model.neighbor_search_ == "faiss"
     assert 0.9 < model.neighbor_recall_ <= 1
     assert model.basis_.vectors.dtype == np.float32
-    exact = SIISClassifier(selection=None, n_components=10, neighbors="exact").fit(cloud, y)
+    exact = PlainSIIS(n_components=10, neighbor_search="exact").fit(cloud, y)
     assert (exact.neighbor_search_, exact.neighbor_recall_) == ("exact", 1.0)
     assert np.mean(exact.transduction_ == model.transduction_) > 0.95
-    own = SIISClassifier(selection=None, n_components=10, neighbors=NearestNeighbors()).fit(cloud, y)
+    own = PlainSIIS(n_components=10, neighbor_search=NearestNeighbors()).fit(cloud, y)
     assert own.neighbor_search_ == "NearestNeighbors"
     np.testing.assert_array_equal(own.transduction_, exact.transduction_)
     with pytest.raises(ValueError, match="neighbors of SIISClassifier must be one of"):
-        SIISClassifier(neighbors="fast").fit(cloud, y)
-    ready = SIISClassifier(selection=None, affinity="precomputed", n_components=10).fit(exact.graph_.weights, y)
+        SIISClassifier(neighbor_search="fast").fit(cloud, y)
+    ready = PlainSIIS(affinity="precomputed", n_components=10).fit(exact.graph_.weights, y)
     assert ready.neighbor_search_ == "ready-made"
 
 
 def test_large_graphs_are_renumbered_without_changing_the_answer(cloud, monkeypatch):
     module_of_renumbering = sys.modules["siis.graph.neighbor_graph"]
     y = np.where(np.arange(3000) % 15 == 0, np.arange(3000) % 2, -1)
-    plain = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
+    plain = PlainSIIS(n_components=10).fit(cloud, y)
     chosen = SIISClassifier(n_neighbors=10).fit(cloud.astype(float), y)
     monkeypatch.setattr(module_of_renumbering, "RENUMBER_FROM", 1000)
-    other = SIISClassifier(selection=None, n_components=10).fit(cloud, y)
+    other = PlainSIIS(n_components=10).fit(cloud, y)
     assert not np.array_equal(plain.vertex_, other.vertex_)
     np.testing.assert_allclose(plain.label_distributions_, other.label_distributions_, atol=2e-3)
     np.testing.assert_allclose(other.predict_proba(cloud), other.label_distributions_, atol=1e-6)

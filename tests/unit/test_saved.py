@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import siis
+from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.saved import load_all, saved_bytes
 from siis.saved.archive import DIGEST, digest
@@ -31,7 +32,7 @@ def cases(digits):
     X, y, names = digits
     words = np.array([names[k] if k >= 0 else None for k in y], dtype=object)
     text = sp.csr_array(np.where(X > 8, X, 0.0))
-    near = SIISClassifier(selection=None).fit(X, y)
+    near = PlainSIIS().fit(X, y)
     W = sp.csr_array(near.graph_.weights[near.vertex_][:, near.vertex_])
     alone = SIISClassifier().fit(X, np.where(y >= 0, 7, -1))
     return {
@@ -40,7 +41,7 @@ def cases(digits):
         "sparse": (SIISClassifier(n_neighbors=10).fit(text, y), text),
         "graph": (SIISClassifier(affinity="precomputed").fit(W, y), W),
         "one class": (alone, X),
-        "soft": (SIISClassifier(selection=None).fit(X, np.where(y[:, None] >= 0, np.eye(10)[y], 0.0)), X),
+        "soft": (PlainSIIS().fit(X, np.where(y[:, None] >= 0, np.eye(10)[y], 0.0)), X),
     }
 
 
@@ -92,15 +93,15 @@ def test_what_is_no_data_is_refused(digits, tmp_path):
     X, y, _ = digits
     with pytest.raises(ValueError, match="must be fitted"):
         siis.save(SIISClassifier(), tmp_path / "m")
-    own = SIISClassifier(selection=None, neighbors=NearestNeighbors()).fit(X, y)
-    with pytest.raises(ValueError, match=r"model\.neighbors is a NearestNeighbors"):
+    own = PlainSIIS(neighbor_search=NearestNeighbors()).fit(X, y)
+    with pytest.raises(ValueError, match=r"model\.neighbor_search is a NearestNeighbors"):
         siis.save(own, tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
 
 def test_only_classifiers_are_saved(digits, tmp_path):
     X, y, _ = digits
-    pipeline = make_pipeline(StandardScaler(), SIISClassifier(selection=None)).fit(X, y)
+    pipeline = make_pipeline(StandardScaler(), PlainSIIS()).fit(X, y)
     with pytest.raises(ValueError, match=r"must be a SIISClassifier; found a Pipeline. Save its last step: .*\[-1\]"):
         siis.save(pipeline, tmp_path / "m")
     with pytest.raises(ValueError, match=r"must be a SIISClassifier; found a str. Give one"):

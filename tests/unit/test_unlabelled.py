@@ -88,8 +88,8 @@ def test_known_kinds_gather_the_same_pairs(rng):
             np.testing.assert_array_equal(getattr(known, name), getattr(found, name))
 
 
-@pytest.mark.parametrize("selection", ["auto", None])
-def test_a_fit_codes_labels_once(selection, rng, monkeypatch):
+@pytest.mark.parametrize("method", ["auto", "paper"])
+def test_a_fit_codes_labels_once(method, rng, monkeypatch):
     calls = []
 
     def counted(y):
@@ -102,8 +102,8 @@ def test_a_fit_codes_labels_once(selection, rng, monkeypatch):
     monkeypatch.setattr("siis.labels.given.encode_labels", counted)
     monkeypatch.setattr("siis.labels.vertex_labels.label_kinds", again)
     X = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 5])
-    y, certain = np.repeat([3, 7], 20), np.arange(40) < 2
-    SIISClassifier(selection=selection, random_state=0).fit(X, y, certain=certain)
+    y, verified = np.repeat([3, 7], 20), np.arange(40) < 2
+    SIISClassifier(method=method, solver="certified", random_state=0).fit(X, y, verified=verified)
     assert calls == ["coded"]
 
 

@@ -40,7 +40,7 @@ class _FreeClassifier(TransductiveClassifier):
         bandwidth: float | str = "median",
         metric: str = "euclidean",
         affinity: str = "nearest_neighbors",
-        graph: str = "union",
+        connectivity: str = "union",
         tol: float = 1e-3,
         max_iter: int = 2000,
         verbose: int = 0,
@@ -50,7 +50,7 @@ class _FreeClassifier(TransductiveClassifier):
         self.bandwidth = bandwidth
         self.metric = metric
         self.affinity = affinity
-        self.graph = graph
+        self.connectivity = connectivity
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -81,8 +81,8 @@ class RobustLaplacianClassifier(_FreeClassifier):
         "cosine" is the Euclidean distance between rows of unit length.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
-        ``graph`` are then not used.
-    graph : {"union", "mutual"}, default="union"
+        ``connectivity`` are then not used.
+    connectivity : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     tol : float, default=0.001
         Relative duality gap at which the solver stops.
@@ -132,8 +132,8 @@ class GTFClassifier(_FreeClassifier):
         "cosine" is the Euclidean distance between rows of unit length.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
-        ``graph`` are then not used.
-    graph : {"union", "mutual"}, default="union"
+        ``connectivity`` are then not used.
+    connectivity : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     tol : float, default=0.001
         Relative duality gap at which the solver stops.

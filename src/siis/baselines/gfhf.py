@@ -52,8 +52,8 @@ class GFHFClassifier(TransductiveClassifier):
         "cosine" is the Euclidean distance between rows of unit length.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
-        ``graph`` are then not used.
-    graph : {"union", "mutual"}, default="union"
+        ``connectivity`` are then not used.
+    connectivity : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     verbose : int, default=0
         1: a line on standard error for each stage.
@@ -83,14 +83,14 @@ class GFHFClassifier(TransductiveClassifier):
         bandwidth: float | str = "median",
         metric: str = "euclidean",
         affinity: str = "nearest_neighbors",
-        graph: str = "union",
+        connectivity: str = "union",
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.bandwidth = bandwidth
         self.metric = metric
         self.affinity = affinity
-        self.graph = graph
+        self.connectivity = connectivity
         self.verbose = verbose
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:

@@ -145,8 +145,8 @@ class SPMRClassifier(TransductiveClassifier):
         "cosine" is the Euclidean distance between rows of unit length.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
-        ``graph`` are then not used.
-    graph : {"union", "mutual"}, default="union"
+        ``connectivity`` are then not used.
+    connectivity : {"union", "mutual"}, default="union"
         Which edges: one end names the other, or both do.
     random_state : int or None, default=None
         Seed; None is 0.
@@ -189,7 +189,7 @@ class SPMRClassifier(TransductiveClassifier):
         bandwidth: float | str = "median",
         metric: str = "euclidean",
         affinity: str = "nearest_neighbors",
-        graph: str = "union",
+        connectivity: str = "union",
         random_state: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -200,7 +200,7 @@ class SPMRClassifier(TransductiveClassifier):
         self.bandwidth = bandwidth
         self.metric = metric
         self.affinity = affinity
-        self.graph = graph
+        self.connectivity = connectivity
         self.random_state = random_state
         self.verbose = verbose
 

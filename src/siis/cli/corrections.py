@@ -31,7 +31,7 @@ def corrections(
     CORRECTIONS is corrections.csv of the report, or any table with the columns id and label (or those of the data),
     or a later export of the labelling tool that the data came from. From an export, labels count that are marked as
     ground truth or are new. Earlier corrections and decisions of siis review are kept; the newest one counts. Checked
-    labels are certain. Choices of the previous fit are kept if they still hold, so this takes seconds; siis fit DATA
+    labels are verified. Choices of the previous fit are kept if they still hold, so this takes seconds; siis fit DATA
     --corrections chooses again. Run it in the folder in which siis fit was run.
 
     \b

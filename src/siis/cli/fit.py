@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from siis.workflow import FitOptions, Outcome
 
 RESULTS = Path("siis-results")
-NO_SELECTION = "none"
 NAMED = 5  # examples to label next that the summary names
 SHOWN = 30  # characters of an id
 
@@ -171,11 +170,16 @@ def fit(
         str, typer.Option(metavar="NUMBER", help="Bandwidth of the Gaussian edge weights.")
     ] = "median",
     metric: Annotated[str, typer.Option(help="Distance: auto, euclidean or cosine.")] = "auto",
-    edges: Annotated[str, typer.Option(help="Edges of the neighbour graph: auto, union or mutual.")] = "auto",
+    connectivity: Annotated[str, typer.Option(help="Edges of the neighbour graph: auto, union or mutual.")] = "auto",
     laplacian: Annotated[str, typer.Option(help="Graph Laplacian: auto, unnormalized or normalized.")] = "auto",
-    neighbors: Annotated[str, typer.Option(help="Neighbour search: auto, exact or faiss.")] = "auto",
-    selection: Annotated[str, typer.Option(help="auto: cross-validation; none: the method of the paper.")] = "auto",
-    schedule: Annotated[str, typer.Option(help="Solver: certified, or paper (Algorithm 1).")] = "certified",
+    neighbor_search: Annotated[str, typer.Option(help="Neighbour search: auto, exact or faiss.")] = "auto",
+    method: Annotated[
+        str, typer.Option(help="auto: an average of models, by cross-validation; paper: the method as published.")
+    ] = "auto",
+    solver: Annotated[
+        str,
+        typer.Option(help="certified, paper (Algorithm 1), or auto: paper with --method paper, else certified."),
+    ] = "auto",
     tol: Annotated[float, typer.Option(help="Relative duality gap at which the solver stops.")] = 1e-4,
     max_iter: Annotated[int, typer.Option(help="Maximum number of iterations.")] = 1000,
     engine: Annotated[str, typer.Option(help="Array library: auto, numpy or torch (needs `siis[gpu]`).")] = "auto",
@@ -257,11 +261,11 @@ def fit(
             "beta": _value(beta, float, "auto"),
             "bandwidth": _value(bandwidth, float, "median"),
             "metric": metric,
-            "graph": edges,
+            "connectivity": connectivity,
             "laplacian": laplacian,
-            "neighbors": neighbors,
-            "selection": None if selection == NO_SELECTION else selection,
-            "schedule": schedule,
+            "neighbor_search": neighbor_search,
+            "method": method,
+            "solver": solver,
             "tol": tol,
             "max_iter": max_iter,
             "random_state": seed,

@@ -43,7 +43,7 @@ COLUMNS = (
     "member",
     "space",
     "n_neighbors",
-    "graph",
+    "connectivity",
     "kernel_weight",
     "fidelity",
     "log_likelihood",
@@ -136,7 +136,7 @@ def choose_average(
     Scores or None
         Of all vertices, where everything was tried on them.
     """
-    X, given, certain = vertices.X, vertices.parts, vertices.certain
+    X, given, verified = vertices.X, vertices.parts, vertices.verified
     is_graph, size = vertices.graph is not None, (X.shape[0], given.rows.size, given.n_classes)
     if is_graph and not is_dense(*size):
         return _given_graph(vertices, constraints), None
@@ -144,14 +144,14 @@ def choose_average(
     found = () if is_graph else tuple(spaces(X, constraints.family, seed))
     if not is_whole:
         part = searched_part(X, given, seed)
-        X, given, certain = part.X, part.given, certain[part.labels]
-    labels = labels_of(given, certain)
+        X, given, verified = part.X, part.given, verified[part.labels]
+    labels = labels_of(given, verified)
     with progress.stage("members" if is_graph else f"members: {len(found)} spaces"):
         forests: dict[str, Forest] = {}
         if is_graph:
             members = graph_members(X, labels)
         else:
-            graphs = graphs_of(constraints.n_neighbors, constraints.graph, X.shape[0])
+            graphs = graphs_of(constraints.n_neighbors, constraints.connectivity, X.shape[0])
             points = [space(X) for space in found]
             members, forests = all_members(points, X, labels, graphs, constraints.bandwidth, seed, engine)
     with progress.stage("average"):
@@ -191,7 +191,7 @@ def planned_scores(
     X, given = vertices.X, vertices.parts
     if not is_dense(X.shape[0], given.rows.size, given.n_classes):
         return None
-    labels = labels_of(given, vertices.certain)
+    labels = labels_of(given, vertices.verified)
     with progress.stage(f"members: {len(choices.plan.choices)} chosen"):
         forests: dict[str, Forest] = {}
         if vertices.graph is not None:
@@ -207,14 +207,14 @@ def planned_scores(
 def large_scores(
     choices: Choices,
     located: Located,
-    certain: Bools,
+    verified: Bools,
     seed: int,
     progress: Progress,
     engine: Engine,
     subspace: Array | None,
 ) -> Scores:
     """Scores of more vertices, by their numbers on the graph: the leading graph and models of the features."""
-    placed, labels = located.placed, labels_of(located.parts, certain)
+    placed, labels = located.placed, labels_of(located.parts, verified)
     leading = choices.plan.choices if located.X is None else (choices.leading,)
     with progress.stage("evidence"):
         mean = large_average(
@@ -367,7 +367,7 @@ def _table(found: Sequence[Space], members: Sequence[Member], mean: Average, lab
                 "member": choice.family if choice.family != FOREST else f"forest, {choice.kind}",
                 "space": _space_name(found, choice),
                 "n_neighbors": choice.n_neighbors,
-                "graph": choice.kind if choice.family != FOREST else "",
+                "connectivity": choice.kind if choice.family != FOREST else "",
                 "kernel_weight": choice.weight,
                 "fidelity": choice.fidelity,
                 "log_likelihood": m.link.score,

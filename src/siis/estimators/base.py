@@ -96,16 +96,16 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         "bandwidth": POSITIVE | one_of("median"),
         "metric": metrics("euclidean", "cosine"),
         "affinity": one_of("nearest_neighbors", "precomputed"),
-        "graph": one_of("union", "mutual"),
-        "neighbors": one_of("auto", "exact", "faiss") | SEARCH,
+        "connectivity": one_of("union", "mutual"),
+        "neighbor_search": one_of("auto", "exact", "faiss") | SEARCH,
         "verbose": LEVEL,
     }
     n_neighbors: int | str
     bandwidth: float | str
     metric: str
     affinity: str = "nearest_neighbors"
-    graph: str
-    neighbors: Any = "auto"
+    connectivity: str
+    neighbor_search: Any = "auto"
     verbose: int
     _optional: ClassVar[tuple[str, ...]] = ()  # attributes that not every fit sets
     _seed = 0
@@ -133,7 +133,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, certain: Any = None, warm_start: bool = False) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verified: Any = None) -> Self:
         """Classify all examples.
 
         Parameters
@@ -149,34 +149,26 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Multiplies alpha for each label; a labelled example of weight k counts as k equal ones (in the search by
             held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of
             unlabelled examples have no effect.
-        certain : array-like of bool, shape (n,), optional
+        verified : array-like of bool, shape (n,), optional
             Labels that somebody has checked: each counts as three in the graph, and is the answer for its example.
-            With ``warm_start``, what they were before tells how many of the others are wrong.
-        warm_start : bool, default=False
-            Start from the former fit of this classifier (SIISClassifier alone): its choices, graph and basis stay,
-            the program starts from its solution, and held-out labels are read as then, plus what has changed. For
-            corrections and some more labels of the same examples. Where examples, their order, classes or parameters
-            have changed, labels are half as many again as at the last search, a third of them are other ones, or
-            clearly fewer are met, the search is run again.
+            In a warm start, what they were before says how many of the others are wrong.
 
         Returns
         -------
         self
         """
-        if not isinstance(warm_start, (bool, np.bool_)):
-            raise ValueError(f"a warm start must be True or False; found {warm_start!r}")
         check_parameters(self, self._rules)
         self._seed = seed_of(getattr(self, "random_state", None))  # of a generator, one number for all of the fit
-        if self._fit_elsewhere(X, y, sample_weight, certain, bool(warm_start)):
+        if self._fit_elsewhere(X, y, sample_weight, verified):
             return self
         progress = Progress(int(self.verbose))
         given, X = X, self._validated(X, reset=True)
-        labels = read_labels(*(on_host(part) for part in (y, sample_weight, certain)))
+        labels = read_labels(*(on_host(part) for part in (y, sample_weight, verified)))
         check_consistent_length(X, labels.used)
         engine = self._engine(X, progress)
         engine.know(X, given)
         try:
-            answer = self._classify(X, labels, progress, engine, bool(warm_start))
+            answer = self._classify(X, labels, progress, engine)
         except RuntimeError as wrong:
             if type(wrong).__name__ != DEVICE_IS_FULL:
                 raise
@@ -187,7 +179,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             ) from None
         return self._take(X, labels, answer)
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, certain: Any, warm_start: bool) -> bool:
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, verified: Any) -> bool:
         """Fit on other machines; False where this is to be done here."""
         return False
 
@@ -214,12 +206,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self._warn_of(labels.classes, np.bincount(winners), n_lost, self.is_reached_.size, n_vertices)
         return self
 
-    def _classify(
-        self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine, warm_start: bool
-    ) -> Answer:
+    def _classify(self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
         """Place the examples on a graph, and solve where a label is connected."""
-        if warm_start:
-            raise ValueError(f"{type(self).__name__} has no warm start; only SIISClassifier has. Fit without it.")
         n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph") as report:
             placed = (
@@ -232,7 +220,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                     metric,
                     kind,
                     labels.absent,
-                    self.neighbors,
+                    self.neighbor_search,
                     self._seed,
                     report,
                     engine,
@@ -396,7 +384,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _graph_setting(self) -> tuple[int, str, str]:
         """Number of neighbours, metric and kind of the graph."""
-        return int(self.n_neighbors), self.metric, self.graph
+        return int(self.n_neighbors), self.metric, self.connectivity
 
     def _warn_of(self, classes: Any, sizes: Ints, n_lost: int, n: int, n_vertices: int) -> None:
         """Warn of examples that no label reaches, and where all others have got one class."""
@@ -522,7 +510,7 @@ def refuse_columns(columns: list[str], kind: str) -> None:
 
 
 def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
-    """Make certain labels the answers at their vertices; where they contradict each other, their mean.
+    """Make verified labels the answers at their vertices; where they contradict each other, their mean.
 
     Parameters
     ----------
@@ -531,17 +519,17 @@ def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
     vertex : ndarray of shape (n,)
     labels : GivenLabels
     """
-    sure = labels.certain[labels.used]
+    sure = labels.verified[labels.used]
     if sure.any():
-        at = gather(vertex[labels.certain], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).aggregate()
+        at = gather(vertex[labels.verified], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).aggregate()
         answers[at.rows] = at.Y
 
 
 def _unpinned(own: Floats, vertex: Ints, labels: GivenLabels) -> Floats:
-    """Answers of labelled examples, but where a certain label of an equal one decides."""
-    if not labels.certain.any():
+    """Answers of labelled examples, but where a verified label of an equal one decides."""
+    if not labels.verified.any():
         return own
     at = vertex[labels.used]
-    is_pinned = (at >= 0) & np.isin(at, vertex[labels.certain])
+    is_pinned = (at >= 0) & np.isin(at, vertex[labels.verified])
     own[is_pinned] = np.nan
     return own

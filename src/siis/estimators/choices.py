@@ -11,10 +11,11 @@ from siis.shards import Choices, Reader
 if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
 
-ALONE = {  # parameters that a cluster knows one value of
-    "selection": ("auto", "parameters are chosen on a sample"),
-    "schedule": ("certified", "the program is solved until its gap is proven"),
-    "neighbors": ("auto", "neighbours are sought in cells of the rows"),
+ALONE = {  # parameters that a cluster knows some values of
+    "method": (("auto",), "parameters are chosen on a sample"),
+    "solver": (("auto", "certified"), "the program is solved until its gap is proven"),
+    "warm_start": ((False,), "every fit starts anew"),
+    "neighbor_search": (("auto",), "neighbours are sought in cells of the rows"),
 }
 
 
@@ -26,10 +27,10 @@ def check_choices(parameters: Mapping[str, Any]) -> None:
     parameters : mapping of str to object
         Of SIISClassifier; those left out have their defaults.
     """
-    for name, (only, why) in ALONE.items():
-        value = parameters.get(name, only)
-        if not (isinstance(value, str) and value == only):
-            raise ValueError(f"on a cluster, {why}; found {name}={value!r}. Leave it at {name}={only!r}.")
+    for name, (possible, why) in ALONE.items():
+        value = parameters.get(name, possible[0])
+        if not any(type(value) is type(one) and value == one for one in possible):
+            raise ValueError(f"on a cluster, {why}; found {name}={value!r}. Leave it at {name}={possible[0]!r}.")
     if parameters.get("class_prior") is not None:
         raise ValueError("on a cluster, class sizes are not used; found class_prior. Leave it out.")
     if parameters.get("affinity") == "precomputed":

@@ -49,6 +49,7 @@ from siis.parameters import (
     AUTO,
     CLIENT,
     COUNT,
+    FLAG,
     NON_NEGATIVE,
     NOTHING,
     POSITIVE,
@@ -119,7 +120,7 @@ class SIISClassifier(OnCluster, Insights):
 
     By default the prediction is an average of models that predict held-out labels well: ridge regressions of the
     labels in kernels of neighbour graphs and of distances, forests, and this program on the leading graph with the
-    average as soft labels (docs/math.md, (D1) to (D8)). What is set to a value is kept. ``selection=None`` is the
+    average as soft labels (docs/math.md, (D1) to (D8)). What is set to a value is kept. ``method="paper"`` is the
     plain method of the paper: Y holds the given labels.
 
     Parameters
@@ -141,29 +142,37 @@ class SIISClassifier(OnCluster, Insights):
         of unit length; latent dimensions of sparse text (plain method: "euclidean").
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         "precomputed": X is the graph, a symmetric (sparse) matrix of weights with zero diagonal, not of distances.
-        ``metric``, ``n_neighbors``, ``bandwidth``, ``graph`` and ``neighbors`` are then not used.
-    graph : {"auto", "union", "mutual"}, default="auto"
+        ``metric``, ``n_neighbors``, ``bandwidth``, ``connectivity`` and ``neighbor_search`` are then not used.
+    connectivity : {"auto", "union", "mutual"}, default="auto"
         Which edges: one end names the other, or both do (others then keep 1 % of their weight). Plain
         method: "union".
     laplacian : {"auto", "unnormalized", "normalized"}, default="auto"
         L = D - W, or the normalised one (functions smooth with respect to the degrees). "auto": either (plain method:
         "unnormalized").
-    neighbors : {"auto", "exact", "faiss"} or object, default="auto"
+    neighbor_search : {"auto", "exact", "faiss"} or object, default="auto"
         How neighbours are found. "auto": exactly, up to 40,000 distinct examples and for sparse X; beyond, by
         approximate search (``pip install 'siis[ann]'``), whose recall is measured. An object has scikit-learn's
         ``fit`` and ``kneighbors``; a copy of it is fitted.
     class_prior : array-like of shape (c,), dict or None, default=None
-        Known shares of the classes among all examples, in the order of ``classes_`` or by class; used with selection.
-        The mean probabilities of the examples become these shares.
-    selection : {"auto"} or None, default="auto"
-        Average what predicts held-out labels, or use the plain method.
-    schedule : {"certified", "paper"}, default="certified"
-        "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper, where ``tol``
-        is the relative change of A, within 100 iterations.
+        Known shares of the classes among all examples, in the order of ``classes_`` or by class; only with
+        ``method="auto"``. The mean probabilities of the examples become these shares.
+    method : {"auto", "paper"}, default="auto"
+        "auto": average what predicts held-out labels. "paper": the method exactly as published, which is called the
+        plain method here.
+    solver : {"auto", "certified", "paper"}, default="auto"
+        Of the program. "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper,
+        where ``tol`` is the relative change of A, within 100 iterations. "auto": "paper" with ``method="paper"``,
+        else "certified".
     tol : float, default=0.0001
-        Relative duality gap at which to stop ("paper": relative change of A).
+        Relative duality gap at which to stop (``solver="paper"``: relative change of A).
     max_iter : int, default=1000
         Most iterations.
+    warm_start : bool, default=False
+        Start from the previous fit, if there is one: its choices, graph and basis stay, the program starts from its
+        solution, and held-out labels are predicted as then, plus what has changed. For corrections and some more
+        labels of the same examples. Everything is computed anew where examples, their order, classes or parameters
+        have changed, where there are half as many labels again as at the last full fit, where a third of them are
+        other ones, or where clearly fewer held-out labels are predicted. Without effect with ``method="paper"``.
     random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
     engine : {"auto", "numpy", "torch", "dask"}, default="auto"
@@ -183,17 +192,18 @@ class SIISClassifier(OnCluster, Insights):
     transduction_ : ndarray of shape (n,)
         The class of each example.
     label_distributions_ : ndarray of shape (n, c)
-        Rows sum to 1. With selection they are calibrated on held-out labels, allowing for their noise; where no label
-        is connected they rest on the kernel model alone. Plain method: where no label is connected, the frequencies
-        of the given labels.
+        Rows sum to 1. With ``method="auto"`` they are calibrated on held-out labels, allowing for their noise; where
+        no label is connected they rest on the kernel model alone. Plain method: where no label is connected, the
+        frequencies of the given labels.
     is_reached_ : ndarray of bool, shape (n,)
         False where no label is connected to the example, so that nothing is known about it.
     objective_ : float
         Value of the program.
     dual_gap_ : float
-        Relative duality gap of the program: its objective is at most this far above the minimum, relative to the
-        objective itself, or to a share of its value at A = 0 where that is larger (some optima are 0): a tenth with
-        selection, a millionth without.
+        Relative duality gap of the program on the graph. It certifies the solution of that program only; with
+        ``method="auto"`` the program is one part of the averaged answer. The objective is at most this far above the
+        minimum, relative to the objective itself, or to a share of its value at A = 0 where that is larger (some
+        optima are 0): a tenth with ``method="auto"``, a millionth with "paper".
     n_iter_ : int
     history_ : History
         Iteration, objective, bound, gap and change of A along the way.
@@ -218,33 +228,33 @@ class SIISClassifier(OnCluster, Insights):
         or lower beta.
     largest_given_share_ : float
     label_quality_ : ndarray of shape (n,)
-        With selection: the probability that a given label is right, from what is read while it is held out; NaN where
-        unlabelled. Low is suspect. The only label of its class is given the overall share of right labels, and a
-        certain label 1.
+        With ``method="auto"``: the probability that a given label is right, from what is read while it is held out;
+        NaN where unlabelled. Low is suspect. The only label of its class is given the overall share of right labels,
+        and a verified label 1.
     noise_rate_, noise_interval_ : float, (float, float)
-        With selection: the estimated share of wrong ones among the labels that are not certain, and a 95 % interval.
-        NaN where nothing could be held out.
+        With ``method="auto"``: the estimated share of wrong ones among the labels that are not verified, and a 95 %
+        interval. NaN where nothing could be held out.
     noise_matrix_ : ndarray of shape (c, c)
-        With selection: row, given class; column, true class; columns sum to 1.
+        With ``method="auto"``: row, given class; column, true class; columns sum to 1.
     class_noise_rates_ : ndarray of shape (c,)
-        With selection: the share of wrong ones among the labels of each given class.
+        With ``method="auto"``: the share of wrong ones among the labels of each given class.
     class_shares_ : Table
-        With selection: the estimated share of each class among all examples, with a 95 % interval (class, share, low,
-        high), whether labels were drawn at random or so many of each class.
+        With ``method="auto"``: the estimated share of each class among all examples, with a 95 % interval (class,
+        share, low, high), whether labels were drawn at random or so many of each class.
     experts_ : Table
-        With selection: families of members (graphs, kernels, sums of both, forests, the program), their weights, and
-        the share of the held-out labels that each predicts; last, of all together.
+        With ``method="auto"``: families of members (graphs, kernels, sums of both, forests, the program), their
+        weights, and the share of the held-out labels that each predicts; last, of all together.
     graph_score_ : float
-        With selection: how well the graph carries the labels, Cohen's kappa between held-out labels and readings. 0
-        is chance; wrong labels lower it too.
+        With ``method="auto"``: how well the graph carries the labels, Cohen's kappa between held-out labels and
+        readings. 0 is chance; wrong labels lower it too.
     held_out_distributions_ : ndarray of shape (n, c)
-        With selection: calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
+        With ``method="auto"``: calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
     selection_ : Table
-        With selection: everything that was tried, with held-out log-likelihood, accuracy and weight.
+        With ``method="auto"``: everything that was tried, with held-out log-likelihood, accuracy and weight.
     chosen_ : Candidate
-        With selection: the leading graph and its program.
+        With ``method="auto"``: the leading graph and its program.
     selection_reason_ : str
-        With selection: what was averaged, in a sentence.
+        With ``method="auto"``: what was averaged, in a sentence.
     sample_model_ : SIISClassifier
         With the engine "dask": the fit to a sample, on which everything was chosen, and which ``predict`` asks.
     sample_rows_ : ndarray of shape (s,)
@@ -288,13 +298,14 @@ class SIISClassifier(OnCluster, Insights):
         "n_components": COUNT | AUTO,
         "n_neighbors": COUNT | AUTO,
         "metric": metrics("auto", "euclidean", "cosine"),
-        "graph": one_of("auto", "union", "mutual"),
+        "connectivity": one_of("auto", "union", "mutual"),
         "laplacian": one_of("auto", "unnormalized", "normalized"),
         "class_prior": NOTHING | SHARES,
-        "selection": one_of("auto") | NOTHING,
-        "schedule": one_of("certified", "paper"),
+        "method": one_of("auto", "paper"),
+        "solver": one_of("auto", "certified", "paper"),
         "tol": POSITIVE,
         "max_iter": COUNT,
+        "warm_start": FLAG,
         "random_state": SEED,
         "engine": one_of(*ENGINES),
         "device": WORD,
@@ -311,14 +322,15 @@ class SIISClassifier(OnCluster, Insights):
         bandwidth: float | str = "median",
         metric: str = "auto",
         affinity: str = "nearest_neighbors",
-        graph: str = "auto",
+        connectivity: str = "auto",
         laplacian: str = "auto",
-        neighbors: Any = "auto",
+        neighbor_search: Any = "auto",
         class_prior: Any = None,
-        selection: str | None = "auto",
-        schedule: str = "certified",
+        method: str = "auto",
+        solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
+        warm_start: bool = False,
         random_state: int | None = None,
         engine: str = "auto",
         device: str = "auto",
@@ -332,14 +344,15 @@ class SIISClassifier(OnCluster, Insights):
         self.bandwidth = bandwidth
         self.metric = metric
         self.affinity = affinity
-        self.graph = graph
+        self.connectivity = connectivity
         self.laplacian = laplacian
-        self.neighbors = neighbors
+        self.neighbor_search = neighbor_search
         self.class_prior = class_prior
-        self.selection = selection
-        self.schedule = schedule
+        self.method = method
+        self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.warm_start = warm_start
         self.random_state = random_state
         self.engine = engine
         self.device = device
@@ -363,7 +376,7 @@ class SIISClassifier(OnCluster, Insights):
             another class (none with the engine "dask", where the graph stays on the workers).
             ``pandas.DataFrame(table)`` makes a data frame.
         """
-        self._need_selection("label_issues")
+        self._need_judged("label_issues")
         if not (threshold is None or NON_NEGATIVE.holds(threshold)):
             raise ValueError(f"threshold must be None or {NON_NEGATIVE.text}; found {threshold!r}")
         rows, given, suggested, quality = self._judged_labels()
@@ -392,10 +405,10 @@ class SIISClassifier(OnCluster, Insights):
         -------
         Table
             Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
-            says (often the given one); quality, as in ``label_quality_``. All labelled examples, certain labels
+            says (often the given one); quality, as in ``label_quality_``. All labelled examples, verified labels
             last, equal quality in the order of the examples.
         """
-        self._need_selection("label_ranking")
+        self._need_judged("label_ranking")
         rows, given, suggested, quality = self._judged_labels()
         return ranking_table(rows, self.classes_[given], self.classes_[suggested], quality)
 
@@ -429,7 +442,7 @@ class SIISClassifier(OnCluster, Insights):
         ndarray of bool, shape (n_new, c)
             Columns as in ``classes_``.
         """
-        self._need_selection("predict_sets")
+        self._need_judged("predict_sets")
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
         if self._is_spread:
@@ -445,7 +458,7 @@ class SIISClassifier(OnCluster, Insights):
         The doubt about an unlabelled example is the entropy of its distribution; about a labelled one, that of its
         label's quality. Doubt counts more where neighbours are in doubt too, and less next to a query that is
         already in the list. Examples without a label come with the action "label", others with "check"; where there
-        is no doubt at all, as with certain labels, nothing is asked.
+        is no doubt at all, as with verified labels, nothing is asked.
 
         Parameters
         ----------
@@ -457,7 +470,7 @@ class SIISClassifier(OnCluster, Insights):
         Table
             Columns: index, action, gain (of relative meaning).
         """
-        self._need_selection("suggest_queries")
+        self._need_judged("suggest_queries")
         if not COUNT.holds(n):
             raise ValueError(f"n must be {COUNT.text}; found {n!r}")
         doubt = entropy(self._answers)
@@ -471,32 +484,29 @@ class SIISClassifier(OnCluster, Insights):
         example = representatives(self.vertex_, has_label, self.graph_.n_vertices)[picked]
         return query_table(example, has_label[example], np.asarray(gains))
 
-    def _need_selection(self, name: str) -> None:
+    def _need_judged(self, name: str) -> None:
         check_is_fitted(self)
         self._refuse_on_cluster(name)
         if not hasattr(self, "label_quality_"):
             raise ValueError(
-                f"{name} needs labels that were judged while held out; fit with selection='auto' on two classes or "
-                "more"
+                f"{name} needs labels that were judged while held out; fit with method='auto' on two classes or more"
             )
 
     def _graph_setting(self) -> tuple[int, str, str]:
-        plain = {"n_neighbors": 10, "metric": "euclidean", "graph": "union"}
+        plain = {"n_neighbors": 10, "metric": "euclidean", "connectivity": "union"}
         K, metric, kind = (_or_default(getattr(self, name), default) for name, default in plain.items())
         return K, metric, kind
 
-    def _classify(
-        self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine, warm_start: bool
-    ) -> Answer:
-        if self.selection is None and self.class_prior is not None:
+    def _classify(self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
+        if self.method == "paper" and self.class_prior is not None:
             raise ValueError(
-                "known class sizes need selection='auto'; the plain method does not use them. Leave them out."
+                "known class sizes need method='auto'; the plain method does not use them. Leave them out."
             )
-        if self.selection is None or labels.classes.size == 1:
-            return super()._classify(X, labels, progress, engine, warm_start=False)
+        if self.method == "paper" or labels.classes.size == 1:
+            return super()._classify(X, labels, progress, engine)
         constraints = self._constraints()
         vertices = merge_examples(X, labels, self.metric, self.affinity)
-        former = Former.of(self) if warm_start else None
+        former = Former.of(self) if self.warm_start else None
         before = None
         if former is not None:
             why_not = former.why_not(vertices, labels, self._settings_now())
@@ -535,7 +545,7 @@ class SIISClassifier(OnCluster, Insights):
         basis_of = self._basis_of(located.placed.graph, _precision(X), progress, engine, choices, basis)
         if scores is None:
             subspace = _vectors(basis_of, choices.selection.chosen)
-            scores = large_scores(choices, located, vertices.certain, seed, progress, engine, subspace)
+            scores = large_scores(choices, located, vertices.verified, seed, progress, engine, subspace)
         else:
             scores = in_order(scores, located)
         reason = scores.reason + ("" if former is None else KEPT)
@@ -569,7 +579,7 @@ class SIISClassifier(OnCluster, Insights):
     ) -> Answer:
         """Judge the labels by their scores while they were held out, and calibrate the answers."""
         which = vertices.order[evidence.rows]
-        before = np.where(labels.certain, -1 if before is None else before, labels.codes)
+        before = np.where(labels.verified, -1 if before is None else before, labels.codes)
         vertex = evidence.placed.vertex
         assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, estimated)
         self._warn_about(evidence, assessment, labels)
@@ -730,7 +740,7 @@ class SIISClassifier(OnCluster, Insights):
         return F, {"basis_": basis.on(NUMPY), **solution_attributes(solution, task.engine)}
 
     def _solve(self, program: Program, progress: Progress, report: Report, start: Solution | None = None) -> Solution:
-        if self.schedule == "paper":
+        if self.solver == "paper" or (self.solver == "auto" and self.method == "paper"):
             return log_history(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
         return certified_or_warned(program, self.tol, self.max_iter, progress, report, start)
 

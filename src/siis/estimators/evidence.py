@@ -146,10 +146,12 @@ def build_graph(
         if len(Z) == 1:
             alone = NeighborGraph(Graph(np.zeros((1, 1))), vertices.vertex, Z, 1.0)
             return Located(alone, vertices.pairs, vertices.given, vertices.parts, vertices.labels, marks, vertices.X)
-        near = neighbors_within(Z, chosen.n_neighbors, constraints.neighbors, seed, report, engine)
+        near = neighbors_within(Z, chosen.n_neighbors, constraints.neighbor_search, seed, report, engine)
         is_auto = constraints.bandwidth == "median"
         width = median_bandwidth(near) if is_auto else float(constraints.bandwidth)
-        graph = from_neighbors(near, width, chosen.graph, vertices.vertex, Z, engine, LEAST if is_auto else 0.0)
+        graph = from_neighbors(
+            near, width, chosen.connectivity, vertices.vertex, Z, engine, LEAST if is_auto else 0.0
+        )
     return _numbered(graph, vertices, marks if graph.order is None else marks[graph.order])
 
 

@@ -14,13 +14,13 @@ from siis.estimators.evidence import Evidence
 from siis.graph import Graph, Neighbors, neighbors_on, neighbors_within
 from siis.graph.rough import graph_weights
 from siis.labels import VertexLabels
-from siis.labels.given import CERTAINTY
+from siis.labels.given import VERIFIED_WEIGHT
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import COUNT
 from siis.quality.annotators import annotator_table
 from siis.quality.copies import copy_table
 from siis.quality.enough import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, unknown_gain
-from siis.quality.issues import CERTAIN, representatives
+from siis.quality.issues import VERIFIED, representatives
 from siis.quality.outliers import isolation, outlier_table
 from siis.quality.overlap import overlap_table
 from siis.result_table import Table
@@ -36,7 +36,7 @@ class Insights:
     vertex_: Ints
     classes_: Any
     affinity: str
-    neighbors: Any
+    neighbor_search: Any
     bandwidth: float | str
     label_distributions_: Floats
     held_out_distributions_: Floats
@@ -56,7 +56,7 @@ class Insights:
         """Refuse where the graph stayed on the workers."""
 
     @abstractmethod
-    def _need_selection(self, name: str) -> None:
+    def _need_judged(self, name: str) -> None:
         """Refuse where no labels were judged."""
 
     def near_duplicates(self) -> Table:
@@ -173,13 +173,13 @@ class Insights:
             ``after`` the labels; ``gain`` with its interval, ``low`` and ``high``. Where too few labels can be held
             out, all are NaN, and ``reason`` says so.
         """
-        self._need_selection("label_gain")
+        self._need_judged("label_gain")
         if not COUNT.holds(n_labels):
             raise ValueError(f"n_labels must be {COUNT.text}; found {n_labels!r}")
         codes, P, seed = self._given_codes, self.held_out_distributions_, self._seed
         used = np.flatnonzero(coded_rows(codes) & (self.vertex_ >= 0))
-        is_certain = self.label_quality_[used] == CERTAIN
-        weights, c = np.where(is_certain, CERTAINTY, 1.0), self.classes_.size
+        is_verified = self.label_quality_[used] == VERIFIED
+        weights, c = np.where(is_verified, VERIFIED_WEIGHT, 1.0), self.classes_.size
         given = VertexLabels(self.vertex_[used], np.eye(c)[codes[used]], weights, np.ones(used.size))
         is_told = np.asarray(np.isfinite(P[used]).all(axis=1))
         if (found := np.count_nonzero(is_told)) < LEAST_LABELS:
@@ -189,7 +189,7 @@ class Insights:
         )
         now = np.argmax(P[used[which]], axis=1) == codes[used[which]]
         noise = (self.noise_rate_, *self.noise_interval_)
-        return label_gain(met, sizes, now, is_certain[which], noise, c, used.size, int(n_labels), seed)
+        return label_gain(met, sizes, now, is_verified[which], noise, c, used.size, int(n_labels), seed)
 
     def _feature_graph(self) -> Sparse:
         """Weights of the graph; where scores of the labels have drawn it, of one by the features alone.
@@ -200,8 +200,8 @@ class Insights:
         if chosen.score_weight == 0:
             return self.graph_.weights
         k = min(chosen.n_neighbors, self.graph_.n_vertices - 1)
-        near = neighbors_within(self._feature_points(), k, self.neighbors, self._seed)
-        return graph_weights(near, k, chosen.graph, self.bandwidth)
+        near = neighbors_within(self._feature_points(), k, self.neighbor_search, self._seed)
+        return graph_weights(near, k, chosen.connectivity, self.bandwidth)
 
     def _known_without_labels(self) -> Floats:
         """Probabilities of the classes of all examples without their own labels, shape (n, c).
@@ -209,12 +209,12 @@ class Insights:
         A label that somebody has checked is the truth. Where a label could not be held out, nothing is known.
         """
         c = self.classes_.size
-        is_free = ~coded_rows(self._given_codes) | (self.label_quality_ == CERTAIN)
+        is_free = ~coded_rows(self._given_codes) | (self.label_quality_ == VERIFIED)
         P = np.where(np.isfinite(self.held_out_distributions_), self.held_out_distributions_, 1 / c)
         return np.where(is_free[:, None], self.label_distributions_, P)
 
     def _need_held_out(self, name: str) -> None:
-        self._need_selection(name)
+        self._need_judged(name)
         if not np.isfinite(self.held_out_distributions_).any() or not np.isfinite(self.noise_matrix_).all():
             raise ValueError(
                 f"{name} needs labels that were held out; none was. Label two examples or more of each class."
@@ -245,7 +245,7 @@ class Insights:
         points = self._feature_points()
         if points.shape[1] == self._points.shape[1]:
             return neighbors_on(self.graph_, points, k)
-        return neighbors_within(points, k, self.neighbors, self._seed)
+        return neighbors_within(points, k, self.neighbor_search, self._seed)
 
     def _feature_points(self) -> Floats:
         """The vertices in the chosen space, without the scores of the labels."""

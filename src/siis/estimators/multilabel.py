@@ -41,10 +41,10 @@ class _Task:
 class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
     """Say of all examples which tags they have, from few, partly wrong answers, by the paper's program.
 
-    The plain method (``SIISClassifier(selection=None)``), once for each tag: graph and basis, which cost most, are
-    computed once, and the programs, which differ in their labels alone, begin as a batch whose passes over the edges
-    are shared, and are then finished each by itself. The answers are those of a fit for each tag, up to the duality
-    gap.
+    The plain method, ``SIISClassifier(method="paper", solver="certified")``, once for each tag: graph and basis,
+    which cost most, are computed once, and the programs, which differ in their labels alone, begin as a batch whose
+    passes over the edges are shared, and are then finished each by itself. The answers are those of a fit for each
+    tag, up to the duality gap.
 
     Parameters
     ----------
@@ -61,10 +61,10 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
     metric : {"euclidean", "cosine"}, default="euclidean"
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         "precomputed": X is the graph, a symmetric matrix of weights. ``metric``, ``n_neighbors``, ``bandwidth`` and
-        ``graph`` are then not used.
-    graph : {"union", "mutual"}, default="union"
+        ``connectivity`` are then not used.
+    connectivity : {"union", "mutual"}, default="union"
     laplacian : {"unnormalized", "normalized"}, default="unnormalized"
-    neighbors : {"auto", "exact", "faiss"} or object, default="auto"
+    neighbor_search : {"auto", "exact", "faiss"} or object, default="auto"
         How neighbours are found.
     tol : float, default=0.0001
         Relative duality gap at which to stop: that of every tag is below.
@@ -134,9 +134,9 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         bandwidth: float | str = "median",
         metric: str = "euclidean",
         affinity: str = "nearest_neighbors",
-        graph: str = "union",
+        connectivity: str = "union",
         laplacian: str = "unnormalized",
-        neighbors: Any = "auto",
+        neighbor_search: Any = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
         random_state: int | None = None,
@@ -149,9 +149,9 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         self.bandwidth = bandwidth
         self.metric = metric
         self.affinity = affinity
-        self.graph = graph
+        self.connectivity = connectivity
         self.laplacian = laplacian
-        self.neighbors = neighbors
+        self.neighbor_search = neighbor_search
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -192,7 +192,15 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
                 ready_made(graph_of_weights(X))
                 if self.affinity == "precomputed"
                 else build_neighbor_graph(
-                    X, self.n_neighbors, self.bandwidth, self.metric, self.graph, None, self.neighbors, seed, report
+                    X,
+                    self.n_neighbors,
+                    self.bandwidth,
+                    self.metric,
+                    self.connectivity,
+                    None,
+                    self.neighbor_search,
+                    seed,
+                    report,
                 )
             )
         tasks = [_task(column, placed) for column in columns.T]
@@ -245,7 +253,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
 
     def _one(self) -> SIISClassifier:
         """The classifier of one tag, not fitted."""
-        return SIISClassifier(**self.get_params(deep=False), selection=None)
+        return SIISClassifier(**self.get_params(deep=False), method="paper", solver="certified")
 
     def _answers(
         self, tasks: list[_Task], placed: NeighborGraph, X: Features, seed: int, progress: Progress

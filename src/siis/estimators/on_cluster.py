@@ -66,7 +66,7 @@ class OnCluster(TransductiveClassifier):
 
         A training example gets its own row of ``label_distributions_``. For another one, the scores of its nearest
         training examples are averaged, weighted as edges of the graph would be; the scores of the models of the
-        features (``experts_``) are added, and the sum is calibrated. With ``selection=None`` it gets the mean of its
+        features (``experts_``) are added, and the sum is calibrated. With ``method="paper"`` it gets the mean of its
         neighbours' distributions. With a ready-made graph, the graph
         itself gives the training examples' own answers; any other matrix is read as new examples. After a fit with
         ``engine="dask"``, the training examples are those of the sample, ``sample_model_``.
@@ -127,7 +127,7 @@ class OnCluster(TransductiveClassifier):
                 f"sample_model_.{method}(), whose example i is row sample_rows_[i] of X."
             )
 
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, certain: Any, warm_start: bool) -> bool:
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, verified: Any) -> bool:
         if self.engine != DASK:
             if self.client is not None:
                 raise ValueError(f"client goes with engine='dask'; found engine={self.engine!r}. Leave one out.")
@@ -136,7 +136,7 @@ class OnCluster(TransductiveClassifier):
             raise ValueError(f"engine='dask' needs dask and distributed, which are not installed. {INSTALL}")
         from siis.estimators.cluster_fit import fit_on_cluster  # noqa: PLC0415  (an extra)
 
-        given = {"sample_weight": sample_weight, "certain": certain, "warm_start": warm_start or None}
+        given = {"sample_weight": sample_weight, "verified": verified}
         shown = fit_on_cluster(self, X, y, [name for name, value in given.items() if value is not None])
         for name in set(vars(self)) - set(self.get_params(deep=False)):
             delattr(self, name)  # of an earlier fit

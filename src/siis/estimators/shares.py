@@ -34,7 +34,7 @@ def class_shares(
         Class, share, and the ends of a 95 % interval.
     """
     truth = assessment.own[which]
-    if np.isnan(truth).any():  # all are certain: nothing was to be judged
+    if np.isnan(truth).any():  # all are verified: nothing was to be judged
         truth = labels.Y[which]
     known = labels.Y.copy()
     known[which] = truth

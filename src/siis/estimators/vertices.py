@@ -35,7 +35,7 @@ class Vertices:
         The pairs, each cut into at most ten parts of about as many examples: what can be held out while copies stay.
     part : ndarray of shape (l,)
         The part of each of these labels.
-    certain : ndarray of bool, one for each part
+    verified : ndarray of bool, one for each part
         Whether somebody has checked it.
     graph : Graph, optional
         The ready-made one, checked.
@@ -49,7 +49,7 @@ class Vertices:
     order: Ints
     parts: VertexLabels
     part: Ints
-    certain: Bools
+    verified: Bools
     graph: Graph | None = None
 
 
@@ -84,9 +84,9 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str, affinity: str)
     order = np.lexsort((labels.weights, labels.kinds, at))
     each = VertexLabels(at, labels.Y, labels.weights, labels.counts).subset(order)
     parts, part = _cut(each, labels.kinds[order])
-    certain = np.zeros(parts.rows.size, dtype=bool)
-    certain[part[labels.certain[labels.used][order]]] = True
-    return Vertices(X, vertex, pairs, pairs.aggregate(), each, order, parts, part, certain, graph)
+    verified = np.zeros(parts.rows.size, dtype=bool)
+    verified[part[labels.verified[labels.used][order]]] = True
+    return Vertices(X, vertex, pairs, pairs.aggregate(), each, order, parts, part, verified, graph)
 
 
 def _cut(each: VertexLabels, kinds: Ints) -> tuple[VertexLabels, Ints]:

@@ -19,8 +19,8 @@ from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import smooth_basis
 
-NOISE, N_ITER, SCHEDULES = 0.4, 100, ("paper", "certified")
-FIELDS = ("data", "schedule", "iteration", "change", "objective", "relative_gap")
+NOISE, N_ITER, SOLVERS = 0.4, 100, ("paper", "certified")
+FIELDS = ("data", "solver", "iteration", "change", "objective", "relative_gap")
 
 
 def moons_program() -> Program:
@@ -38,7 +38,7 @@ def moons_program() -> Program:
 
 
 def trace(name: str, folder: Path | None) -> list[dict[str, Any]]:
-    """Measure every iteration of both schedules on one data set."""
+    """Measure every iteration of both solvers on one data set."""
     if name == "moons":
         program = moons_program()
     else:
@@ -47,14 +47,14 @@ def trace(name: str, folder: Path | None) -> list[dict[str, Any]]:
         codes = contaminate(shared.truth[shared.labelled], NOISE, 0)
         program = siis_program(shared, codes, setting.paper)
     rows = []
-    for schedule in SCHEDULES:
-        if schedule == "paper":
+    for solver in SOLVERS:
+        if solver == "paper":
             history = solve_paper(program, tol=1e-300, max_iter=N_ITER, check_every=1).history
         else:
             history = solve_certified(program, tol=1e-300, max_iter=N_ITER, check_every=1).history
         columns = (history.iteration, history.change, history.objective, history.relative_gap)
         for i, change, objective, gap in zip(*columns, strict=True):
-            rows.append(dict(zip(FIELDS, (name, schedule, int(i), change, objective, gap), strict=True)))
+            rows.append(dict(zip(FIELDS, (name, solver, int(i), change, objective, gap), strict=True)))
     return rows
 
 
@@ -71,9 +71,9 @@ def run(options: Options) -> None:
         writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
     lines = []
     for name in names:
-        last = {s: [r for r in traces[name] if r["schedule"] == s][-1] for s in SCHEDULES}
-        stop = next((r["iteration"] for r in traces[name] if r["schedule"] == "paper" and r["change"] <= 1e-4), "-")
-        gaps = [f"{last[s]['relative_gap']:.1e}" for s in SCHEDULES]
+        last = {s: [r for r in traces[name] if r["solver"] == s][-1] for s in SOLVERS}
+        stop = next((r["iteration"] for r in traces[name] if r["solver"] == "paper" and r["change"] <= 1e-4), "-")
+        gaps = [f"{last[s]['relative_gap']:.1e}" for s in SOLVERS]
         lines.append([name, str(stop), *gaps])
     header = ["data", "Algorithm 1's rule stops at", "its gap after 100", "certified solver's gap after 100"]
     (options.out / "convergence.md").write_text(markdown(header, lines))
@@ -81,13 +81,11 @@ def run(options: Options) -> None:
     def paint(_: Any, figure: Any) -> None:
         axes = figure.subplots(2, 4, sharex=True)
         for column, name in zip(axes.T, names, strict=True):
-            for schedule, colour in zip(SCHEDULES, ("#1f77b4", "#d62728"), strict=True):
-                part = [r for r in traces[name] if r["schedule"] == schedule]
+            for solver, colour in zip(SOLVERS, ("#1f77b4", "#d62728"), strict=True):
+                part = [r for r in traces[name] if r["solver"] == solver]
                 for ax, field in zip(column, ("change", "relative_gap"), strict=True):
                     values = np.array([r[field] for r in part], dtype=float)
-                    ax.semilogy(
-                        [r["iteration"] for r in part], np.maximum(values, 1e-16), color=colour, label=schedule
-                    )
+                    ax.semilogy([r["iteration"] for r in part], np.maximum(values, 1e-16), color=colour, label=solver)
                     ax.grid(alpha=0.3)
             column[0].set_title(name, fontsize=10)
             column[1].set_xlabel("iteration")

@@ -29,7 +29,9 @@ def classifier(method: str) -> Any:
         return RobustLaplacianClassifier(alpha=ALPHA, n_neighbors=N_NEIGHBORS)
     if method == "gtf":
         return GTFClassifier(alpha=ALPHA, n_neighbors=N_NEIGHBORS)
-    return SIISClassifier(alpha=ALPHA, beta=BETA, n_components=2, n_neighbors=N_NEIGHBORS, selection=None)
+    return SIISClassifier(
+        alpha=ALPHA, beta=BETA, n_components=2, n_neighbors=N_NEIGHBORS, method="paper", solver="certified"
+    )
 
 
 def measure(method: str, seed: int) -> dict[str, Any]:

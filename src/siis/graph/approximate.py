@@ -17,7 +17,7 @@ POINTS_PER_LIST = 64  # on which cells are trained
 TRAINING_STEPS = 10
 GOOD_RECALL = 0.95  # of the nearest neighbours, at which no more cells are searched
 QUERIES = 20_000  # in one block
-INSTALL = "Install it with `pip install 'siis[ann]'`, or use neighbors='exact'."
+INSTALL = "Install it with `pip install 'siis[ann]'`, or use neighbor_search='exact'."
 
 
 def has_faiss() -> bool:
@@ -32,7 +32,7 @@ def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: i
     with its exact neighbours, (s, n_wanted), suffices. Returns (n, n_wanted).
     """
     if not has_faiss():
-        raise ValueError(f"neighbors='faiss' needs faiss, which is not installed. {INSTALL}")
+        raise ValueError(f"neighbor_search='faiss' needs faiss, which is not installed. {INSTALL}")
     import faiss  # noqa: PLC0415  (an extra)
 
     n, d = points.shape
@@ -75,7 +75,7 @@ def complete(indices: Ints, n: int) -> Ints:
     if bad.size:
         warnings.warn(
             f"the neighbour search left places empty at {bad.size} of {len(indices)} examples; they are filled with "
-            "arbitrary ones. Use neighbors='exact'.",
+            "arbitrary ones. Use neighbor_search='exact'.",
             UserWarning,
             stacklevel=2,
         )

@@ -162,7 +162,9 @@ def _method(search: Any, points: Features) -> str:
         return type(search).__name__
     if search != "auto":
         if search != "exact" and sp.issparse(points):
-            raise ValueError(f"neighbors={search!r} needs a dense X; this one is sparse. Use neighbors='exact'.")
+            raise ValueError(
+                f"neighbor_search={search!r} needs a dense X; this one is sparse. Use neighbor_search='exact'."
+            )
         return search
     if sp.issparse(points) or points.shape[0] <= MOST_EXACT:
         return "exact"
@@ -232,7 +234,7 @@ def _measured(share: float, method: str, n_sample: int) -> float:
     if share < POOR_RECALL:
         warnings.warn(
             f"the neighbour search ({method}) found only {share:.0%} of the nearest neighbours (measured on "
-            f"{n_sample} examples). Use another search, or neighbors='exact'.",
+            f"{n_sample} examples). Use another search, or neighbor_search='exact'.",
             UserWarning,
             stacklevel=4,
         )

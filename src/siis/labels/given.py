@@ -1,4 +1,4 @@
-"""Given labels, certain or soft, with their weights -> what a classifier works with."""
+"""Given labels, verified or soft, with their weights -> what a classifier works with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siis.labels.vertex_labels import label_kinds
 
 SUM_ERROR = 1e-6  # of a soft label: rounding
 FAINTEST = 1e-100  # weight of a label over the largest, below which it is no less: its square is a number
-CERTAINTY = 3.0  # ordinary labels that a certain one counts as
+VERIFIED_WEIGHT = 3.0  # ordinary labels that a verified one counts as
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,8 @@ class GivenLabels:
     kinds : ndarray of shape (l,)
         Number of each distinct row of Y.
     weights : ndarray of shape (l,)
-        A certain label has three times its weight.
-    certain : ndarray of bool, shape (n,)
+        A verified label has three times its weight.
+    verified : ndarray of bool, shape (n,)
         Known to be right.
     """
 
@@ -49,15 +49,15 @@ class GivenLabels:
     Y: Floats
     kinds: Ints
     weights: Floats
-    certain: Bools
+    verified: Bools
 
     @property
     def counts(self) -> Floats:
         """The weights without what certainty adds to them, shape (l,)."""
-        return np.where(self.certain[self.used], self.weights / CERTAINTY, self.weights)
+        return np.where(self.verified[self.used], self.weights / VERIFIED_WEIGHT, self.weights)
 
 
-def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> GivenLabels:
+def read_labels(y: Any, sample_weight: Any = None, verified: Any = None) -> GivenLabels:
     """Read labels of any kind.
 
     Parameters
@@ -67,7 +67,7 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
         with sum 1, or 0 where the example is unlabelled. Columns of a data frame name the classes; otherwise they are
         0, 1, ... Either way, classes without any weight are no classes. Or AnnotatedLabels, with their weights.
     sample_weight : array-like of shape (n,), optional
-    certain : array-like of bool, shape (n,), optional
+    verified : array-like of bool, shape (n,), optional
         Labels that are known to be right.
 
     Returns
@@ -96,8 +96,8 @@ def read_labels(y: Any, sample_weight: Any = None, certain: Any = None) -> Given
         coding = coding.only(used)
         classes, codes, kinds = coding.classes, coding.codes, coding.codes[used]
         Y = one_hot(kinds, classes.size)
-    sure = _certain(certain, used)
-    weights = np.where(sure, CERTAINTY * weights, weights)
+    sure = _verified(verified, used)
+    weights = np.where(sure, VERIFIED_WEIGHT * weights, weights)
     return GivenLabels(classes, codes, used, labelled & ~used, Y, kinds, weights[used], sure)
 
 
@@ -135,19 +135,19 @@ def _weights(sample_weight: Any, labelled: Bools) -> Floats:
     return np.where(weights > 0, np.maximum(weights, least), 0.0)
 
 
-def _certain(certain: Any, used: Bools) -> Bools:
-    if certain is None:
+def _verified(verified: Any, used: Bools) -> Bools:
+    if verified is None:
         return np.zeros(used.size, dtype=bool)
-    sure = np.asarray(certain)
+    sure = np.asarray(verified)
     if sure.shape != used.shape or sure.dtype != bool:
         raise ValueError(
-            f"certain must hold True or False for each of {used.size} examples; found shape {sure.shape} of "
+            f"verified must hold True or False for each of {used.size} examples; found shape {sure.shape} of "
             f"{sure.dtype}"
         )
     if (sure & ~used).any():
         i = int(np.flatnonzero(sure & ~used)[0])
         raise ValueError(
-            f"certain must be False where there is no label, or one of weight 0; it is True at index {i}. Give the "
+            f"verified must be False where there is no label, or one of weight 0; it is True at index {i}. Give the "
             "example its label."
         )
     return sure

@@ -20,11 +20,11 @@ class VertexLabels:
     rows : ndarray of shape (l,)
         Vertex.
     Y : ndarray of shape (l, c)
-        Label: a distribution over the classes, one-hot where it is certain.
+        Label: a distribution over the classes, one-hot where it is verified.
     weights : ndarray of shape (l,)
         Sum of the weights of the examples with this label.
     counts : ndarray of shape (l,), default=weights
-        Weight of the label where models are compared and classes are counted. A certain label has three times its
+        Weight of the label where models are compared and classes are counted. A verified label has three times its
         weight in an answer, but counts once here: labels that were checked are the doubtful ones, and would dominate.
     global_stats : (float, ndarray of shape (c,)), optional
         For a part of the labels, on one shard: the mean count of all labels, and their class frequencies.
@@ -42,14 +42,14 @@ class VertexLabels:
 
     @property
     def normalized_weights(self) -> Floats:
-        """The weights over the mean count, shape (l,): certain labels do not make the others weaker."""
+        """The weights over the mean count, shape (l,): verified labels do not make the others weaker."""
         return np.asarray(self.weights / (self.counts.mean() if self.global_stats is None else self.global_stats[0]))
 
     @property
     def normalized_counts(self) -> Floats:
         """The counts over their mean, shape (l,), for models of the features, which would forget the other labels.
 
-        A certain label is right, but represents no more examples than any other.
+        A verified label is right, but represents no more examples than any other.
         """
         return np.asarray(self.counts / self.counts.mean())
 
@@ -128,6 +128,6 @@ def gather(
 
 
 def label_kinds(Y: Floats) -> Ints:
-    """Number the distinct rows of Y, shape (l, c); certain labels in the order of their classes; returns (l,)."""
+    """Number the distinct rows of Y, shape (l, c); verified labels in the order of their classes; returns (l,)."""
     distinct, kinds = np.unique(Y, axis=0, return_inverse=True)
     return np.asarray(len(distinct) - 1 - kinds.ravel())  # the first column's label comes first

@@ -40,7 +40,7 @@ class Labels:
         Weight in a regression, about 1.
     votes : ndarray of shape (l,)
         Weight in a likelihood, at most 1 in the mean.
-    certain : ndarray of bool, shape (l,)
+    verified : ndarray of bool, shape (l,)
         Labels that somebody has checked.
     judged : ndarray of bool, shape (l,)
         False for the only label of a class: without it nothing predicts the class.
@@ -50,7 +50,7 @@ class Labels:
     Y: Floats
     strengths: Floats
     votes: Floats
-    certain: Bools
+    verified: Bools
     judged: Bools
 
     @property
@@ -157,21 +157,21 @@ def fit_link(
 ) -> Link:
     """Average sharpness, share of the prior and noise rate over their posterior, given held-out scores.
 
-    The likelihood of a label j is (1 - r) p_j + r (1 - p_j) / (c - 1), and p_j where it is certain.          (D2)
+    The likelihood of a label j is (1 - r) p_j + r (1 - p_j) / (c - 1), and p_j where it is verified.          (D2)
     ``estimated`` is the mean confidence that is expected on the scores ``rows``; None expects nothing. ``checked``:
     how many labels were found right and wrong by somebody. ``largest_rate``: rates above are not
     considered.
     """
     n_labels, c = held_out.shape
     some = evenly(n_labels, MOST_LABELS)
-    z, Y, certain = held_out[some], labels.Y[some], labels.certain[some]
+    z, Y, verified = held_out[some], labels.Y[some], labels.verified[some]
     votes = np.where(labels.judged[some], labels.votes[some], 0.0)
     top = LARGEST_RATE * (c - 1) / c
     rates, log_prior = np.linspace(0.002, top, N_RATES), labels.log_prior
     grid = [(a, b) for a in sharpness.tolist() for b in shares]
     own = np.array([np.sum(softmax(a * z + b * log_prior, 1.0) * Y, axis=1) for a, b in grid])
     like = own[:, None] * (1 - rates)[:, None] + (1 - own[:, None]) * (rates / max(c - 1, 1))[:, None]
-    like[:, :, certain] = own[:, None, certain]
+    like[:, :, verified] = own[:, None, verified]
     logs = np.log(like + 1e-12)
     if estimated is None or rows is None:
         prior = np.array([-0.5 * (np.log(a / USUAL_SHARPNESS) / SPREAD) ** 2 for a, _ in grid])
@@ -203,4 +203,4 @@ def label_posterior(P: Floats, labels: Labels, rate: float) -> Floats:
     c = labels.n_classes
     Q = P * ((1 - rate) * labels.Y + rate / max(c - 1, 1) * (1 - labels.Y))
     Q = Q / np.maximum(Q.sum(axis=1, keepdims=True), 1e-300)
-    return np.where(labels.certain[:, None], labels.Y, Q)
+    return np.where(labels.verified[:, None], labels.Y, Q)

@@ -20,11 +20,11 @@ FEW_LOST = 0.005  # of the vertices, which a leading graph may leave without a l
 TOO_FEW = "nothing could be chosen: no label can be held out (a class needs two of them); all members count alike"
 
 
-def labels_of(pairs: VertexLabels, certain: Bools) -> Labels:
+def labels_of(pairs: VertexLabels, verified: Bools) -> Labels:
     """Given (vertex, label) pairs as labels; the only label of a class cannot be judged."""
     votes = pairs.counts / max(float(pairs.counts.mean()), 1.0)
     counts = np.bincount(pairs.codes, minlength=pairs.n_classes)
-    return Labels(pairs.rows, pairs.Y, pairs.normalized_weights, votes, certain, counts[pairs.codes] > 1)
+    return Labels(pairs.rows, pairs.Y, pairs.normalized_weights, votes, verified, counts[pairs.codes] > 1)
 
 
 def graphs_of(n_neighbors: int | str, kind: str, n: int) -> list[tuple[int, str]]:

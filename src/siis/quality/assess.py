@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from siis._types import Bools, Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
-from siis.quality.issues import BELOW_CERTAIN, CERTAIN
+from siis.quality.issues import BELOW_VERIFIED, VERIFIED
 from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
 from siis.quality.sets import coverage_levels, enough_rows
 
@@ -80,7 +80,7 @@ def assess_labels(
     final : ndarray of shape (n_vertices, c)
         Class scores of the answers.
     before : ndarray of shape (n,), optional
-        What certain labels were before they were checked; -1 where nobody knows.
+        What verified labels were before they were checked; -1 where nobody knows.
     estimated : (ndarray of shape (m, c), float), optional
         Class scores of some unlabelled examples, and the accuracy that halves of the labels estimate there.
 
@@ -93,12 +93,12 @@ def assess_labels(
     judged = used[which]
     codes, weights = labels.codes[judged], labels.counts[which]
     agreement = label_agreement(scores, codes, weights)
-    doubtful = np.flatnonzero(~labels.certain[judged])
+    doubtful = np.flatnonzero(~labels.verified[judged])
     known = None if before is None else before[judged]
     unlabelled = vertex[~labels.used & (vertex >= 0)]
-    certain = labels.certain[judged]
+    verified = labels.verified[judged]
     rows, accuracy = (None, None) if estimated is None else estimated
-    noise = fit_noise(scores, codes, weights, agreement.is_weak, certain, known, rows, accuracy)
+    noise = fit_noise(scores, codes, weights, agreement.is_weak, verified, known, rows, accuracy)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = (np.full((rows, c), np.nan, final.dtype) for rows in (n, used.size))
     answers = noise.probabilities(final)
@@ -121,9 +121,9 @@ def assess_labels(
     may_be_empty = unlabelled.size > which.size > 0
     some = answers[unlabelled[enough_rows(unlabelled.size, c)]] if may_be_empty else None
     levels = _levels(some, held_out[judged], labels, which, noise, scores)
-    quality = np.minimum(quality, BELOW_CERTAIN)  # however clear the scores are, nobody has checked the label
+    quality = np.minimum(quality, BELOW_VERIFIED)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
-    quality[labels.certain], suggested[labels.certain] = CERTAIN, labels.codes[labels.certain]
+    quality[labels.verified], suggested[labels.verified] = VERIFIED, labels.codes[labels.verified]
     return Assessment(
         noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels, may_be_empty
     )
@@ -136,17 +136,17 @@ def _levels(
     if unlabelled is not None:
         return coverage_levels(unlabelled, unlabelled, np.ones(len(unlabelled)))
     truth = noise.posterior(scores, labels.Y[which])
-    certain = labels.certain[labels.used][which]
-    return coverage_levels(held_out, np.where(certain[:, None], labels.Y[which], truth), labels.counts[which])
+    verified = labels.verified[labels.used][which]
+    return coverage_levels(held_out, np.where(verified[:, None], labels.Y[which], truth), labels.counts[which])
 
 
 def _follow_checked(quality: Floats, suggested: Ints, labels: GivenLabels, vertex: Ints) -> None:
     """Doubt the labels of examples that equal one whose label somebody has checked and found to be another."""
-    checked = labels.certain & (vertex >= 0)
+    checked = labels.verified & (vertex >= 0)
     if not checked.any():
         return
     found = dict(zip(vertex[checked].tolist(), labels.codes[checked].tolist(), strict=True))
-    for i in np.flatnonzero(labels.used & ~labels.certain & (vertex >= 0)):
+    for i in np.flatnonzero(labels.used & ~labels.verified & (vertex >= 0)):
         if (code := found.get(int(vertex[i]), labels.codes[i])) != labels.codes[i]:
             quality[i], suggested[i] = min(quality[i], LEAST_RATE), code
 

@@ -69,7 +69,7 @@ def label_gain(
     met: Floats,
     sizes: Floats,
     now: Floats,
-    is_certain: Bools,
+    is_verified: Bools,
     noise: tuple[float, float, float],
     n_classes: int,
     n_given: int,
@@ -86,10 +86,10 @@ def label_gain(
         These numbers, falling.
     now : ndarray of shape (h,)
         Whether it was met by the answers of the fit without it.
-    is_certain : ndarray of bool, shape (h,)
+    is_verified : ndarray of bool, shape (h,)
         Somebody has checked the label; the others are wrong at the rate of the noise.
     noise : (float, float, float)
-        Share of wrong labels, and its 95 % interval; any where all labels are certain.
+        Share of wrong labels, and its 95 % interval; any where all labels are verified.
     n_classes, n_given : int
     n_labels : int
         How many further labels.
@@ -102,7 +102,7 @@ def label_gain(
     h, _, r = met.shape
     if sizes[0] < LEAST_SPREAD * sizes[-1]:
         return unknown_gain(n_labels, TOO_THIN)
-    rate, rate_low, rate_high = (0.0, 0.0, 0.0) if is_certain.all() else noise
+    rate, rate_low, rate_high = (0.0, 0.0, 0.0) if is_verified.all() else noise
     if not 1 - rate * n_classes / (n_classes - 1) >= LEAST_SIGNAL:
         return unknown_gain(n_labels, TOO_NOISY)
     rng = np.random.default_rng(seed)
@@ -110,7 +110,7 @@ def label_gain(
     again = np.vstack([np.append(np.ones(h), 0), again])  # all may be met by chance. The first row: as it is
     labels = again / again.sum(axis=1, keepdims=True)
     met, now = np.concatenate([met, np.zeros_like(met[:1])]), np.append(now, 0.0)
-    is_certain = np.append(is_certain, True)
+    is_verified = np.append(is_verified, True)
     draws = np.vstack([np.ones(r), rng.multinomial(r, np.full(r, 1 / r), REPLICATES)]) / r
     away = rng.standard_normal(REPLICATES) / LEVEL_WIDTH
     rates = np.append(rate, rate + away * np.where(away > 0, rate_high - rate, rate - rate_low))
@@ -119,10 +119,10 @@ def label_gain(
     def right(hit: Floats) -> Floats:
         """Shares of right answers in each replicate, allowing for wrong labels."""
         chance = rates / (n_classes - 1)
-        doubtful = (labels * ~is_certain).sum(axis=1)
+        doubtful = (labels * ~is_verified).sum(axis=1)
         shape = (-1,) + (1,) * (hit.ndim - 1)
-        plain = np.tensordot(labels * is_certain, hit, 1)
-        noisy = np.tensordot(labels * ~is_certain, hit, 1) - (chance * doubtful).reshape(shape)
+        plain = np.tensordot(labels * is_verified, hit, 1)
+        noisy = np.tensordot(labels * ~is_verified, hit, 1) - (chance * doubtful).reshape(shape)
         return np.asarray(plain + noisy / (1 - rates - chance).reshape(shape))
 
     by_draw = right(met)

@@ -12,12 +12,12 @@ from siis.result_table import Table
 
 N_WITNESSES = 5
 RANKED = ("index", "given", "suggested", "quality")
-CERTAIN = 1.0  # the quality of a label that somebody has checked, and of no other
-BELOW_CERTAIN = float(np.nextafter(CERTAIN, 0.0))
+VERIFIED = 1.0  # the quality of a label that somebody has checked, and of no other
+BELOW_VERIFIED = float(np.nextafter(VERIFIED, 0.0))
 
 
 def ranking_table(index: Ints, given: Any, suggested: Any, quality: Floats) -> Table:
-    """Put labels in order: worst first, certain ones last, equal ones by index.
+    """Put labels in order: worst first, verified ones last, equal ones by index.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def ranking_table(index: Ints, given: Any, suggested: Any, quality: Floats) -> T
     given, suggested : ndarray of shape (k,)
         Classes.
     quality : ndarray of shape (k,)
-        NaN where nothing is known: before the certain ones.
+        NaN where nothing is known: before the verified ones.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def issue_table(
 
 
 def _worst_first(index: Ints, quality: Floats) -> Ints:
-    return np.lexsort((index, np.nan_to_num(quality, nan=BELOW_CERTAIN)))
+    return np.lexsort((index, np.nan_to_num(quality, nan=BELOW_VERIFIED)))
 
 
 def dissenting_neighbors(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:

@@ -70,7 +70,7 @@ def fit_noise(
     codes: Ints,
     weights: Floats,
     is_weak: bool = False,
-    is_certain: Bools | None = None,
+    is_verified: Bools | None = None,
     before: Ints | None = None,
     rows: Floats | None = None,
     estimated: float | None = None,
@@ -91,7 +91,7 @@ def fit_noise(
         A label of weight k counts as k labels; all together as no more than there are.
     is_weak : bool
         Whether labels are predicted hardly better than by chance. Then nothing is known of the rate.
-    is_certain : ndarray of bool, shape (l,), optional
+    is_verified : ndarray of bool, shape (l,), optional
         Labels that somebody has checked. They say how sure the scores may be.
     before : ndarray of shape (l,), optional
         What these were before; -1 where nobody knows. Then they say, too, how often labels were wrong. The rate, its
@@ -106,12 +106,14 @@ def fit_noise(
     NoiseModel
     """
     c = scores.shape[1]
-    is_certain = np.zeros(len(codes), dtype=bool) if is_certain is None else is_certain
+    is_verified = np.zeros(len(codes), dtype=bool) if is_verified is None else is_verified
     before = np.full(len(codes), -1) if before is None else before
     weights = weights / max(float(weights.mean()), 1.0) if len(codes) else weights
-    known = is_certain & (before >= 0)
+    known = is_verified & (before >= 0)
     changed = float(weights[known & (before != codes)].sum())
-    labels = Labels(np.arange(len(codes)), one_hot(codes, c), weights, weights, is_certain, np.ones(len(codes), bool))
+    labels = Labels(
+        np.arange(len(codes)), one_hot(codes, c), weights, weights, is_verified, np.ones(len(codes), bool)
+    )
     checked = (float(weights[known].sum()) - changed, changed)
     is_blunt = is_weak and _is_spread(scores, weights)
     largest, grid = (VAGUE_RATE, BLUNTER) if is_blunt else (1.0, SHARPNESS)
@@ -124,13 +126,13 @@ def fit_noise(
         largest_rate=largest,
         sharpness=grid,
     )
-    rate, low, high = _of_unchecked(np.array([link.rate, *link.interval(LEVEL)]), codes, weights, is_certain, before)
+    rate, low, high = _of_unchecked(np.array([link.rate, *link.interval(LEVEL)]), codes, weights, is_verified, before)
     calibration = Calibration.of(link.sharpness, link.weights)
     doubt = rate
-    if is_weak or is_certain.all():
+    if is_weak or is_verified.all():
         rate, low, high = float("nan"), 0.0, 1.0
-    if is_certain.any():
-        scores, codes, weights = scores[~is_certain], codes[~is_certain], weights[~is_certain]
+    if is_verified.any():
+        scores, codes, weights = scores[~is_verified], codes[~is_verified], weights[~is_verified]
     high = max(high, _missed(scores, codes, weights))
     matrix, wrong = _fit_matrix(calibration(scores), codes, weights, doubt)
     total = np.bincount(codes, weights, c)
@@ -141,12 +143,12 @@ def fit_noise(
 
 
 def _of_unchecked(
-    rates: Floats, codes: Ints, weights: Floats, is_certain: Bools, before: Ints
+    rates: Floats, codes: Ints, weights: Floats, is_verified: Bools, before: Ints
 ) -> tuple[float, float, float]:
     """Rates among the labels that nobody has checked: without those that were, where it is known what they were."""
-    was_known = is_certain & (before >= 0)
+    was_known = is_verified & (before >= 0)
     checked = float(weights[was_known].sum())
-    left = float(weights[~is_certain].sum())
+    left = float(weights[~is_verified].sum())
     if not checked or not left:
         return float(rates[0]), float(rates[1]), float(rates[2])
     found = float(weights[was_known & (before != codes)].sum())

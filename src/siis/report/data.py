@@ -43,7 +43,7 @@ class Trust:
 
 @dataclass(frozen=True)
 class Reliability:
-    """Agreement of predictions with held-out labels; one entry for each bin, the least certain first."""
+    """Agreement of predictions with held-out labels; one entry for each bin, the least confident first."""
 
     low: list[float]  # edges of the bins of the largest predicted probability
     high: list[float]
@@ -186,10 +186,10 @@ class ReportData:
     map: ExampleMap | None
     suspects: list[Suspect]  # more likely wrong than right, worst first
     doubtful: list[Suspect]  # labels of lowest quality, if there are no suspects but some labels are probably wrong
-    queries: list[Query]  # the most helpful first, without suspects; empty without selection
+    queries: list[Query]  # the most helpful first, without suspects; empty with method="paper"
     columns: list[str]  # of the table with the examples
     pictured: int | None  # the first so many suspects or doubtful labels have thumbnails; None if none has
     tabled: int | None  # the same for cells
     findings: list[Finding] = field(default_factory=list)
-    enough: Enough | None = None  # None without selection, or if all examples are labelled
+    enough: Enough | None = None  # None with method="paper", or if all examples are labelled
     large: dict[str, str] = field(default_factory=dict)  # large pictures by id, as data URIs, up to a size

@@ -20,7 +20,7 @@ class Ended(Exception):
 
 
 class Refit(Protocol):
-    """Fits the results anew: called with the labels that are certain, by id, and with who writes them."""
+    """Fits the results anew: called with the labels that are verified, by id, and with who writes them."""
 
     def __call__(self, checked: Mapping[str, str], write: Callable[[Callable[[], None]], None], /) -> ReportData:
         """Give the report of the new results, which have been written by calling ``write`` with the work to do."""
@@ -29,7 +29,7 @@ class Refit(Protocol):
 class Session:
     """The state of a review: decisions, the report and the refits in the background.
 
-    ``ids`` can be decided on; ``fitted`` are the certain labels of the present results; ``pause`` is in seconds.
+    ``ids`` can be decided on; ``fitted`` are the verified labels of the present results; ``pause`` is in seconds.
     """
 
     def __init__(

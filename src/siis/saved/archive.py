@@ -154,7 +154,7 @@ class _Packer:
             return {"part": type(value).__name__, "fields": parts}
         raise ValueError(
             f"a model can be saved where all of it is data; {name} is a {type(value).__name__}. Fit with names "
-            "(such as neighbors='exact') instead of objects."
+            "(such as neighbor_search='exact') instead of objects."
         )
 
     def _array(self, array: np.ndarray[Any, Any]) -> int:

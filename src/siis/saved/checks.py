@@ -53,7 +53,7 @@ JUDGED = (  # set by every fit that judges labels, or by none
     "_given_codes",
     "_suggested",
 )
-COMPANIONS = ("source", "ids", "given", "certain", "snippets", "recipe", "recipe_arrays", "id_column")
+COMPANIONS = ("source", "ids", "given", "verified", "snippets", "recipe", "recipe_arrays", "id_column")
 OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has saved the model
 
 
@@ -110,7 +110,7 @@ def check_extra(extra: Any, state: Mapping[str, Any]) -> None:
         _must(all(text.count("\n") == n - 1 for text in extra["row_cells"]), f"row_cells are not {n} cells each")
         _must(extra.get("row_decimal", ".") in (".", ","), "row_decimal is no point or comma")
     _must(isinstance(extra.get("row_note"), str | None), "row_note is no text")
-    _array(extra["certain"], "certain", "b", (n,))
+    _array(extra["verified"], "verified", "b", (n,))
     given = extra["given"]
     _must(isinstance(given, np.ndarray) and given.dtype == object and given.shape == (n,), "given are no labels")
     _must(all(isinstance(label, str | None) for label in given), "given are no labels")
@@ -379,7 +379,7 @@ def _check_scale(model: Any, d: int) -> None:
 
 def _check_candidate(chosen: Any) -> None:
     _must(isinstance(chosen, Candidate), "chosen_ is none")
-    for text in (chosen.space, chosen.graph, chosen.laplacian):
+    for text in (chosen.space, chosen.connectivity, chosen.laplacian):
         _must(isinstance(text, str), "chosen_ has no names")
     _must(chosen.reading in (*READINGS, "plain"), "chosen_ has no reading")  # plain: of 0.1
     for number in (chosen.n_neighbors, chosen.n_components):

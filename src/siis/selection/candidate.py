@@ -20,7 +20,7 @@ class Candidate:
     score_weight : float
         Weight of the kernel model's scores among the coordinates; 0 leaves them out.
     n_neighbors : int
-    graph : {"union", "mutual"}
+    connectivity : {"union", "mutual"}
     fidelity : float
         Trust in the labels, relative to the graph; smaller is smoother.
     pull : float
@@ -37,7 +37,7 @@ class Candidate:
     space: str
     score_weight: float
     n_neighbors: int
-    graph: str
+    connectivity: str
     fidelity: float
     pull: float
     reading: str

@@ -13,25 +13,25 @@ class Constraints:
     Attributes
     ----------
     n_neighbors : int or "auto"
-    graph : {"auto", "union", "mutual"}
+    connectivity : {"auto", "union", "mutual"}
     metric : {"auto", "euclidean", "cosine"}
     bandwidth : float or "median"
     n_components : int or "auto"
     alpha, beta : float or "auto"
     laplacian : {"auto", "normalized", "unnormalized"}
-    neighbors : str or object
+    neighbor_search : str or object
         How neighbours of the final graph are sought.
     """
 
     n_neighbors: int | str = "auto"
-    graph: str = "auto"
+    connectivity: str = "auto"
     metric: str = "auto"
     bandwidth: float | str = "median"
     n_components: int | str = "auto"
     alpha: float | str = "auto"
     beta: float | str = "auto"
     laplacian: str = "auto"
-    neighbors: Any = "auto"
+    neighbor_search: Any = "auto"
 
     @property
     def family(self) -> str:

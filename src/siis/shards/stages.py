@@ -268,7 +268,7 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
         width = float(engine.medians(flat[:, None])[0]) if engine.count(flat.size) else 1.0
         del flat
     _weigh(indices, distances, float(width))
-    W = joined_rows(group, indices, distances, bounds, chosen.graph)
+    W = joined_rows(group, indices, distances, bounds, chosen.connectivity)
     del indices, distances
     graph = shard_of(group, W, bounds)
     path, W = settings.path("graph", shard), graph.weights

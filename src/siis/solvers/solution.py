@@ -18,7 +18,7 @@ class History:
     objective : ndarray
         Value of (M1).
     dual_objective : ndarray
-        The lower bound of each measurement (of the paper's schedule: the largest so far).
+        The lower bound of each measurement (of the paper's solver: the largest so far).
     relative_gap : ndarray
         (M7).
     change : ndarray

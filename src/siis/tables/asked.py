@@ -44,15 +44,15 @@ def check_answered(sheet: Sheet, roles: Roles) -> None:
         )
 
 
-def certain_of(
+def verified_of(
     sheet: Sheet, roles: Roles, question: str | None, labels: Answers | None, annotations: Answers | None
 ) -> dict[int, str]:
-    """Labels that the file marks as certain, by row."""
+    """Labels that the file marks as verified, by row."""
     if question is None:
         return {}
     place = {name: k for k, name in enumerate(roles.annotators)}
     found = {}
-    for row, column in sheet.metadata.certain.get(question, ()):
+    for row, column in sheet.metadata.verified.get(question, ()):
         label = (
             labels[row] if labels is not None else None if annotations is None else annotations[row, place[column]]
         )

@@ -11,7 +11,7 @@ from typing import Any
 from siis.decisions import JOURNAL, UNDONE
 from siis.labels.unlabelled import named
 from siis.results import PREDICTION_COLUMNS
-from siis.tables.asked import as_told, certain_of, check_answered
+from siis.tables.asked import as_told, check_answered, verified_of
 from siis.tables.data import Data, Roles
 from siis.tables.given import answers_of, ids_of, labels_of, texts_of
 from siis.tables.sheet import Sheet, read_sheet
@@ -45,7 +45,7 @@ def read_corrections(
 def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     """Read checked labels by id, from a table or from a later export of a labelling tool.
 
-    The export of a whole project holds labels that nobody has checked. Those count that the tool marks as certain,
+    The export of a whole project holds labels that nobody has checked. Those count that the tool marks as verified,
     and those that were given since the data were read.
     """
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
@@ -62,7 +62,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     _check_later(sheet.path, sheet.metadata, wanted, data)
     here, question, _ = as_told(sheet, wanted)
     labels, annotations, _ = labels_of(sheet, replace(here, text=None))
-    certain = certain_of(sheet, here, question, labels, annotations)
+    verified = verified_of(sheet, here, question, labels, annotations)
     answers = annotations if annotations is not None else None if labels is None else labels[:, None]
     assert answers is not None
     before = _given(data) if sheet.metadata.is_project else {}
@@ -70,7 +70,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     ids = ids_of(sheet, here.id)
     for row, name in enumerate(ids):
         said = Counter(answers[row][named(answers[row])].tolist())
-        new = [certain[row]] if row in certain else list(said - before.get(name, Counter()))
+        new = [verified[row]] if row in verified else list(said - before.get(name, Counter()))
         if len(new) > 1:
             raise ValueError(
                 f"{path}: an id must have one checked label; {quoted(name)} has {quoted(new[0])} and "

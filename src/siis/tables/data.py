@@ -116,7 +116,7 @@ class Data:
         What a table says of each example besides its id and its labels.
     columns : tuple of ColumnUse
         What each column of a table became, in the order of the file; empty for other files.
-    certain : dict of int to str
+    verified : dict of int to str
         Examples whose label is known to be right, as the file itself says.
     annotators : tuple of a str
         Whose annotations these are.
@@ -141,7 +141,7 @@ class Data:
     notes: tuple[str, ...]
     rows: Rows | None = None
     columns: tuple[ColumnUse, ...] = ()
-    certain: Mapping[int, str] = field(default_factory=dict)
+    verified: Mapping[int, str] = field(default_factory=dict)
     annotators: tuple[str, ...] = ()
     written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
     tool: str | None = None

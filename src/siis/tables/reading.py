@@ -13,7 +13,7 @@ import numpy as np
 from siis._types import Features
 from siis.encode.pictures import Picture, are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
-from siis.tables.asked import as_told, certain_of, check_answered
+from siis.tables.asked import as_told, check_answered, verified_of
 from siis.tables.cells import as_texts, is_text
 from siis.tables.data import Answers, Data, Roles
 from siis.tables.encoded import Pictures
@@ -42,7 +42,7 @@ class _Examples:
     images: tuple[Picture, ...] | None
     source: Any  # a Sheet, the arrays of an NPZ file, or None for images
     notes: tuple[str, ...]
-    certain: dict[int, str] = field(default_factory=dict)
+    verified: dict[int, str] = field(default_factory=dict)
     question: str | None = None
 
     def without(self, broken: Mapping[int, str]) -> _Examples:
@@ -132,7 +132,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
         notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
         rows=rows_of(sheet, shown) if sheet is not None else None,
         columns=_in_order(sheet, roles, uses) if sheet is not None else (),
-        certain=examples.certain,
+        verified=examples.verified,
         annotators=roles.annotators,
         written_back=None
         if sheet is None or sheet.origin is None
@@ -203,9 +203,9 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
     labels, annotations, notes = labels_of(sheet, roles)
     if named.texts != roles.texts:
         notes = [f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)", *notes]
-    certain = certain_of(sheet, roles, question, labels, annotations)
-    if certain:
-        about.append(f"{plural(len(certain), 'label')} marked as the truth: certain")
+    verified = verified_of(sheet, roles, question, labels, annotations)
+    if verified:
+        about.append(f"{plural(len(verified), 'label')} marked as the truth: verified")
     if named.label is None and roles.label is not None:
         notes = [f"labels: column {quoted(roles.label)}, by its name (--label names another)", *notes]
     elif roles.annotators and roles.features is None and (called := _called_label(sheet, roles)):
@@ -218,7 +218,7 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
     images = None if roles.image is None else pictures_of(sheet, roles.image, roles.image_folder)
     ids = ids_of(sheet, roles.id)
     said = (*sheet.notes, *about, *notes)
-    return _Examples(ids, labels, annotations, texts, images, sheet, said, certain, question), roles
+    return _Examples(ids, labels, annotations, texts, images, sheet, said, verified, question), roles
 
 
 def _with_label(sheet: Sheet, roles: Roles) -> Roles:

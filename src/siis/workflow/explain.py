@@ -71,7 +71,7 @@ def explain(saved: Saved, name: str) -> Explanation:
         label=classes[winners[i]],
         probability=float(P[i].max()),
         given=extra["given"][i],
-        checked=bool(extra["certain"][i]),
+        checked=bool(extra["verified"][i]),
         quality=None if quality is None or np.isnan(quality[i]) else float(quality[i]),
         likeliest=_likeliest(P[i], classes),
         without_own_label=None
@@ -109,7 +109,7 @@ def _nearest(saved: Saved, i: int) -> tuple[Ints, Floats]:
 
 def _neighbor(extra: dict[str, Any], j: int, label: str, share: float) -> NearExample:
     snippet = None if extra["snippets"] is None else extra["snippets"][j]
-    return NearExample(extra["ids"][j], label, extra["given"][j], bool(extra["certain"][j]), share, snippet)
+    return NearExample(extra["ids"][j], label, extra["given"][j], bool(extra["verified"][j]), share, snippet)
 
 
 def _sentences(found: Explanation, is_reached: bool) -> list[str]:

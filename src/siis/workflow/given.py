@@ -28,7 +28,7 @@ class Given:
     # (n,) given label of each example, by name, or None; of annotators: the likeliest one
     labels: Any
     sample_weight: Floats | None  # (n,)
-    certain: Bools  # (n,) checked by a reviewer, or known to be right as the file says
+    verified: Bools  # (n,) checked by a reviewer, or known to be right as the file says
 
 
 class Distributions:
@@ -43,15 +43,15 @@ class Distributions:
 
 def given_of(data: Data, checked: Mapping[str, str]) -> Given:
     """Combine the labels of the data with checked ones (label by id)."""
-    certain = np.zeros(len(data.ids), dtype=bool)
-    at = {**data.certain, **placed(data.ids, checked)}
-    certain[list(at)] = True
+    verified = np.zeros(len(data.ids), dtype=bool)
+    at = {**data.verified, **placed(data.ids, checked)}
+    verified[list(at)] = True
     if data.annotations is None:
         assert data.labels is not None
         labels = data.labels.copy()
         for i, label in at.items():
             labels[i] = label
-        return Given(code_names(labels), labels, None, certain)
+        return Given(code_names(labels), labels, None, verified)
     annotated = from_annotators(data.annotations, long=False)
     names = [str(name) for name in annotated.classes]
     Y, weights = annotated.Y.copy(), annotated.weights.copy()
@@ -65,7 +65,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
     labels = np.full(len(data.ids), None, dtype=object)
     for i in np.flatnonzero(soft_rows(Y)).tolist():
         labels[i] = names[int(np.argmax(Y[i]))]
-    return Given(Distributions(Y, names), labels, weights, certain)
+    return Given(Distributions(Y, names), labels, weights, verified)
 
 
 def digest_of(data: Data) -> str:

@@ -196,7 +196,7 @@ def _understood(
     if checked:
         saved = 0 if journal is None else sum(name not in new for name in journal.made)
         where = f", {saved:,} of them saved in {journal.path}" if journal is not None and saved else ""
-        yield f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: certain{where}"
+        yield f"  {len(checked):,} checked {'label' if len(checked) == 1 else 'labels'}: verified{where}"
     for name in new_classes(examples.data, checked):
         yield f"  a correction brings in a new class, {name!r}: a slip of the pen?"
 

@@ -11,18 +11,18 @@ OPTIONS = {
     "bandwidth": "--bandwidth",
     "beta": "--beta",
     "client": "--cluster",
+    "connectivity": "--connectivity",
     "device": "--device",
     "engine": "--engine",
-    "graph": "--edges",
     "laplacian": "--laplacian",
     "max_iter": "--max-iter",
+    "method": "--method",
     "metric": "--metric",
     "n_components": "--n-components",
     "n_neighbors": "--n-neighbors",
-    "neighbors": "--neighbors",
+    "neighbor_search": "--neighbor-search",
     "random_state": "--seed",
-    "schedule": "--schedule",
-    "selection": "--selection",
+    "solver": "--solver",
     "tol": "--tol",
 }
 PHRASES = {  # attributes, methods and arguments, which the command line shows elsewhere
@@ -70,4 +70,4 @@ def said_in_options() -> Iterator[None]:
 
 
 def _value(text: str) -> str:
-    return "none" if text == "None" else text.strip("'")
+    return text.strip("'")

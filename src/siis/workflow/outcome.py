@@ -53,24 +53,19 @@ def fit_data(
     settings = dict(parameters or {})
     if data.affinity == "precomputed":
         settings["affinity"] = "precomputed"
-    model = SIISClassifier(**settings) if former is None else former.set_params(**settings)
+    model = SIISClassifier(**settings) if former is None else former.set_params(**settings, warm_start=True)
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", LabelWarning)  # said of the file before, with the option that changes it
         warnings.simplefilter("ignore", UnreachedWarning)  # the summary says it
-        model.fit(
-            data.X,
-            given.y,
-            sample_weight=given.sample_weight,
-            certain=given.certain,
-            warm_start=former is not None,
-        )
+        model.fit(data.X, given.y, sample_weight=given.sample_weight, verified=given.verified)
+    model.set_params(warm_start=False)  # whoever reads the saved model decides anew
     said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
         findings = find(
             model,
             given=LabelCoding(model.classes_, given_codes(model, given.labels)),
-            checked=np.flatnonzero(given.certain).tolist(),
+            checked=np.flatnonzero(given.verified).tolist(),
             n_queries=n_queries,
             answers=data.annotations,
             annotators=data.annotators,

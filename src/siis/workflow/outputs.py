@@ -103,7 +103,7 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
         "unreached": trust.unreached,
         "neighbor_search": trust.neighbor_search,
         "neighbor_recall": trust.neighbor_recall,
-        "selection": None if report.selection is None else report.selection.reason,
+        "method": "paper" if report.selection is None else report.selection.reason,
         "label_gain": None if report.enough is None else asdict(report.enough),
         "said": list(report.summary),
         "warnings": list(trust.warnings),
@@ -194,7 +194,7 @@ def answer_cells(outcome: Outcome) -> list[tuple[str, ...]]:
             _written(one.is_issue),
             _written(bool(checked)),
         )
-        for one, checked in zip(_answers(outcome), outcome.given.certain, strict=True)
+        for one, checked in zip(_answers(outcome), outcome.given.verified, strict=True)
     ]
 
 
@@ -227,7 +227,7 @@ def _next(outcome: Outcome) -> bytes:
 
 def _checked(outcome: Outcome, made: Mapping[str, Decision]) -> bytes:
     """Every checked label beside the one in the file, with who has decided and when."""
-    rows = np.flatnonzero(outcome.given.certain).tolist()
+    rows = np.flatnonzero(outcome.given.verified).tolist()
     data, labels = outcome.data, outcome.given.labels
     before = data.labels if data.labels is not None else given_of(data, {}).labels if rows else ()
 
@@ -270,9 +270,9 @@ def _written(value: Any) -> str:
 
 
 def checked_labels(extra: Mapping[str, Any]) -> dict[str, str]:
-    """Labels that were certain in the fit, by id."""
-    triples = zip(extra["ids"], extra["given"], extra["certain"], strict=True)
-    return {name: label for name, label, is_certain in triples if is_certain}
+    """Labels that were verified in the fit, by id."""
+    triples = zip(extra["ids"], extra["given"], extra["verified"], strict=True)
+    return {name: label for name, label, is_verified in triples if is_verified}
 
 
 def _companions(outcome: Outcome) -> dict[str, Any]:
@@ -283,7 +283,7 @@ def _companions(outcome: Outcome) -> dict[str, Any]:
         "source": outcome.report.source,
         "ids": list(data.ids),
         "given": outcome.given.labels,
-        "certain": outcome.given.certain,
+        "verified": outcome.given.verified,
         "snippets": None if data.texts is None else [text[:SNIPPET] for text in data.texts],
         "recipe": settings,
         "recipe_arrays": arrays,

@@ -29,7 +29,7 @@ class FormerRound:
 
     options: FitOptions
     model: SIISClassifier
-    checked: dict[str, str]  # certain labels by id
+    checked: dict[str, str]  # verified labels by id
     table: str | None  # digest of the table; version 0.1 kept none
 
 
@@ -85,7 +85,7 @@ class Rounds:
         return frozenset(self._examples.data.ids)
 
     def run(self, checked: Mapping[str, str], write: Callable[[Callable[[], None]], None]) -> Outcome:
-        """Fit with these certain labels (by id); ``write`` receives the function that writes the results."""
+        """Fit with these verified labels (by id); ``write`` receives the function that writes the results."""
 
         def step(name: str, work: Callable[[], Result]) -> Result:
             if name != "write":

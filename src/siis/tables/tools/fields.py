@@ -238,7 +238,7 @@ def tool_file(
         id=id_column(columns, *id_names),
         texts=tuple(name for name in texts if name in columns),
         questions=said.questions,
-        certain=said.certain,
+        verified=said.verified,
         votes=frozenset(said.columns) - said.who,
         aside=said.who | own | {name for name in columns if name in id_names or name.startswith(aside)},
         refused=refused or {},

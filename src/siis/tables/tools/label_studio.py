@@ -102,7 +102,7 @@ def is_tasks(value: Any) -> bool:
 
 
 def read_tasks(path: Path, found: list[Any]) -> ToolFile:
-    """Read tasks: choices are labels, by annotator; skipped annotations are none, ground truth is certain."""
+    """Read tasks: choices are labels, by annotator; skipped annotations are none, ground truth is verified."""
     tasks, contents = [], []
     votes: list[Vote] = []
     targets: dict[str, str] = {}
@@ -193,9 +193,9 @@ def _votes(
                 f"{quoted(labels[0])} and {quoted(labels[1])} among them. Keep one, or name another question with "
                 "--label.",
             )
-    who, is_certain = _who(annotation, where), expect(annotation.get("ground_truth"), bool, where, "ground_truth")
+    who, is_verified = _who(annotation, where), expect(annotation.get("ground_truth"), bool, where, "ground_truth")
     return [
-        Vote(row, question, who, labels[0], is_certain)
+        Vote(row, question, who, labels[0], is_verified)
         for question, labels in chosen.items()
         if len(set(labels)) == 1
     ]
@@ -216,7 +216,7 @@ def _check_truth(path: Path, votes: Sequence[Vote]) -> None:
     """Refuse two ground truths for one task."""
     truths: dict[tuple[int, str], str] = {}
     for vote in votes:
-        if vote.is_certain and truths.setdefault((vote.row, vote.question), vote.label) != vote.label:
+        if vote.is_verified and truths.setdefault((vote.row, vote.question), vote.label) != vote.label:
             raise ValueError(
                 f"{path}, task {vote.row + 1:,}: one label must be the ground truth; found "
                 f"{quoted(truths[vote.row, vote.question])} and {quoted(vote.label)}. Take the mark off one of them."

@@ -1,4 +1,4 @@
-"""Metadata of the file of a labelling tool: answers, annotators, certain labels, ids."""
+"""Metadata of the file of a labelling tool: answers, annotators, verified labels, ids."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Vote:
     question: str
     annotator: str  # empty if the file names none
     label: str
-    is_certain: bool = False  # the tool marks it as the truth
+    is_verified: bool = False  # the tool marks it as the truth
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ToolMetadata:
     # columns of answers to each question: one, or one for each annotator
     questions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # rows and columns of the answers that are known to be right, by question
-    certain: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    verified: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     votes: frozenset[str] = frozenset()  # all columns of answers: never features
     aside: frozenset[str] = frozenset()  # other columns that are no features
     refused: dict[str, str] = field(default_factory=dict)  # why a question cannot be used
@@ -124,7 +124,7 @@ class VoteColumns:
 
     columns: dict[str, Any]
     questions: dict[str, tuple[str, ...]]  # as in ``ToolMetadata``
-    certain: dict[str, tuple[tuple[int, str], ...]]
+    verified: dict[str, tuple[tuple[int, str], ...]]
     who: frozenset[str]  # columns of names of annotators
 
 
@@ -137,7 +137,7 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
     for vote in votes:
         by_question[vote.question].append(vote)
     cells: dict[str, list[str | None]] = {}
-    questions, certain, who = {}, {}, []
+    questions, verified, who = {}, {}, []
     for question, said in by_question.items():
         is_single = len({vote.row for vote in said}) == len(said)
         before = f"{question}: " if len(by_question) > 1 else ""
@@ -153,9 +153,9 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
                 titles[key] = free_name(title, {*taken, *cells})
                 cells[titles[key]] = [None] * n
             cells[titles[key]][vote.row] = vote.label
-            if vote.is_certain:
+            if vote.is_verified:
                 sure.append((vote.row, titles[key]))
-        questions[question], certain[question] = tuple(titles.values()), tuple(sure)
+        questions[question], verified[question] = tuple(titles.values()), tuple(sure)
         if is_single and any(vote.annotator for vote in said):
             title = free_name(f"{before}{WHO}", {*taken, *cells})
             cells[title] = [None] * n
@@ -163,7 +163,7 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
             for vote in said:
                 cells[title][vote.row] = vote.annotator or None
     columns = {name: pa.chunked_array([pa.array(labels, pa.large_string())]) for name, labels in cells.items()}
-    return VoteColumns(columns, questions, certain, frozenset(who))
+    return VoteColumns(columns, questions, verified, frozenset(who))
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
