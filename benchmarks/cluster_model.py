@@ -54,7 +54,7 @@ SECONDS = {
 ON_CLIENT = ("plan", "sample", "cells", "calibration")
 
 
-def is_tight(case):
+def low_memory(case):
     """Whether memory is short for so many rows, as the job decides it."""
     rows = job.UNEVEN * case["rows"] / WORKERS
     graph = rows * (job.BYTES_PER_NEIGHBOR * neighbors(case) + job.BYTES_PER_ROW)
@@ -69,18 +69,18 @@ def neighbors(case):
 
 
 def basis_bytes(case):
-    spare, width = (1, FEW) if is_tight(case) else (4, max(case["vectors"] // 4, FEW))
+    spare, width = (1, FEW) if low_memory(case) else (4, max(case["vectors"] // 4, FEW))
     return case["rows"] * (8 * case["vectors"] + 4 * spare * width + 24 * width) + 16 * case["edges"]
 
 
 def evidence_bytes(case):
     at_once = min(FOLDS, MOST_AT_ONCE // (case["rows"] / WORKERS * CLASSES))
-    folds = 0 if is_tight(case) else 36 * at_once * CLASSES
+    folds = 0 if low_memory(case) else 36 * at_once * CLASSES
     return case["rows"] * (50 * CLASSES + folds + 4 * min(case["vectors"], 64)) + 24 * case["edges"]
 
 
 def solve_bytes(case):
-    rows, multipliers = (50, 0) if is_tight(case) else (100, 4 * CLASSES + 20)
+    rows, multipliers = (50, 0) if low_memory(case) else (100, 4 * CLASSES + 20)
     return case["rows"] * (4 * case["vectors"] + rows * CLASSES) + (20 + multipliers) * case["edges"]
 
 

@@ -3,7 +3,7 @@
 minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
 
 P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
-J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the soft labels are F = U A.
+J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the near_null labels are F = U A.
 
 Coefficients A live on the host, in double precision. What has a row for each vertex, edge or label (F = U A, P F,
 J F, multipliers) lives on the engine of the basis.
@@ -69,7 +69,7 @@ class Program:
     vertices : ndarray of shape (l,)
         The vertex of each label. A vertex may hold several.
     Y : ndarray of shape (l, c)
-        The labels: one-hot, one column of -1/+1, or soft rows.
+        The labels: one-hot, one column of -1/+1, or near_null rows.
     alpha : ndarray of shape (l,)
         The weight of each label, positive.
     beta : float
@@ -220,7 +220,7 @@ class Program:
         R = self.basis.analyze(self.P.T @ V1 + self.J.T @ V2)  # R = 0 in full
         correction = self.engine.asarray(self.basis.synthesize(self._solve_gram(R)), np.float64)
         V1, V2 = V1 - self.P @ correction, V2 - self.at_labels(correction)
-        room = min(self._room(V1, self.gamma), self._room(V2, self._alpha))
+        room = min(self._largest_feasible_scale(V1, self.gamma), self._largest_feasible_scale(V2, self._alpha))
         s, value = self._scaled(V2, 0.0, room)
         return DualPoint(s * V1, s * V2, value, s)
 
@@ -230,14 +230,14 @@ class Program:
         divergence: P' V1, (n, c); V2: (l, c); beta must be positive. The point has no V1; V1 times ``scale`` is
         feasible with it.
         """
-        engine, soft = self.engine, self.basis.soft_vectors
+        engine, near_null = self.engine, self.basis.near_null_vectors
         divergence = engine.asarray(divergence, self._rows)
         V2 = project_rows(engine.asarray(V2, self._rows), self._alpha, engine.xp)
         best = self._valued(divergence, V2)
-        if soft.shape[1]:  # R_k / lambda_k is large there however small R_k is: make that 0 as well
-            N = self.at_labels(soft)
-            excess = engine.inner(soft, divergence) + engine.inner(N, V2)
-            balanced = V2 - self._alpha[:, None] * engine.times(N, self._solve_soft(excess))
+        if near_null.shape[1]:  # R_k / lambda_k is large there however small R_k is: make that 0 as well
+            N = self.at_labels(near_null)
+            excess = engine.inner(near_null, divergence) + engine.inner(N, V2)
+            balanced = V2 - self._alpha[:, None] * engine.times(N, self._solve_near_null(excess))
             best = max(best, self._valued(divergence, balanced), key=lambda point: point.value)
         return best
 
@@ -250,12 +250,12 @@ class Program:
         balanced += V2
         V2 = balanced
         labels = V2 if self.labels_every_vertex else self.J.T @ V2
-        if self.engine.is_tight:  # nothing as large as the labels is made that can be done without
+        if self.engine.low_memory:  # nothing as large as the labels is made that can be done without
             R: Floats = self.basis.analyze(divergence) + self.basis.analyze(labels)
         else:
             R = self.basis.analyze(divergence + labels)
         quadratic = self.basis.energy_conjugate(R) / self.beta
-        s, value = self._scaled(V2, quadratic, self._room(V2, self._alpha))
+        s, value = self._scaled(V2, quadratic, self._largest_feasible_scale(V2, self._alpha))
         V2 *= s
         return DualPoint(self.engine.zeros((0, V2.shape[1]), self._rows), V2, value, s)
 
@@ -266,7 +266,7 @@ class Program:
         s = min(1.0, room, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
         return s, s * linear - s * s * quadratic
 
-    def _room(self, V: Array, radius: Array | float) -> float:
+    def _largest_feasible_scale(self, V: Array, radius: Array | float) -> float:
         """The largest factor that keeps every row of V in its ball."""
         xp, norms = self.engine.xp, row_norms(V, self.engine.xp)
         if not self.engine.count(norms.shape[0]):
@@ -313,9 +313,9 @@ class Program:
         return self.engine.members(members, np.float64).T, self.engine.asarray(weight[:, None], np.float64)
 
     @cached_property
-    def _solve_soft(self) -> LinearSolver:
+    def _solve_near_null(self) -> LinearSolver:
         """Solve with N' diag(alpha) N, N the labelled rows of the vectors that are nearly null vectors, or are."""
-        N = self.at_labels(self.basis.soft_vectors)
+        N = self.at_labels(self.basis.near_null_vectors)
         return positive_solver(self.engine.inner(N, self._alpha[:, None] * N))
 
     @cached_property

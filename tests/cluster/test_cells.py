@@ -9,7 +9,7 @@ from siis.cluster import fit
 from siis.graph.neighbors import neighbors_between
 from siis.shards import job
 from siis.shards.cells import Cells, search, search_all, train_cells
-from siis.shards.files import let_go, load_one, mapped, save_each
+from siis.shards.files import load_array, map_array, release_pages, save_arrays
 from siis.tables import Roles
 from siis.tables.blocks import Block, block_labels, find_blocks
 from siis.workflow import FitOptions
@@ -133,9 +133,9 @@ def test_parameters_that_a_cluster_would_not_heed(parameters, message, tmp_path)
 
 def test_pages_of_a_mapped_array_can_be_given_back(tmp_path):
     path, numbers = tmp_path / "00000.npz", np.arange(10_000.0)
-    save_each(path, numbers=numbers, nothing=numbers[:0])
-    found = mapped(path, "numbers")
+    save_arrays(path, numbers=numbers, nothing=numbers[:0])
+    found = map_array(path, "numbers")
     found[3] = 7.0  # nothing of it reaches the file
-    let_go(found, mapped(path, "nothing"), numbers)
+    release_pages(found, map_array(path, "nothing"), numbers)
     np.testing.assert_array_equal(found, numbers)
-    np.testing.assert_array_equal(load_one(path, "numbers"), numbers)
+    np.testing.assert_array_equal(load_array(path, "numbers"), numbers)

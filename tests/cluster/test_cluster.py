@@ -21,12 +21,12 @@ from pyarrow import parquet
 from siis.cluster import ClusterOptions, connected, fit, job
 from siis.engine.sharded import ShardedEngine
 from siis.graph import build_neighbor_graph
-from siis.graph.shard import shard_of
+from siis.graph.shard import build_shard
 from siis.labels import one_hot
 from siis.program import Program
 from siis.shards import job as shards_job
 from siis.shards import stages
-from siis.shards.files import keep
+from siis.shards.files import save_object
 from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
@@ -121,7 +121,7 @@ def test_the_same_graph_gives_the_same_answers(client):
 
     def work(group):
         a, b = bounds[group.rank], bounds[group.rank + 1]
-        shard = shard_of(group, W[a:b], bounds)
+        shard = build_shard(group, W[a:b], bounds)
         own = smooth_basis(shard, 20, engine=ShardedEngine(group, shard.halo))
         here = (vertices >= a) & (vertices < b)
         solution = solve_certified(Program(shard, own, vertices[here] - a, Y[here], 10.0, 1.0), 1e-7)
@@ -191,8 +191,8 @@ def test_little_memory(first, options, client, tmp_path):
     for name in ORDER[ORDER.index("basis") :]:
         (work / f"{name}.json").unlink()
     settings = stages.settings_of(str(work))
-    keep(work / "settings.pickle", replace(settings, n_components=8))
-    assert replace(settings, n_components=8).is_tight
+    save_object(work / "settings.pickle", replace(settings, n_components=8))
+    assert replace(settings, n_components=8).low_memory
     summary = fit(options, tmp_path, client)
     assert summary["cluster"]["vectors"] == 8
     assert np.mean(answers(tmp_path)["label"] == answers(out)["label"]) > 0.97

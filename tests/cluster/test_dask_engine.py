@@ -410,9 +410,9 @@ def test_features_beyond_single_precision_are_double_in_every_chunk(client, tmp_
 
 def test_the_command_names_its_own_option(siis, tmp_path):
     parquet.write_table(pa.table({"x": [1.0, 2.0], "kind": ["a", "b"]}), tmp_path / "a.parquet")
-    asked = ("fit", tmp_path / "a.parquet", "--label", "kind", "--out", tmp_path / "out", "--engine", "dask")
+    command = ("fit", tmp_path / "a.parquet", "--label", "kind", "--out", tmp_path / "out", "--engine", "dask")
     for more in ((), ("--cluster", "local", "--workers", 1)):
-        done = siis(*asked, *more)
+        done = siis(*command, *more)
         assert done.exit_code == 1
         assert "a file is fitted on a cluster with --cluster" in done.stderr
 

@@ -11,7 +11,7 @@ from siis.engine.group import Lost, run_here
 from siis.engine.sharded import Halo, ShardedEngine
 from siis.evidence import smooth_folds, smooth_labels
 from siis.graph import Graph, build_neighbor_graph
-from siis.graph.shard import joined_rows, shard_of
+from siis.graph.shard import build_shard, symmetric_weights
 from siis.labels import VertexLabels, one_hot
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
@@ -32,7 +32,7 @@ def on_shards(graph, size, work):
 
     def one(group):
         a, b = bounds[group.rank], bounds[group.rank + 1]
-        shard = shard_of(group, graph.weights[a:b], bounds)
+        shard = build_shard(group, graph.weights[a:b], bounds)
         return work(ShardedEngine(group, shard.halo), shard, a, b)
 
     return run_here(size, one)
@@ -56,7 +56,7 @@ def parts():
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_what_a_shard_knows_of_its_graph(parts, size):
     found = on_shards(
-        parts, size, lambda engine, shard, a, b: (shard, engine.folded(engine.extended(np.ones(b - a))))
+        parts, size, lambda engine, shard, a, b: (shard, engine.reduce_halo(engine.with_halo(np.ones(b - a))))
     )
     np.testing.assert_array_equal(np.concatenate([shard.component for shard, _ in found]), parts.component)
     np.testing.assert_allclose(np.concatenate([shard.degrees for shard, _ in found]), parts.degrees)
@@ -82,7 +82,7 @@ def test_neighbourhoods_are_joined_across_shards(kind):
 
     def one(group):
         mine = slice(bounds[group.rank], bounds[group.rank + 1])
-        return joined_rows(group, indices[mine], weights[mine], bounds, kind)
+        return symmetric_weights(group, indices[mine], weights[mine], bounds, kind)
 
     np.testing.assert_allclose(sp.vstack(run_here(3, one)).toarray(), expected.toarray(), atol=1e-15)
 
@@ -207,8 +207,8 @@ def test_single_precision_and_every_vertex_labelled(cloud):
     assert np.mean(F.argmax(axis=1) == basis.synthesize(expected.coefficients).argmax(axis=1)) > 0.99
 
 
-@pytest.mark.parametrize("is_tight", [False, True])
-def test_where_memory_is_short(cloud, is_tight, monkeypatch):
+@pytest.mark.parametrize("low_memory", [False, True])
+def test_where_memory_is_short(cloud, low_memory, monkeypatch):
     """Rows at the edges in a file, all in small blocks, single precision throughout: the same answers, nearly."""
     rng = np.random.default_rng(0)
     Y = rng.dirichlet(np.ones(3), 900)
@@ -220,8 +220,8 @@ def test_where_memory_is_short(cloud, is_tight, monkeypatch):
 
     def work(group):
         a, b = bounds[group.rank], bounds[group.rank + 1]
-        shard = shard_of(group, cloud.weights[a:b].astype(np.float32), bounds)
-        engine = ShardedEngine(group, shard.halo, is_tight)
+        shard = build_shard(group, cloud.weights[a:b].astype(np.float32), bounds)
+        engine = ShardedEngine(group, shard.halo, low_memory)
         own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
         solution = solve_certified(Program(shard, own, np.arange(b - a), Y[a:b], 1.0, 3.0), 1e-4)
         rows = engine.edge_rows(shard, 1, 3, np.float32)
@@ -265,8 +265,8 @@ def test_a_gap_that_single_precision_holds_up(cloud):
 
     def work(group):
         a, b = (0, 450) if group.rank == 0 else (450, 900)
-        shard = shard_of(group, cloud.weights[a:b], np.array([0, 450, 900]))
-        engine = ShardedEngine(group, shard.halo, is_tight=True)
+        shard = build_shard(group, cloud.weights[a:b], np.array([0, 450, 900]))
+        engine = ShardedEngine(group, shard.halo, low_memory=True)
         own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
         return solve_certified(Program(shard, own, np.arange(450), Y[a:b], 1.0, 3.0), 1e-12)
 
@@ -286,12 +286,12 @@ def test_columns_in_the_place_of_others():
     X, Y = np.random.default_rng(0).standard_normal((2, 700, 5)).astype(np.float32)
 
     def work(group):
-        engine = ShardedEngine(group, Halo(700, {}, {}), is_tight=True)
-        once = engine.beside(engine.beside(np.zeros((700, 0), np.float32), X), Y)
+        engine = ShardedEngine(group, Halo(700, {}, {}), low_memory=True)
+        once = engine.hstack(engine.hstack(np.zeros((700, 0), np.float32), X), Y)
         np.testing.assert_array_equal(once, np.hstack([X, Y]))
-        less = engine.turned(once, np.eye(10)[:, [7, 0, 3]])
+        less = engine.matmul_inplace(once, np.eye(10)[:, [7, 0, 3]])
         np.testing.assert_array_equal(less, np.column_stack([Y[:, 2], X[:, 0], X[:, 3]]))
-        more = engine.beside(less, Y[:, :4])
+        more = engine.hstack(less, Y[:, :4])
         assert np.shares_memory(more, once)
         np.testing.assert_array_equal(more, np.column_stack([Y[:, 2], X[:, 0], X[:, 3], Y[:, :4]]))
 
@@ -344,14 +344,14 @@ def test_where_one_shard_fails_the_others_end():
     def work(group):
         if group.rank == 1:
             raise ValueError("nothing goes on")
-        group.gather(1)
+        group.allgather(1)
 
     with pytest.raises(ValueError, match="nothing goes on"):
         run_here(3, work)
 
     def ended(group):
         group.box.end(group.run, "a worker has gone")
-        group.gather(1)
+        group.allgather(1)
 
     with pytest.raises(Lost, match="a worker has gone"):
         run_here(2, ended)

@@ -259,11 +259,11 @@ def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, 
     before = np.from_dlpack(X).copy()
     held, real = [], TorchEngine.hold
 
-    def hold(self, points):
+    def to_device(self, points):
         held.append(self._known is not None and points is self._known[0])
         return real(self, points)
 
-    monkeypatch.setattr(TorchEngine, "hold", hold)
+    monkeypatch.setattr(TorchEngine, "to_device", to_device)
     found = PlainSIIS(engine="torch", device="cpu").fit(X, y)
     assert held[0], "it was sent again"
     np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)

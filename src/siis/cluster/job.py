@@ -18,7 +18,7 @@ from siis.estimators.choices import check_choices, choices_of
 from siis.files import check_writable, write_files
 from siis.results import PREDICTIONS, SUMMARY
 from siis.shards import Choices, Job, Labels, NoWorkers, check_seen
-from siis.shards.files import keep, kept
+from siis.shards.files import load_object, save_object
 from siis.shards.job import ANSWERS, Tell
 from siis.shards.stages import write_answers
 from siis.tables import read
@@ -130,7 +130,7 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
         n_queries=options.queries,
     )
     id = options.roles.get("id")
-    keep(work / "outputs.pickle", output_files(outcome, asdict(options), id, options.issue_columns))
+    save_object(work / "outputs.pickle", output_files(outcome, asdict(options), id, options.issue_columns))
     reader = TableReader(data.recipe.encoder, id)  # type: ignore[union-attr]
     return choices_of(outcome.model, data.X, reader)
 
@@ -138,7 +138,7 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
 def _finish(work: Path, told: dict[str, Any], sizes: Ints) -> dict[str, Any]:
     """Put the answers and the files of the sample into the folder of the results, the summary last."""
     out = work.parent
-    contents: dict[str, bytes] = dict(kept(work / "outputs.pickle"))
+    contents: dict[str, bytes] = dict(load_object(work / "outputs.pickle"))
     contents.pop(PREDICTIONS)
     summary = json.loads(contents.pop(SUMMARY))
     del summary["files"][PREDICTIONS]

@@ -87,11 +87,11 @@ class Engine(ABC):
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
     narrowest: int = 16  # columns of a block of the eigensolver
     widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
-    is_tight: bool = False  # whether memory is so short that single precision is all there is
+    low_memory: bool = False  # whether memory is so short that single precision is all there is
 
     def row_type(self, dtype: Precision) -> Precision:
         """The precision of what is measured row by row, where rows themselves have another."""
-        return dtype if self.is_tight else np.float64
+        return dtype if self.low_memory else np.float64
 
     def count(self, n: int) -> int:
         """How many rows there are in all, where n are here."""
@@ -160,13 +160,13 @@ class Engine(ABC):
         """
         raise NotImplementedError
 
-    def know(self, host: Floats, given: Any) -> None:  # noqa: B027  (on the host there is nothing to note)
+    def register_device_copy(self, host: Floats, given: Any) -> None:  # noqa: B027  (on the host there is nothing to note)
         """Take note that an array of the host lies on the engine already, as ``given``, of whatever library."""
 
-    def follow(self, host: Floats, rows: Ints, picked: Floats) -> None:  # noqa: B027  (nor here)
+    def track_rows(self, host: Floats, rows: Ints, picked: Floats) -> None:  # noqa: B027  (nor here)
         """Take note that ``picked`` are some rows of an array of the host, of which it may know."""
 
-    def hold(self, points: Floats) -> Array:
+    def to_device(self, points: Floats) -> Array:
         """Bring points to the engine, in their own precision, for several searches; they are not changed there."""
         return points
 
@@ -175,17 +175,17 @@ class Engine(ABC):
     ) -> tuple[Ints, Floats, Bools]:
         """Search the nearest points of each query exactly, in a way of the engine's own.
 
-        queries: (q, d); points: (n, d), as ``hold`` gives them; n_fetched >= n_wanted. Returns indices and distances,
-        both (q, n_fetched), distances ascending in double precision, ties (to nine digits) by index; and is_lost,
-        (q,): rounding may have dropped one of the wanted points.
+        queries: (q, d); points: (n, d), as ``to_device`` gives them; n_fetched >= n_wanted. Returns indices and
+        distances, both (q, n_fetched), distances ascending in double precision, ties (to nine digits) by index; and
+        is_lost, (q,): rounding may have dropped one of the wanted points.
         """
         raise NotImplementedError
 
     def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Search nearest points in a way of the engine's own.
 
-        points: (n, d), as ``hold`` gives them; n_wanted counts the point itself. Returns indices, -1 where a place
-        stays empty, and ascending distances in double precision, both (n, n_wanted).
+        points: (n, d), as ``to_device`` gives them; n_wanted counts the point itself. Returns indices, -1 where a
+        place stays empty, and ascending distances in double precision, both (n, n_wanted).
         """
         raise NotImplementedError
 
@@ -209,11 +209,11 @@ class Engine(ABC):
         """Tall times small: X C in the precision of X. X: (n, p); C: (p, q), on the host; returns (n, q)."""
         return X @ self.xp.astype(self.asarray(C, np.float64), X.dtype)
 
-    def turned(self, X: Array, C: Floats) -> Array:
+    def matmul_inplace(self, X: Array, C: Floats) -> Array:
         """X C, where C has no more columns than rows and X is not used again: it may be overwritten."""
         return self.times(X, C)
 
-    def beside(self, X: Array, Y: Array) -> Array:
+    def hstack(self, X: Array, Y: Array) -> Array:
         """The columns of two blocks, of which the first is not used again: it may have room for more."""
         return self.xp.concat([X, Y], axis=1)
 
@@ -224,7 +224,7 @@ class Engine(ABC):
         """
         return self.numpy(self.xp.matrix_transpose(X) @ Y)
 
-    def less_product(self, diagonal: Array, S: Operator, X: Array) -> Array:
+    def diag_minus_matmul(self, diagonal: Array, S: Operator, X: Array) -> Array:
         """diag(d_g) X_g - S X_g for each of k groups of columns.
 
         diagonal: (n, k); S: (n, n); X: (n, k c), of the same precision; returns (n, k c).
@@ -235,13 +235,13 @@ class Engine(ABC):
         Y -= S @ X
         return Y
 
-    def advance(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
+    def cg_update(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
         """X + step D and R - step MD, shape (n, c) like all four, with a step for each column; in their places."""
         X += step * D
         R -= step * MD
         return self.keep(X), self.keep(R)
 
-    def turn(self, D: Array, Z: Array, ratio: Array) -> Array:
+    def cg_direction(self, D: Array, Z: Array, ratio: Array) -> Array:
         """Ratio D + Z, shape (n, c) like both, with a ratio for each column; in the place of D."""
         D *= ratio
         D += Z

@@ -43,10 +43,10 @@ def conjugate_gradients(
             break
         MD = keep(apply(D))
         step = _ratio(rho, dots(D, MD, -2, xp), xp)
-        X, R = engine.advance(X, R, D, MD, step)
+        X, R = engine.cg_update(X, R, D, MD, step)
         Z = R if precondition is None else keep(precondition(R))
         rho, before = dots(R, Z, -2, xp), rho
-        D = engine.turn(D, Z, _ratio(rho, before, xp))
+        D = engine.cg_direction(D, Z, _ratio(rho, before, xp))
     worst = np.max(engine.numpy(squares) / np.maximum(engine.numpy(goal) / tol**2, 1e-300), initial=0.0)
     return X, float(np.sqrt(worst))
 

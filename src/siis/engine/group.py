@@ -11,7 +11,7 @@ from siis.engine.threads import alone, one_blas_thread, pause_point
 
 Key: TypeAlias = tuple[Any, ...]
 WAIT = 0.2  # seconds between two looks at whether the work goes on
-FIRST_HAND = 0  # the shard that adds up
+ROOT = 0  # the shard that reduces
 
 
 class Lost(RuntimeError):
@@ -19,7 +19,7 @@ class Lost(RuntimeError):
 
 
 class Mailbox:
-    """Where the parts that other shards send are put until they are asked for; one for each process."""
+    """The parts that other shards have sent and this process has not taken yet; one for each process."""
 
     def __init__(self) -> None:
         self.parts: dict[Key, Any] = {}
@@ -44,7 +44,7 @@ class Mailbox:
             return self.parts.pop(key)
 
     def end(self, run: str, why: str) -> None:
-        """End a run: whoever waits for its parts is told why."""
+        """End a run: whoever waits for its parts gets the reason."""
         with self.changed:
             self.ended[run] = why
             self.parts = {key: part for key, part in self.parts.items() if key[0] != run}
@@ -65,47 +65,47 @@ class Group:
 
     def __init__(self, run: str, rank: int, size: int, box: Mailbox, post: Post) -> None:
         self.run, self.rank, self.size, self.box, self._post = run, rank, size, box, post
-        self.turn, self.sent, self.messages, self.waited = 0, 0, 0, 0.0
+        self.step, self.sent, self.messages, self.waited = 0, 0, 0, 0.0
 
-    def gather(self, part: Any) -> list[Any]:
-        """What every shard has, in their order."""
-        return list(self.joined(part, list))
+    def allgather(self, part: Any) -> list[Any]:
+        """The parts of all shards, in their order."""
+        return list(self.allreduce(part, list))
 
-    def joined(self, part: Any, join: Callable[[list[Any]], Any]) -> Any:
-        """Join what the shards have, in their order, at the first of them, and tell all."""
-        self.turn += 1
+    def allreduce(self, part: Any, op: Callable[[list[Any]], Any]) -> Any:
+        """Reduce the parts of all shards, in their order, at the first shard, and send the result to all."""
+        self.step += 1
         if self.size == 1:
-            return join([part])
-        if self.rank != FIRST_HAND:
-            self._send(FIRST_HAND, part)
-            return self._take(FIRST_HAND)
+            return op([part])
+        if self.rank != ROOT:
+            self._send(ROOT, part)
+            return self._take(ROOT)
         parts = [part, *(self._take(rank) for rank in range(1, self.size))]
-        whole = join(parts)
+        whole = op(parts)
         for rank in range(1, self.size):
             self._send(rank, whole)
         return whole
 
-    def exchange(self, parts: Mapping[int, Any], senders: list[int]) -> dict[int, Any]:
+    def neighbor_exchange(self, parts: Mapping[int, Any], senders: list[int]) -> dict[int, Any]:
         """Send parts to other shards, and wait for those of the senders."""
-        self.turn += 1
+        self.step += 1
         for rank, part in parts.items():
             self._send(rank, part)
         return {rank: self._take(rank) for rank in senders}
 
-    def swap(self, parts: list[Any]) -> list[Any]:
+    def alltoall(self, parts: list[Any]) -> list[Any]:
         """Send a part to every shard, and give those that they have sent, in their order; the own one stays."""
         others = [rank for rank in range(self.size) if rank != self.rank]
-        found = self.exchange({rank: parts[rank] for rank in others}, others)
+        found = self.neighbor_exchange({rank: parts[rank] for rank in others}, others)
         return [parts[self.rank] if rank == self.rank else found[rank] for rank in range(self.size)]
 
     def _send(self, rank: int, part: Any) -> None:
         self.sent += getattr(part, "nbytes", 64)
         self.messages += 1
-        self._post(rank, (self.run, rank, self.turn, self.rank), part)
+        self._post(rank, (self.run, rank, self.step, self.rank), part)
 
     def _take(self, rank: int) -> Any:
         begun = time.perf_counter()
-        part = self.box.take((self.run, self.rank, self.turn, rank))
+        part = self.box.take((self.run, self.rank, self.step, rank))
         self.waited += time.perf_counter() - begun
         return part
 

@@ -64,7 +64,7 @@ def product_rows(indptr, indices, data, X, out, first, last):  # type: ignore[no
 
 
 @compiled
-def less_product_rows(indptr, indices, data, diagonal, X, out, first, last):  # type: ignore[no-untyped-def]
+def diag_minus_matmul_rows(indptr, indices, data, diagonal, X, out, first, last):  # type: ignore[no-untyped-def]
     """Rows first..last of diagonal X - S X, the diagonal one for each group of columns: shape (n, k)."""
     width, n_groups = X.shape[1], diagonal.shape[1]
     c = width // n_groups
@@ -80,7 +80,7 @@ def less_product_rows(indptr, indices, data, diagonal, X, out, first, last):  # 
 
 
 @compiled
-def advance_rows(X, R, D, MD, step, first, last):  # type: ignore[no-untyped-def]
+def cg_update_rows(X, R, D, MD, step, first, last):  # type: ignore[no-untyped-def]
     """Rows first..last of X + step D and of R - step MD, in place."""
     for i in range(first, last):
         for k in range(X.shape[1]):
@@ -89,7 +89,7 @@ def advance_rows(X, R, D, MD, step, first, last):  # type: ignore[no-untyped-def
 
 
 @compiled
-def turn_rows(D, Z, ratio, first, last):  # type: ignore[no-untyped-def]
+def cg_direction_rows(D, Z, ratio, first, last):  # type: ignore[no-untyped-def]
     """Rows first..last of ratio D + Z, in place."""
     for i in range(first, last):
         for k in range(D.shape[1]):

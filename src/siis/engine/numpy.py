@@ -24,12 +24,12 @@ from siis.engine.blocks import (
 )
 from siis.engine.edges import EdgeRows, WeightedEdges
 from siis.engine.loops import (
-    advance_rows,
+    cg_direction_rows,
+    cg_update_rows,
+    diag_minus_matmul_rows,
     edge_divergence,
     edge_norms,
     edge_step,
-    less_product_rows,
-    turn_rows,
 )
 from siis.engine.threads import in_threads
 from siis.engine.types import Precision
@@ -96,28 +96,30 @@ class NumpyEngine(Engine):
         """X'Y by pieces of rows."""
         return tall_transposed(X, Y).astype(np.float64, copy=False)
 
-    def less_product(self, diagonal: Floats, S: Operator, X: Floats) -> Floats:
-        """As ``Engine.less_product``, in one compiled pass."""
+    def diag_minus_matmul(self, diagonal: Floats, S: Operator, X: Floats) -> Floats:
+        """As ``Engine.diag_minus_matmul``, in one compiled pass."""
         assert isinstance(S, NumpyOperator)
         M, X = S.matrix, np.ascontiguousarray(X)
         out = np.empty_like(X)
 
         def piece(rows: slice) -> None:
-            less_product_rows(M.indptr, M.indices, M.data, diagonal, X, out, rows.start, rows.stop)
+            diag_minus_matmul_rows(M.indptr, M.indices, M.data, diagonal, X, out, rows.start, rows.stop)
 
         in_threads(piece, pieces_of(len(X), M.nnz * X.shape[1]))
         return out
 
-    def advance(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
-        """As ``Engine.advance``, in one compiled pass."""
+    def cg_update(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
+        """As ``Engine.cg_update``, in one compiled pass."""
         in_threads(
-            lambda rows: advance_rows(X, R, D, MD, step, rows.start, rows.stop), pieces_of(len(X), PASSES * X.size)
+            lambda rows: cg_update_rows(X, R, D, MD, step, rows.start, rows.stop), pieces_of(len(X), PASSES * X.size)
         )
         return X, R
 
-    def turn(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
-        """As ``Engine.turn``, in one compiled pass."""
-        in_threads(lambda rows: turn_rows(D, Z, ratio, rows.start, rows.stop), pieces_of(len(D), PASSES * D.size))
+    def cg_direction(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
+        """As ``Engine.cg_direction``, in one compiled pass."""
+        in_threads(
+            lambda rows: cg_direction_rows(D, Z, ratio, rows.start, rows.stop), pieces_of(len(D), PASSES * D.size)
+        )
         return D
 
     def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:

@@ -61,7 +61,7 @@ class _Linalg:
             found, R = np.linalg.qr(rows)
             Q[:, : len(R)] = found  # fewer where the rows are
             own.append(R)
-        parts = self._group.gather(np.vstack([X[:0], *own]))
+        parts = self._group.allgather(np.vstack([X[:0], *own]))
         whole, R = np.linalg.qr(np.vstack(parts))
         first = sum(len(part) for part in parts[: self._group.rank])
         for Q, piece in zip(_blocks(out), own, strict=True):
@@ -82,23 +82,23 @@ class _Namespace:
 
     def sum(self, X: Floats) -> Any:
         """Of all entries."""
-        return self._group.joined(np.sum(X, dtype=np.float64), sum)
+        return self._group.allreduce(np.sum(X, dtype=np.float64), sum)
 
     def min(self, X: Floats, axis: int | None = None) -> Any:
         """Of the columns, or of all entries."""
         found = np.min(X, axis=axis, initial=np.inf)
-        return self._group.joined(found, lambda parts: np.min(parts, axis=0))
+        return self._group.allreduce(found, lambda parts: np.min(parts, axis=0))
 
     def max(self, X: Floats, axis: int | None = None) -> Any:
         """Of the columns, or of all entries."""
         found = np.max(X, axis=axis, initial=-np.inf)
-        return self._group.joined(found, lambda parts: np.max(parts, axis=0))
+        return self._group.allreduce(found, lambda parts: np.max(parts, axis=0))
 
     def vecdot(self, X: Floats, Y: Floats, axis: int) -> Any:
         """Of rows, which are here; or of columns."""
         if axis == -1:
             return np.einsum("...i,...i->...", X, Y)
-        return self._group.joined(column_dots(X, Y), sum).astype(X.dtype)
+        return self._group.allreduce(column_dots(X, Y), sum).astype(X.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class GraphOperator:
     def __matmul__(self, X: Floats) -> Floats:
         """Fetch the rows of neighbours, and multiply."""
         self.engine.columns += X.shape[1]
-        return product(self.matrix, self.engine.extended(np.asarray(X, self.dtype)))
+        return product(self.matrix, self.engine.with_halo(np.asarray(X, self.dtype)))
 
     def with_entries(self, entries: Floats) -> GraphOperator:
         """The matrix with other entries."""
@@ -171,7 +171,7 @@ class TransposedOperator(_Transposed):
 
     def __matmul__(self, X: Floats) -> Floats:
         """Multiply, and give back what belongs to rows of others."""
-        return self.engine.folded(np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype)))
+        return self.engine.reduce_halo(np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype)))
 
 
 class _SharedRows(_Transposed):
@@ -262,7 +262,7 @@ class _EdgeMatrix(EdgeMatrix):
         half = sp.csr_array((values, edges.tails, edges.first), shape=(n, n_rows))
         sums = np.zeros(n_rows)
         end_sums(edges.first, edges.tails, values, sums)
-        return _Symmetric(GraphOperator(engine, compact(half, self.dtype))), engine.folded(sums)
+        return _Symmetric(GraphOperator(engine, compact(half, self.dtype))), engine.reduce_halo(sums)
 
 
 class _EdgeRows(FusedEdgeRows):
@@ -337,31 +337,31 @@ class _EdgeRows(FusedEdgeRows):
 
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
         """As in one place, between two exchanges."""
-        return self.engine.folded(super().step(self.engine.extended(F), gamma, relaxation))
+        return self.engine.reduce_halo(super().step(self.engine.with_halo(F), gamma, relaxation))
 
     def divergence(self, slope: float, offset: float) -> Floats:
         """As in one place, before an exchange."""
-        return self.engine.folded(super().divergence(slope, offset))
+        return self.engine.reduce_halo(super().divergence(slope, offset))
 
     def norms(self, F: Floats) -> Floats:
         """As in one place, after an exchange."""
-        out, F = np.empty(self.f.shape, self.dtype), self.engine.extended(F)
+        out, F = np.empty(self.f.shape, self.dtype), self.engine.with_halo(F)
         edge_norms(*self.arrays, F, out, 0, self.pieces[-1][1] if self.pieces else 0)
         return out.astype(self.engine.row_type(self.dtype), copy=False)
 
 
 class ShardedEngine(Engine):
-    """Rows of vertices, edges and labels of one shard, beside those of others.
+    """Rows of vertices, edges and labels of one shard among others.
 
-    ``is_tight``: memory is short, so single precision throughout and one spare block in the eigensolver's subspace.
+    ``low_memory``: memory is short, so single precision throughout and one spare block in the eigensolver's subspace.
     """
 
     is_whole = False
 
-    def __init__(self, group: Group, halo: Halo, is_tight: bool = False) -> None:
-        self.group, self.halo, self.is_tight = group, halo, is_tight
-        self.spare_blocks, self.widest = (1, FEW // 2) if is_tight else (Engine.spare_blocks, 64)
-        self.narrowest = FEW if is_tight else Engine.narrowest
+    def __init__(self, group: Group, halo: Halo, low_memory: bool = False) -> None:
+        self.group, self.halo, self.low_memory = group, halo, low_memory
+        self.spare_blocks, self.widest = (1, FEW // 2) if low_memory else (Engine.spare_blocks, 64)
+        self.narrowest = FEW if low_memory else Engine.narrowest
         self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)
 
@@ -377,26 +377,26 @@ class ShardedEngine(Engine):
         """The rows here."""
         return np.asarray(a)
 
-    def extended(self, X: Floats) -> Floats:
+    def with_halo(self, X: Floats) -> Floats:
         """Own rows, and after them those of neighbours."""
         out = np.empty((self.halo.n_rows, *X.shape[1:]), X.dtype)
         out[: self.halo.n_own] = X
-        self.fill(out)
+        self.update_halo(out)
         return out
 
-    def fill(self, X: Floats) -> None:
+    def update_halo(self, X: Floats) -> None:
         """Fetch the rows of neighbours into their places."""
         halo = self.halo
         parts = {rank: X[rows] for rank, rows in halo.sent.items()}
-        for rank, part in self.group.exchange(parts, list(halo.fetched)).items():
+        for rank, part in self.group.neighbor_exchange(parts, list(halo.fetched)).items():
             X[halo.fetched[rank]] = part
 
-    def folded(self, X: Floats) -> Floats:
+    def reduce_halo(self, X: Floats) -> Floats:
         """Own rows, with what others have added to them; what belongs to others is sent."""
         halo = self.halo
         parts = {rank: np.ascontiguousarray(X[place]) for rank, place in halo.fetched.items()}
         out = X[: halo.n_own]
-        for rank, part in sorted(self.group.exchange(parts, list(halo.sent)).items()):
+        for rank, part in sorted(self.group.neighbor_exchange(parts, list(halo.sent)).items()):
             out[halo.sent[rank]] += part
         return out
 
@@ -407,7 +407,7 @@ class ShardedEngine(Engine):
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> GraphOperator:
         """diag(scale) M diag(scale)."""
         entries = np.empty(M.data.size, dtype)
-        scaled_entries(M.indptr, M.indices, M.data, scale, self.extended(scale), entries)
+        scaled_entries(M.indptr, M.indices, M.data, scale, self.with_halo(scale), entries)
         return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
 
     def members(self, M: Sparse, dtype: Precision) -> Members:
@@ -428,15 +428,15 @@ class ShardedEngine(Engine):
 
     def count(self, n: int) -> int:
         """Rows of all shards."""
-        return int(self.group.joined(n, sum))
+        return int(self.group.allreduce(n, sum))
 
     def total(self, part: Any) -> Any:
         """The sum over all shards."""
-        return np.array(self.group.joined(part, sum))  # a copy: shards of one process are given the same
+        return np.array(self.group.allreduce(part, sum))  # a copy: shards of one process are given the same
 
     def largest(self, values: Floats) -> float:
         """The largest of all shards."""
-        return float(self.group.joined(super().largest(values), max))
+        return float(self.group.allreduce(super().largest(values), max))
 
     def mean(self, values: Floats) -> Floats:
         """Means over all rows."""
@@ -456,19 +456,19 @@ class ShardedEngine(Engine):
         own = np.random.default_rng([key, self.group.rank])
         return own.standard_normal((n, k), dtype)
 
-    def turned(self, X: Floats, C: Floats) -> Floats:
+    def matmul_inplace(self, X: Floats, C: Floats) -> Floats:
         """X C in the place of X, where memory is short."""
-        if not self.is_tight:
-            return np.asarray(super().turned(X, C))
+        if not self.low_memory:
+            return np.asarray(super().matmul_inplace(X, C))
         out, C = X[:, : C.shape[1]], C.astype(X.dtype)
         for rows, into in zip(_blocks(X), _blocks(out, X.shape[1]), strict=True):
             into[:] = rows @ C
         return out
 
-    def beside(self, X: Floats, Y: Floats) -> Floats:
+    def hstack(self, X: Floats, Y: Floats) -> Floats:
         """Columns behind those of X, in its room where it was made here and memory is short."""
-        if not self.is_tight:
-            return np.asarray(super().beside(X, Y))
+        if not self.low_memory:
+            return np.asarray(super().hstack(X, Y))
         k, width, room = X.shape[1], X.shape[1] + Y.shape[1], X.base
         if not isinstance(room, np.ndarray) or room.ndim != 2 or room.shape[1] < width:
             room = np.empty((len(X), width), X.dtype)
@@ -509,7 +509,7 @@ class ShardedEngine(Engine):
 
         def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
             pause_point()
-            self.fill(now)
+            self.update_halo(now)
             three_terms(M.indptr, M.indices, M.data, now, before, kind(a), kind(b), kind(d), 0, n)
 
         step(before, now, sigma / e, -c * sigma / e, 0.0)

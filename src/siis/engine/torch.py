@@ -185,7 +185,7 @@ class TorchEngine(Engine):
             return f"PyTorch's {self.device.type}"
         return str(torch.cuda.get_device_name(self.device))
 
-    def know(self, host: Floats, given: Any) -> None:
+    def register_device_copy(self, host: Floats, given: Any) -> None:
         """Take note of examples that came as an array of this device."""
         if not hasattr(given, "__dlpack_device__") or isinstance(given, np.ndarray):
             return
@@ -195,12 +195,12 @@ class TorchEngine(Engine):
         if there.dtype == KINDS[host.dtype.type]:
             self._known = host, there.to(self.device)
 
-    def follow(self, host: Floats, rows: Ints, picked: Floats) -> None:
+    def track_rows(self, host: Floats, rows: Ints, picked: Floats) -> None:
         """Pick the same rows on the device."""
         if self._known is not None and self._known[0] is host:
             self._known = picked, self._known[1][torch.tensor(rows, device=self.device)]
 
-    def hold(self, points: Floats) -> Array:
+    def to_device(self, points: Floats) -> Array:
         """The tensor in the precision of the points; what is known to be there is not sent."""
         if isinstance(points, torch.Tensor):
             return points
@@ -210,13 +210,13 @@ class TorchEngine(Engine):
 
     def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
         """Neighbours on the device: exactly, or within overlapping cells."""
-        return nearest_indices(self.hold(points), n_wanted, seed, report)
+        return nearest_indices(self.to_device(points), n_wanted, seed, report)
 
     def nearest_between(
         self, queries: Array, points: Array, n_wanted: int, n_fetched: int
     ) -> tuple[Ints, Floats, Bools]:
         """Neighbours of other points on the device, exactly."""
-        return nearest_between(self.hold(queries), self.hold(points), n_wanted, n_fetched)
+        return nearest_between(self.to_device(queries), self.to_device(points), n_wanted, n_fetched)
 
     def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
         """Symmetric neighbourhoods by sorting pairs on the device."""
@@ -276,12 +276,12 @@ class TorchEngine(Engine):
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
         return torch.randn((n, k), generator=generator, dtype=KINDS[dtype], device=self.device)
 
-    def advance(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
-        """As ``Engine.advance``, a call for each."""
+    def cg_update(self, X: Array, R: Array, D: Array, MD: Array, step: Array) -> tuple[Array, Array]:
+        """As ``Engine.cg_update``, a call for each."""
         return X.addcmul_(D, step), R.addcmul_(MD, step, value=-1)
 
-    def turn(self, D: Array, Z: Array, ratio: Array) -> Array:
-        """As ``Engine.turn``, in one call."""
+    def cg_direction(self, D: Array, Z: Array, ratio: Array) -> Array:
+        """As ``Engine.cg_direction``, in one call."""
         return torch.addcmul(Z, D, ratio, out=D)
 
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:

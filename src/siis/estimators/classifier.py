@@ -386,7 +386,7 @@ class SIISClassifier(OnCluster, Insights):
             which = np.nan_to_num(quality, nan=np.inf) < threshold
         index, codes = rows[which], given[which]
         against: list[list[int]] = [[] for _ in index]
-        if not self._is_spread:
+        if not self._fitted_on_cluster:
             winners = np.argmax(self._answers, axis=1)
             example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
             against = [
@@ -414,7 +414,7 @@ class SIISClassifier(OnCluster, Insights):
 
     def _judged_labels(self) -> tuple[Ints, Ints, Ints, Floats]:
         """Labelled examples, their given and their suggested classes by number, and the quality of their labels."""
-        if self._is_spread:
+        if self._fitted_on_cluster:
             found = self._suspects
             return found.rows, found.codes, found.suggested, found.quality
         rows = np.flatnonzero(coded_rows(self._given_codes))
@@ -427,7 +427,7 @@ class SIISClassifier(OnCluster, Insights):
         the sets of all unlabelled examples hold the true class so often by their own probabilities, which are
         calibrated on held-out labels; where there are no more unlabelled examples than labels, at which the sets of
         held-out labels do, their noise allowed for (docs/math.md, (C13)). So the promise is for examples like those
-        of the fit, on average over them. By unlabelled examples, where answers are right more often than asked, the
+        of the fit, on average over them. By unlabelled examples, where more answers are right than the coverage, the
         sets of the most doubtful ones are empty: ask for more, or look at these examples. By held-out labels the
         likeliest class is always in.
 
@@ -445,8 +445,8 @@ class SIISClassifier(OnCluster, Insights):
         self._need_judged("predict_sets")
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
-        if self._is_spread:
-            return self._asked(X, "predict_sets", self.classes_.size, np.bool_, coverage=float(coverage))
+        if self._fitted_on_cluster:
+            return self._predict_chunks(X, "predict_sets", self.classes_.size, np.bool_, coverage=float(coverage))
         if not hasattr(self, "_levels"):
             raise ValueError("sets of classes need a model that was fitted by siis 0.2 or later: fit it again")
         may_be_empty = getattr(self, "_may_be_empty", False)  # not in older files

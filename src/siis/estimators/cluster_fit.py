@@ -33,7 +33,7 @@ from siis.labels import GivenLabels, LabelWarning, read_labels
 from siis.progress import Progress
 from siis.quality import Assessment, warn_about_labels
 from siis.shards import Choices, Job, Labels, NoWorkers, check_seen
-from siis.shards.files import kept
+from siis.shards.files import load_object
 from siis.shards.job import ANSWERS
 from siis.shards.stages import write_arrays
 
@@ -84,7 +84,7 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
         told, sizes = job.run(lambda: known, sample.choose, write_arrays)
     except (NoWorkers, Lost) as problem:
         raise ValueError(f"the cluster was lost on the way: {problem}. Fit again.") from problem
-    assessment: Assessment = kept(folder.path / WORK / "assessment.pickle")
+    assessment: Assessment = load_object(folder.path / WORK / "assessment.pickle")
     shutil.rmtree(folder.path / BLOCKS)
     (folder.path / WORK / ANSWERS).rename(folder.path / ANSWERS)
     shutil.rmtree(folder.path / WORK)

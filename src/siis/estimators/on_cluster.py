@@ -28,12 +28,12 @@ NOT_THERE = (  # what a fit on a cluster does not bring to the client
     "experts_",
     "class_shares_",
 )
-SPREAD = ("label_issues", "label_ranking", "predict_sets")  # methods that need labels to be judged, but no graph
+WITHOUT_GRAPH = ("label_issues", "label_ranking", "predict_sets")  # methods that need no graph
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """A question to the model of the sample, that travels to the workers."""
+class ChunkPredictor:
+    """A method of the model of the sample, which is sent to the workers."""
 
     model: SIISClassifier
     encoder: Any  # of data frames
@@ -82,9 +82,9 @@ class OnCluster(TransductiveClassifier):
         ndarray of shape (n_new, c), or a Dask array where X was Dask's
             Rows sum to 1; columns as in ``classes_``.
         """
-        if not self._is_spread:
+        if not self._fitted_on_cluster:
             return super().predict_proba(X)
-        return self._asked(X, "predict_proba", self.classes_.size, np.float64)
+        return self._predict_chunks(X, "predict_proba", self.classes_.size, np.float64)
 
     def predict(self, X: Any) -> Any:
         """Give the classes of examples: the largest entry of ``predict_proba``.
@@ -98,30 +98,30 @@ class OnCluster(TransductiveClassifier):
         -------
         ndarray of shape (n_new,), or a Dask array where X was Dask's
         """
-        if not self._is_spread:
+        if not self._fitted_on_cluster:
             return super().predict(X)
-        return self._asked(X, "predict", 0, self.classes_.dtype)
+        return self._predict_chunks(X, "predict", 0, self.classes_.dtype)
 
     @property
-    def _is_spread(self) -> bool:
+    def _fitted_on_cluster(self) -> bool:
         """Whether the last fit was one on a cluster."""
         return "sample_model_" in vars(self)
 
-    def _asked(self, X: Any, method: str, width: int, dtype: Any, **settings: Any) -> Any:
+    def _predict_chunks(self, X: Any, method: str, width: int, dtype: Any, **settings: Any) -> Any:
         """What the model of the sample says, of each chunk where there are chunks."""
         check_is_fitted(self)
         encoder = getattr(self, "table_encoder_", None)
-        asked = Asked(self.sample_model_, encoder, method, settings, width, dtype)
+        predictor = ChunkPredictor(self.sample_model_, encoder, method, settings, width, dtype)
         if not hasattr(X, "__dask_graph__"):
-            return asked(X)
+            return predictor(X)
         from siis.estimators.dask_rows import over_chunks  # noqa: PLC0415  (an extra)
 
         self._take_shape(X, reset=False)
-        return over_chunks(X, Asked.of_chunk, asked, width, dtype)
+        return over_chunks(X, ChunkPredictor.of_chunk, predictor, width, dtype)
 
     def _refuse_on_cluster(self, method: str) -> None:
         """Refuse what needs the graph of all rows."""
-        if self._is_spread and method not in SPREAD:
+        if self._fitted_on_cluster and method not in WITHOUT_GRAPH:
             raise ValueError(
                 f"{method} needs the graph, which stays on the workers of a cluster. Ask the model of the sample: "
                 f"sample_model_.{method}(), whose example i is row sample_rows_[i] of X."

@@ -114,16 +114,16 @@ def smooth_folds(
     S = engine.scaled(W, scale / np.sqrt(unit), np.float32)
     diagonal *= scale[:, None] ** 2
     scaled = engine.asarray(diagonal, np.float32)
-    smooth = [np.empty((n, c), np.float32 if engine.is_tight else answer_type(n, c)) for _ in given]
+    smooth = [np.empty((n, c), np.float32 if engine.low_memory else answer_type(n, c)) for _ in given]
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
-    least = FEW_COLUMNS if engine.is_tight else LEAST_COLUMNS
+    least = FEW_COLUMNS if engine.low_memory else LEAST_COLUMNS
     step = max(1, most // (engine.count(n) * len(given)), least // len(given))
 
     precondition = None
     if subspace is not None and c <= min(MOST_SMOOTH, subspace.shape[1]) and min(prior_weights) < STRONG_PRIOR:
         first = subspace[:, : min(MOST_SMOOTH, subspace.shape[1])]  # F = scale X
         Z, upwards = engine.asarray(first, np.float32), engine.asarray(1 / scale, np.float32)[:, None]
-        if engine.is_tight:
+        if engine.low_memory:
             Z *= upwards
         else:
             Z = Z * upwards
@@ -142,7 +142,7 @@ def smooth_folds(
             B[rows, k] = scale[rows][:, None] * excess
 
         def apply(X: Array) -> Array:
-            return engine.less_product(scaled, S, X)  # (C3), with unit diagonal but where a label is held out
+            return engine.diag_minus_matmul(scaled, S, X)  # (C3), with unit diagonal but where a label is held out
 
         first = None if start is None else np.stack([F[:, columns] for F in start], axis=1) / scale[:, None, None]
         X = None if first is None else engine.asarray(first.reshape(n, len(given) * width), np.float32)

@@ -163,7 +163,7 @@ def _drop(indptr, columns, data, least):  # type: ignore[no-untyped-def]
         a, indptr[i + 1] = b, end
 
 
-def joined(
+def symmetric_rows(
     indices: Ints, weights: Floats, first: int, heads: Ints, tails: Ints, values: Floats, one_sided: float
 ) -> tuple[Ints, Ints, Floats]:
     """Join lists of neighbours to rows of a symmetric matrix.
@@ -182,7 +182,7 @@ def joined(
     return indptr, columns, data
 
 
-def without_least(indptr: Ints, columns: Ints, data: Floats, least: float) -> tuple[Ints, Ints, Floats]:
+def drop_small(indptr: Ints, columns: Ints, data: Floats, least: float) -> tuple[Ints, Ints, Floats]:
     """Leave out entries of at most this weight, in place; give what is left of the arrays."""
     _drop(indptr, columns, data, data.dtype.type(least))
     end = int(indptr[-1])

@@ -98,7 +98,7 @@ def neighbors_between(
     if not 1 <= n_neighbors <= n:
         raise ValueError(f"n_neighbors must lie in 1..{n}; found {n_neighbors}")
     if engine.can_search and queries.shape[0] and not sp.issparse(points):
-        there = engine.hold(points) if held is None else held
+        there = engine.to_device(points) if held is None else held
         found = Neighbors(*_between_on_engine(engine, queries, points, there, n_neighbors))
     else:
         found = _ranked(queries, points, n_neighbors)
@@ -196,7 +196,7 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
 
 def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
     """The engine's own search, with its recall on a sample."""
-    n, there = points.shape[0], engine.hold(points)
+    n, there = points.shape[0], engine.to_device(points)
     indices, distances = engine.nearest(there, min(n_wanted + SPARE, n), seed, report)
     if (indices[:, n_wanted - 1] < 0).any():
         indices = complete(indices, n)

@@ -16,7 +16,7 @@ from siis.engine.group import Group
 from siis.engine.loops import components, count_first_ends, less_weights, row_sums, take_first_ends
 from siis.engine.sharded import Halo
 from siis.graph.graph import NEGLIGIBLE, ONE_SIDED_SHARE, Edges, Graph
-from siis.graph.lists import joined, without_least
+from siis.graph.lists import drop_small, symmetric_rows
 
 PIECE = 2**21  # entries that are looked at together
 
@@ -101,7 +101,7 @@ class GraphShard(Graph):
         return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.halo.n_rows))
 
 
-def shard_of(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
+def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
     """Give a shard its part of a graph; all shards must call it at once.
 
     W: (n, N), symmetric weights of the vertices here to all; bounds: (size + 1,), the first global number of each
@@ -118,7 +118,7 @@ def shard_of(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
     local = sp.csr_array((W.data, columns, W.indptr), shape=(n, n + others.size))
     local.sort_indices()
     others = others.astype(np.int64)
-    halo = halo_of(group, others, bounds)
+    halo = build_halo(group, others, bounds)
     component, n_parts = _components(group, local, halo)
     graph = GraphShard(local, halo, first, others, np.zeros(others.size), component, n_parts)
     _fetch(group, halo, graph.degrees, graph.degrees_of_others)
@@ -130,16 +130,16 @@ def _pieces(entries: Any) -> list[Any]:
     return [entries[a : a + PIECE] for a in range(0, entries.size, PIECE)]
 
 
-def halo_of(group: Group, others: Ints, bounds: Ints) -> Halo:
+def build_halo(group: Group, others: Ints, bounds: Ints) -> Halo:
     """Tell the other shards which of their rows are needed here, and learn which of these they need. others: (h,)."""
     ends = np.searchsorted(others, bounds)
-    asked = group.swap([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
+    asked = group.alltoall([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
     n = int(bounds[group.rank + 1] - bounds[group.rank])
     fetched = {rank: slice(n + int(a), n + int(b)) for rank, (a, b) in enumerate(pairwise(ends)) if b > a}
     return Halo(n, {rank: rows for rank, rows in enumerate(asked) if rows.size and rank != group.rank}, fetched)
 
 
-def joined_rows(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
+def symmetric_weights(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
     """Make directed neighbourhoods of the vertices here rows of a symmetric matrix.
 
     indices: (n, K), global numbers, -1 where a place is empty; weights: (n, K); returns (n, N).
@@ -148,13 +148,13 @@ def joined_rows(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind
     n = last - first
     given = [_named(indices, weights, first, int(a), int(b)) for a, b in pairwise(bounds)]
     given[group.rank] = _named(indices, weights, first, 0, 0)  # those are found in the lists
-    pairs = group.swap([pair for pair, _ in given])
-    values = np.concatenate(group.swap([value for _, value in given]))
+    pairs = group.alltoall([pair for pair, _ in given])
+    values = np.concatenate(group.alltoall([value for _, value in given]))
     tails, heads = np.concatenate(pairs, axis=1)
     one_sided = ONE_SIDED_SHARE if kind == "mutual" else 1.0
-    entries = joined(indices, weights, first, heads - first, tails, values, one_sided)
-    largest = group.joined(float(entries[2].max(initial=0.0)), max)
-    indptr, columns, data = without_least(*entries, NEGLIGIBLE * largest)
+    entries = symmetric_rows(indices, weights, first, heads - first, tails, values, one_sided)
+    largest = group.allreduce(float(entries[2].max(initial=0.0)), max)
+    indptr, columns, data = drop_small(*entries, NEGLIGIBLE * largest)
     if data.size < np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
     return sp.csr_array((data, columns, indptr), shape=(n, int(bounds[-1])))
@@ -169,7 +169,7 @@ def _named(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[
 def _fetch(group: Group, halo: Halo, own: Floats, into: Floats) -> None:
     """Values at the vertices of others."""
     parts = {rank: own[rows] for rank, rows in halo.sent.items()}
-    for rank, part in group.exchange(parts, list(halo.fetched)).items():
+    for rank, part in group.neighbor_exchange(parts, list(halo.fetched)).items():
         place = halo.fetched[rank]
         into[place.start - halo.n_own : place.stop - halo.n_own] = part
 
@@ -179,14 +179,14 @@ def _components(group: Group, W: Sparse, halo: Halo) -> tuple[Ints, int]:
     n = W.shape[0]
     own = components(W.indptr, W.indices)
     k = int(own.max(initial=-1)) + 1
-    counts = group.gather(k)
+    counts = group.allgather(k)
     own += sum(counts[: group.rank])
     far = np.zeros(W.shape[1] - n)
     _fetch(group, halo, own.astype(np.float64), far)
     across = np.flatnonzero(W.indices >= n)
     near = own[np.searchsorted(W.indptr, across, side="right") - 1]
     pairs = np.unique(np.stack([near, far[W.indices[across] - n].astype(np.int64)], axis=1), axis=0)
-    every = np.concatenate(group.gather(pairs))
+    every = np.concatenate(group.allgather(pairs))
     total = sum(counts)
     joint = sp.csr_array((np.ones(len(every)), (every[:, 0], every[:, 1])), shape=(total, total))
     _, label = connected_components(joint, directed=False)

@@ -31,34 +31,34 @@ def has(path: Path, name: str) -> bool:
         return name in found.files
 
 
-def keep(path: Path, value: Any) -> None:
+def save_object(path: Path, value: Any) -> None:
     """Write an object of this program's own, for its own workers."""
     write_whole(path, lambda file: pickle.dump(value, file, protocol=5))
 
 
-def kept(path: Path) -> Any:
+def load_object(path: Path) -> Any:
     """Read such an object."""
     with path.open("rb") as file:
         return pickle.load(file)
 
 
-def save_each(path: Path, **arrays: Any) -> None:
+def save_arrays(path: Path, **arrays: Any) -> None:
     """Write arrays, each in a file of its own that can be mapped."""
     for name, array in arrays.items():
         write_whole(_one(path, name), partial(np.save, arr=array))
 
 
-def load_one(path: Path, name: str) -> Any:
+def load_array(path: Path, name: str) -> Any:
     """Read one of them."""
     return np.load(_one(path, name))
 
 
-def mapped(path: Path, name: str) -> Any:
+def map_array(path: Path, name: str) -> Any:
     """Map one of them: only pages that are read are in memory; nothing that is written into it reaches the file."""
     return np.load(_one(path, name), mmap_mode="c")
 
 
-def let_go(*arrays: Any) -> None:
+def release_pages(*arrays: Any) -> None:
     """Give the pages of mapped arrays back; they are read again where they are needed."""
     for array in arrays:
         held = getattr(array, "_mmap", None)

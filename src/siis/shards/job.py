@@ -21,7 +21,7 @@ from siis.selection import Constraints, Selection, deal_folds
 from siis.shards import stages
 from siis.shards.blocks import Block, Reader
 from siis.shards.cells import train_cells
-from siis.shards.files import keep, load, save
+from siis.shards.files import load, save, save_object
 from siis.shards.stages import Settings
 from siis.shards.workers import GONE, NoWorkers, memories, on_shards, some_workers
 from siis.texts import plural
@@ -173,7 +173,7 @@ class Job:
             n_components=self._most_vectors(self.n, found.selection.chosen.n_neighbors),
             n_rows=self.n,
         )
-        keep(self.work / "settings.pickle", settings)
+        save_object(self.work / "settings.pickle", settings)
         save(self.work / "sample.npz", points=stages.points_of(found.X, settings)[0])
         if settings.n_components < settings.selection.chosen.n_components:
             self.say(
@@ -197,7 +197,7 @@ class Job:
     def _cells(self, plan: dict[str, Any]) -> dict[str, int]:
         """Train cells on the sample, in the chosen space."""
         cells = train_cells(load(self.work / "sample.npz")["points"], plan["rows"], plan["shards"], self.seed)
-        keep(self.work / "cells.pickle", cells)
+        save_object(self.work / "cells.pickle", cells)
         return {"cells": len(cells.centers)}
 
     def _graph(self, n_shards: int, folder: str, counts: list[int]) -> dict[str, Any]:
@@ -247,8 +247,8 @@ class Job:
         found = assess_labels(which, held[which] / unit, given, place.ravel(), final[first])
         answers = found.probabilities
         own = np.where(np.isnan(found.own), answers[place.ravel()], found.own)
-        keep(self.work / "noise.pickle", found.noise)
-        keep(self.work / "assessment.pickle", found)
+        save_object(self.work / "noise.pickle", found.noise)
+        save_object(self.work / "assessment.pickle", found)
         save(
             self.work / "judged.npz",
             rows=rows,

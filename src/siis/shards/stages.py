@@ -23,7 +23,7 @@ from siis.evidence.smoother import MOST_SMOOTH
 from siis.graph import fingerprints
 from siis.graph.lists import merge_lists
 from siis.graph.neighbors import Neighbors
-from siis.graph.shard import GraphShard, joined_rows, shard_of
+from siis.graph.shard import GraphShard, build_shard, symmetric_weights
 from siis.graph.weights import gaussian_weights
 from siis.labels import VertexLabels, one_hot
 from siis.labels.unlabelled import UNLABELLED
@@ -32,7 +32,18 @@ from siis.selection.final import final_basis, final_program
 from siis.selection.prepared import smooth_all
 from siis.shards.blocks import Block, Reader
 from siis.shards.cells import Cells, search, search_all
-from siis.shards.files import has, keep, kept, let_go, load, load_one, mapped, save, save_each, write_whole
+from siis.shards.files import (
+    has,
+    load,
+    load_array,
+    load_object,
+    map_array,
+    release_pages,
+    save,
+    save_arrays,
+    save_object,
+    write_whole,
+)
 from siis.solvers import solve_certified
 
 ROOMY = 3  # times the chosen vectors (or classes) that memory holds, from which on rows are in double precision, too
@@ -63,7 +74,7 @@ class Settings:
     n_rows: int  # of all files
 
     @property
-    def is_tight(self) -> bool:
+    def low_memory(self) -> bool:
         """Whether memory is so short that single precision must do."""
         return self.n_components < ROOMY * max(self.selection.chosen.n_components, len(self.classes))
 
@@ -80,7 +91,7 @@ class Settings:
 
 def settings_of(folder: str) -> Settings:
     """The settings that the client has left in the work folder."""
-    found = kept(Path(folder) / "settings.pickle")
+    found = load_object(Path(folder) / "settings.pickle")
     assert isinstance(found, Settings)
     return replace(found, folder=Path(folder))  # it may have been moved
 
@@ -95,7 +106,7 @@ def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
     return np.ascontiguousarray(joined, dtype=np.float32), scores
 
 
-def tidy(work: Work) -> Work:
+def trim_memory(work: Work) -> Work:
     """Give memory back to the system: large arrays at once, and what is left when the work of a stage is done.
 
     The C library keeps what was freed, in pieces that the next arrays may not fit into.
@@ -116,11 +127,11 @@ def tidy(work: Work) -> Work:
     return done  # type: ignore[return-value]
 
 
-@tidy
+@trim_memory
 def partition(folder: str, number: int, block: Block) -> None:
     """Read a block, and write its rows to the shards of their cells, and of cells where they are to be searched."""
     settings = settings_of(folder)
-    cells: Cells = kept(settings.folder / "cells.pickle")
+    cells: Cells = load_object(settings.folder / "cells.pickle")
     labels = load(settings.folder / "labels.npz", "rows", "codes")
     with alone(), one_blas_thread():
         X, ids = settings.reader(block)
@@ -157,11 +168,11 @@ def partition(folder: str, number: int, block: Block) -> None:
     save(settings.path("asked", number), rows=asked, points=points[asked - block.first])
 
 
-@tidy
+@trim_memory
 def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
     """Merge equal rows of a shard, and search its cells, for its own rows and those of others."""
     settings = settings_of(folder)
-    cells: Cells = kept(settings.folder / "cells.pickle")
+    cells: Cells = load_object(settings.folder / "cells.pickle")
     paths = [settings.path("rows", shard, number) for number in range(n_blocks)]
     rows, marks = _every(paths, "rows"), _every(paths, "marks")
     sizes: list[int] = []
@@ -191,14 +202,14 @@ def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
     arguments = (points, first, here, cells.centers[here], settings.selection.chosen.n_neighbors)
     with alone(), one_blas_thread():
         own = search(points, near, *arguments, is_own=True)
-        save_each(settings.path("lists", shard, shard), marks=marks, indices=own[0], distances=own[1])
+        save_arrays(settings.path("lists", shard, shard), marks=marks, indices=own[0], distances=own[1])
         del own
         _search_asked(settings, shard, points, rows, vertex, n_blocks)
         _search_guests(settings, shard, paths, arguments)
     del points, arguments
     codes = _every(paths, "codes")
     save(settings.path("examples", shard), rows=rows, vertex=vertex, codes=codes, sizes=np.array(sizes))
-    save_each(
+    save_arrays(
         settings.path("vertices", shard), scores=_every(paths, "scores")[place >= 0][np.argsort(place[place >= 0])]
     )
     return int(n)
@@ -220,7 +231,7 @@ def _search_guests(settings: Settings, shard: int, paths: list[Path], arguments:
             lists.append((guests["guest_marks"][asked], found[0][asked], found[1][asked]))
     for other, lists in parts.items():
         marks, indices, distances = (np.concatenate(part) for part in zip(*lists, strict=True))
-        save_each(settings.path("lists", other, shard), marks=marks, indices=indices, distances=distances)
+        save_arrays(settings.path("lists", other, shard), marks=marks, indices=indices, distances=distances)
         lists.clear()
 
 
@@ -252,7 +263,7 @@ def neighbor_recall(folder: str, counts: list[int]) -> float:
     return hits / max(exact.size, 1)
 
 
-@tidy
+@trim_memory
 def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     """Merge the lists of neighbours, and join those of all shards to a graph."""
     settings = settings_of(folder)
@@ -268,15 +279,15 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
         width = float(engine.medians(flat[:, None])[0]) if engine.count(flat.size) else 1.0
         del flat
     _weigh(indices, distances, float(width))
-    W = joined_rows(group, indices, distances, bounds, chosen.connectivity)
+    W = symmetric_weights(group, indices, distances, bounds, chosen.connectivity)
     del indices, distances
-    graph = shard_of(group, W, bounds)
+    graph = build_shard(group, W, bounds)
     path, W = settings.path("graph", shard), graph.weights
-    save_each(path, data=W.data, indices=W.indices, indptr=W.indptr, part=graph.part)
-    keep(path, (graph.halo, graph.first, graph.others, graph.degrees_of_others, graph.n_parts))
+    save_arrays(path, data=W.data, indices=W.indices, indptr=W.indptr, part=graph.part)
+    save_object(path, (graph.halo, graph.first, graph.others, graph.degrees_of_others, graph.n_parts))
     _mark_reached(group, settings, graph)
-    edges = group.joined(graph.n_edges, sum)
-    halo = group.joined(int(graph.others.size), sum)
+    edges = group.allreduce(graph.n_edges, sum)
+    halo = group.allreduce(int(graph.others.size), sum)
     return {"edges": int(edges), "parts": graph.n_parts, "halo": int(halo), "bandwidth": float(width)}
 
 
@@ -284,14 +295,14 @@ def _mark_reached(group: Group, settings: Settings, graph: GraphShard) -> None:
     """Write which vertices are connected to a label."""
     examples = load(settings.path("examples", group.rank), "vertex", "codes")
     named = np.unique(graph.part[examples["vertex"][examples["codes"] != UNLABELLED]])
-    save(settings.path("reached", group.rank), reached=np.isin(graph.part, np.concatenate(group.gather(named))))
+    save(settings.path("reached", group.rank), reached=np.isin(graph.part, np.concatenate(group.allgather(named))))
 
 
 def _merged_lists(settings: Settings, group: Group, bounds: Ints) -> tuple[Ints, Floats]:
     """The nearest neighbours of the vertices here that any shard has found, by their numbers among all."""
     shard = group.rank
     path = settings.path("lists", shard, shard)
-    marks, indices, distances = (load_one(path, name) for name in ("marks", "indices", "distances"))
+    marks, indices, distances = (load_array(path, name) for name in ("marks", "indices", "distances"))
     if bounds[-1] > np.iinfo(np.int32).max:
         indices = indices.astype(np.int64)
     np.add(indices, indices.dtype.type(bounds[shard]), out=indices, where=indices >= 0)
@@ -299,10 +310,10 @@ def _merged_lists(settings: Settings, group: Group, bounds: Ints) -> tuple[Ints,
     marks = marks[order]
     for other in range(group.size):
         path = settings.path("lists", shard, other)
-        if other == shard or not (asked := load_one(path, "marks")).size:
+        if other == shard or not (asked := load_array(path, "marks")).size:
             continue
         at = order[np.searchsorted(marks, asked)]
-        theirs = mapped(path, "indices"), mapped(path, "distances")
+        theirs = map_array(path, "indices"), map_array(path, "distances")
         once = np.unique(at, return_index=True)[1]  # equal rows of different blocks have asked more than once
         for some in np.array_split(once, 1 + once.size * indices.shape[1] // AT_ONCE):
             merge_lists(
@@ -324,14 +335,14 @@ def _weigh(indices: Ints, distances: Floats, width: float) -> None:
 def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine, Callable[[], None]]:
     """The graph of a shard, its engine, and what gives the graph's pages back when it has been read."""
     path = settings.path("graph", group.rank)
-    halo, first, others, far, n_parts = kept(path)
-    data, indices, indptr = mapped(path, "data"), mapped(path, "indices"), load_one(path, "indptr")
+    halo, first, others, far, n_parts = load_object(path)
+    data, indices, indptr = map_array(path, "data"), map_array(path, "indices"), load_array(path, "indptr")
     W = sp.csr_array((data, indices, indptr), shape=(halo.n_own, halo.n_own + others.size))
-    graph = GraphShard(W, halo, first, others, far, load_one(path, "part"), n_parts)
-    return graph, ShardedEngine(group, halo, settings.is_tight), lambda: let_go(data, indices)
+    graph = GraphShard(W, halo, first, others, far, load_array(path, "part"), n_parts)
+    return graph, ShardedEngine(group, halo, settings.low_memory), lambda: release_pages(data, indices)
 
 
-@tidy
+@trim_memory
 def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     """Smooth the labels over the graph, and read them; and once more without those of each fold.
 
@@ -347,14 +358,14 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     fold = folds["fold"][np.searchsorted(folds["rows"], examples["rows"][used])]
     save(settings.path("labelled", group.rank), rows=examples["rows"][used], vertex=rows)
     del examples
-    known = load_one(settings.path("vertices", group.rank), "scores")
-    known = None if not known.shape[1] else known if settings.is_tight else known.astype(np.float64)
+    known = load_array(settings.path("vertices", group.rank), "scores")
+    known = None if not known.shape[1] else known if settings.low_memory else known.astype(np.float64)
 
     def smooth(sets: list[VertexLabels], tol: float) -> list[Floats]:
         given = [(labels.aggregate() if labels.rows.size else labels).in_shards(engine) for labels in sets]
         k = len(sets)
         pulls, scores = [chosen.pull] * k, [known] * k
-        subspace = np.array(mapped(settings.path("basis", group.rank), "vectors")[:, :MOST_SMOOTH])
+        subspace = np.array(map_array(settings.path("basis", group.rank), "vectors")[:, :MOST_SMOOTH])
         return smooth_all(graph.weights, given, chosen.fidelity, pulls, scores, tol, engine, subspace)
 
     held = np.zeros((used.size, c))
@@ -368,20 +379,20 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
         del F
     everything = read(smooth([each], SMOOTH)[0], chosen.reading, engine=engine)
     path = settings.path("evidence", group.rank)
-    save_each(path, distributions=softmax(everything).astype(np.float32, copy=False), held=held)
+    save_arrays(path, distributions=softmax(everything).astype(np.float32, copy=False), held=held)
     return {"labelled": int(used.size), "columns": engine.columns}
 
 
-@tidy
+@trim_memory
 def find_basis(group: Group, folder: str) -> dict[str, int]:
     """The smoothest eigenvectors; gives how many, and how many columns were multiplied with the graph."""
     settings = settings_of(folder)
-    graph, engine, let_graph_go = _opened(group, settings)
+    graph, engine, release_graph = _opened(group, settings)
     chosen = _within(settings)
-    basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: let_graph_go(), engine=engine)
+    basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: release_graph(), engine=engine)
     path = settings.path("basis", group.rank)
-    save_each(path, vectors=basis.vectors)
-    keep(path, replace(basis, vectors=basis.vectors[:, :0], engine=NUMPY))
+    save_arrays(path, vectors=basis.vectors)
+    save_object(path, replace(basis, vectors=basis.vectors[:, :0], engine=NUMPY))
     return {"vectors": int(basis.values.size), "columns": engine.columns}
 
 
@@ -391,18 +402,18 @@ def _within(settings: Settings) -> Any:
     return replace(chosen, n_components=min(chosen.n_components, settings.n_components))
 
 
-@tidy
+@trim_memory
 def solve(group: Group, folder: str) -> dict[str, Any]:
     """Solve the program, and read what it says together with the evidence."""
     settings = settings_of(folder)
     chosen, answer, c = settings.selection.chosen, settings.selection.answer, len(settings.classes)
-    graph, engine, let_graph_go = _opened(group, settings)
+    graph, engine, release_graph = _opened(group, settings)
     assert graph.degrees.size == graph.edges.first.size - 1  # what the program needs of the weights
-    let_graph_go()
+    release_graph()
     path = settings.path("evidence", group.rank)
     of_basis = settings.path("basis", group.rank)
-    basis = replace(kept(of_basis), vectors=load_one(of_basis, "vectors"), engine=engine)
-    evidence = load_one(path, "distributions").astype(engine.row_type(np.float32), copy=False)
+    basis = replace(load_object(of_basis), vectors=load_array(of_basis, "vectors"), engine=engine)
+    evidence = load_array(path, "distributions").astype(engine.row_type(np.float32), copy=False)
     program = final_program(graph, basis, evidence, _within(settings), settings.constraints)
     sent, messages = group.sent, group.messages
     solution = solve_certified(program, settings.tol, settings.max_iter)
@@ -428,10 +439,10 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
     scores -= scores.mean(axis=1, keepdims=True)
     unit = float(np.sqrt(engine.mean(np.einsum("ij,ij->i", scores, scores) / c))) or 1.0
     scores /= unit  # a deviation of 1, as when several are pooled
-    save_each(settings.path("scores", group.rank), scores=scores.astype(np.float32, copy=False))
+    save_arrays(settings.path("scores", group.rank), scores=scores.astype(np.float32, copy=False))
     labelled = load(settings.path("labelled", group.rank), "rows", "vertex")
     final = scores[labelled["vertex"]].astype(np.float32)
-    save(settings.path("told", group.rank), **labelled, held=load_one(path, "held"), scores=final)
+    save(settings.path("told", group.rank), **labelled, held=load_array(path, "held"), scores=final)
     return {"unit": unit, **told}
 
 
@@ -450,8 +461,8 @@ class Answers:
 def answers_of(folder: str, shard: int) -> Iterator[Answers]:
     """Calibrate the answers of a shard, block by block."""
     settings = settings_of(folder)
-    noise, labelled = kept(settings.folder / "noise.pickle"), load(settings.folder / "judged.npz")
-    examples, scores = load(settings.path("examples", shard)), mapped(settings.path("scores", shard), "scores")
+    noise, labelled = load_object(settings.folder / "noise.pickle"), load(settings.folder / "judged.npz")
+    examples, scores = load(settings.path("examples", shard)), map_array(settings.path("scores", shard), "scores")
     reached = load(settings.path("reached", shard))["reached"]
     place = np.full(len(scores), -1, dtype=np.int64)  # of a vertex with a label, among the labels
     here = np.flatnonzero(labelled["shard"] == shard)
@@ -471,7 +482,7 @@ def answers_of(folder: str, shard: int) -> Iterator[Answers]:
         yield Answers(rows, codes, answers, reached[vertex], quality, ids)
 
 
-@tidy
+@trim_memory
 def write_arrays(folder: str, shard: int, out: str) -> Ints:
     """Write the answers of a shard as arrays; gives how many reached rows each class has got, and the other rows."""
     parts = list(answers_of(folder, shard))
@@ -487,7 +498,7 @@ def _put(values: Any, file: Any) -> None:
     np.save(file, values)
 
 
-@tidy
+@trim_memory
 def write_answers(folder: str, shard: int, out: str) -> Ints:
     """Write the answers of a shard as Parquet; gives how many rows each class has got."""
     import pyarrow as pa  # noqa: PLC0415

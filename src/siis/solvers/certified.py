@@ -145,7 +145,7 @@ def _solve(
             if worst < 0.9 * smallest:
                 smallest, progressed = worst, iteration
         has_stalled = state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter
-        if has_stalled and state.engine.is_tight:
+        if has_stalled and state.engine.low_memory:
             break  # there is no memory for more digits: the gap says how far it has come
         if has_stalled or (adapts and state.is_too_close(label_norms)):
             state.to_double()  # rounding holds the gap up, or will
@@ -246,7 +246,7 @@ class _State:
 
     def is_too_close(self, label_norms: Array) -> bool:
         """Whether most labels are met too closely for single precision to tell their rows from rounding."""
-        if self.dtype != np.float32 or self.engine.is_tight or not self.is_fine:
+        if self.dtype != np.float32 or self.engine.low_memory or not self.is_fine:
             return False
         return bool(np.all(self.engine.medians(label_norms) < self._shortest * self.longest))
 
@@ -367,7 +367,7 @@ class _State:
             short = engine.asarray(
                 np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), engine.row_type(self.dtype)
             )
-            if not engine.is_tight:
+            if not engine.low_memory:
                 return xp.mean(weight / xp.maximum(norms, short), axis=1)
             found = engine.zeros((n,), engine.row_type(self.dtype))
             for a in range(0, n, BLOCK):

@@ -64,7 +64,7 @@ class SmoothBasis:
         return self.vectors.shape[0], self.vectors.shape[1]
 
     @cached_property
-    def soft_vectors(self) -> Array:
+    def near_null_vectors(self) -> Array:
         """The null vectors and those of next to no energy, shape (n, k), in double precision; k = 0 without such."""
         k = int(np.count_nonzero(self.values <= SOFT * self.values[-1]))
         return self.engine.asarray(self.vectors[:, : k if k > self.n_null else 0], self.engine.row_type(self.dtype))
@@ -162,7 +162,7 @@ class IdentityBasis:
         return self.laplacian_matrix.shape[0], self.laplacian_matrix.shape[0]
 
     @property
-    def soft_vectors(self) -> Array:
+    def near_null_vectors(self) -> Array:
         """None, shape (n, 0): energies are not known vector by vector."""
         return self.engine.zeros((self.shape[0], 0), np.float64)
 

@@ -59,7 +59,7 @@ class RitzPairs:
 
 def block_width(n_wanted: int, engine: Engine = NUMPY) -> int:
     """Columns that are filtered together when so many pairs are wanted."""
-    return engine.narrowest if engine.is_tight else int(np.clip(n_wanted // 4, engine.narrowest, WIDEST))
+    return engine.narrowest if engine.low_memory else int(np.clip(n_wanted // 4, engine.narrowest, WIDEST))
 
 
 def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
@@ -153,7 +153,7 @@ def lowest_eigenpairs(
         del pairs
         report(min(found.values.size / n_wanted, 1.0))
         idle = 0 if n_good else idle + 1
-        if idle > PATIENCE and not engine.is_tight and width < min(WIDEST_EVER, n // 8):
+        if idle > PATIENCE and not engine.low_memory and width < min(WIDEST_EVER, n // 8):
             width, idle = 2 * width, 0
         largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
@@ -180,7 +180,7 @@ def lowest_eigenpairs(
 def _joined(found: RitzPairs, pairs: RitzPairs, engine: Engine) -> RitzPairs:
     return RitzPairs(
         np.concatenate([found.values, pairs.values]),
-        engine.keep(engine.beside(found.vectors, pairs.vectors)),
+        engine.keep(engine.hstack(found.vectors, pairs.vectors)),
         np.concatenate([found.residuals, pairs.residuals]),
     )
 
@@ -228,7 +228,7 @@ def no_columns(S: Operator, room: int) -> Array:
     engine = S.engine
     return (
         engine.zeros((S.shape[0], room), S.dtype)[:, :0]
-        if engine.is_tight
+        if engine.low_memory
         else engine.zeros((S.shape[0], 0), S.dtype)
     )
 
@@ -270,7 +270,7 @@ class Subspace:
         beside, corner = engine.inner(self.V, SX), engine.inner(X, SX)
         self.H = np.block([[self.H, beside], [beside.T, corner]])
         del SX
-        self.V = engine.keep(engine.beside(self.V, X))
+        self.V = engine.keep(engine.hstack(self.V, X))
         self.theta, self.Y = _small_eigh(self.H)
 
     def lowest(self, k: int) -> RitzPairs:
@@ -285,7 +285,7 @@ class Subspace:
     def keep(self, first: int, most: int) -> None:
         """Keep the Ritz vectors from the first on, so many at most."""
         Y = self.Y[:, first : first + most]
-        self.V = self.engine.keep(self.engine.turned(self.V, Y))
+        self.V = self.engine.keep(self.engine.matmul_inplace(self.V, Y))
         self.theta = self.theta[first : first + most]
         self.H, self.Y = np.diag(self.theta), np.eye(self.theta.size)
 
