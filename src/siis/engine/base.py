@@ -14,11 +14,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints, Sparse
+from siis.engine.blocks import chebyshev_recurrence
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.threads import in_threads
 from siis.engine.types import Array, Namespace, Precision, Report
 
 BLOCK = 2**20  # numbers at once
+
+
+def scaled(M: Sparse, scale: Floats) -> Sparse:
+    """diag(scale) M diag(scale), M and scale of shapes (n, n) and (n,)."""
+    entries = M.data * np.repeat(scale, np.diff(M.indptr)) * scale[M.indices]
+    return sp.csr_array((entries, M.indices, M.indptr), shape=M.shape)
 
 
 class Operator(Protocol):
@@ -134,8 +141,7 @@ class Engine(ABC):
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
         """Bring diag(scale) M diag(scale) to the engine. M: (n, n); scale: (n,)."""
-        entries = M.data * np.repeat(scale, np.diff(M.indptr)) * scale[M.indices]
-        return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
+        return self.operator(scaled(M, scale), dtype)
 
     def members(self, M: Sparse, dtype: Precision) -> Operator:
         """Bring a matrix to the engine whose columns are few and known wherever rows are, shape (n, k)."""
@@ -248,23 +254,16 @@ class Engine(ABC):
         return self.keep(D)
 
     def chebyshev(self, S: Operator, X: Array, degree: int, low: float, cut: float, high: float) -> Array:
-        """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
+        """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high], ``low < cut < high``.
 
-        p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high],
-        by the three-term recurrence scaled against overflow.
-
-        S: (n, n); X: (n, p), of the same precision; low, cut, high: ``low < cut < high``; the spectrum of S lies
-        below ``high``; returns (n, p).
+        S: (n, n), its spectrum below ``high``; X: (n, p), of the same precision; returns (n, p).
         """
-        c, e = (high + cut) / 2, (high - cut) / 2
-        sigma = e / (low - c)
-        ratio = 2 / sigma
-        before, now = X, self.keep((sigma / e) * (S @ X) - (c * sigma / e) * X)
-        for _ in range(degree - 1):
-            following = 1 / (ratio - sigma)
-            a = 2 * following / e
-            before, now = now, self.keep(a * (S @ now) - (a * c) * now - (sigma * following) * before)
-            sigma = following
+        before, now = X, X
+        for a, b, d in chebyshev_recurrence(degree, low, cut, high):
+            after = a * (S @ now) + b * now
+            if d:
+                after = after + d * before
+            before, now = now, self.keep(after)
         return now
 
     def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:

@@ -6,6 +6,7 @@ Work is cut into pieces whose number does not depend on the machine, so that the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -70,17 +71,29 @@ def row_pieces(n: int) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
-def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
-    """Apply the Chebyshev polynomial that is 1 at ``low`` and small on [cut, high].
+def chebyshev_recurrence(degree: int, low: float, cut: float, high: float) -> Iterator[tuple[float, float, float]]:
+    """Factors a, b, d of each step, a S now + b now + d before, of the filter ``Engine.chebyshev``.
 
-    p(S) X with p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high], by
-    the three-term recurrence scaled against overflow. Columns are independent, and wide blocks are cut into some that
-    are done together, so that the recurrence stays in the processor's cache; narrow ones are cut by rows.
-
-    S: (n, n); X: (n, p), of the same precision; low, cut, high: ``low < cut < high``; the spectrum of S lies
-    below ``high``; returns (n, p).
+    The polynomial is p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high];
+    its three-term recurrence is scaled against overflow.
     """
     c, e = (high + cut) / 2, (high - cut) / 2
+    sigma = e / (low - c)
+    ratio = 2 / sigma
+    yield sigma / e, -c * sigma / e, 0.0
+    for _ in range(degree - 1):
+        following = 1 / (ratio - sigma)
+        a = 2 * following / e
+        yield a, -a * c, -sigma * following
+        sigma = following
+
+
+def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
+    """The filter ``Engine.chebyshev`` in compiled loops.
+
+    Columns are independent: wide blocks are cut into groups of columns, so that the recurrence stays in the
+    processor's cache; narrow ones are cut by rows.
+    """
     n_columns, kind = X.shape[1], X.dtype.type
     width = int(np.clip(-(-n_columns // PIECES), NARROWEST, WIDEST))
     filtered = np.empty_like(X)
@@ -90,25 +103,19 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     pieces = row_pieces(len(X)) if by_rows else [slice(0, len(X))]
 
     def columns(first: int) -> None:
-        sigma = e / (low - c)
-        ratio = 2 / sigma
-        before = np.array(X[:, first : first + width], order="C")
-        now = np.zeros_like(before)
+        now = np.array(X[:, first : first + width], order="C")
+        before = np.zeros_like(now)
 
-        def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
-            factors = kind(a), kind(b), kind(d)
+        def step(now: Floats, before: Floats, factors: list[Any]) -> None:
             in_threads(
                 lambda rows: three_terms(S.indptr, S.indices, S.data, now, before, *factors, rows.start, rows.stop),
                 pieces,
             )
 
-        step(before, now, sigma / e, -c * sigma / e, 0.0)
-        for _ in range(degree - 1):
+        for factors in chebyshev_recurrence(degree, low, cut, high):
             pause_point()
-            following = 1 / (ratio - sigma)
-            a = 2 * following / e
-            step(now, before, a, -a * c, -sigma * following)
-            before, now, sigma = now, before, following
+            step(now, before, [kind(factor) for factor in factors])
+            before, now = now, before
         filtered[:, first : first + width] = now
 
     in_threads(columns, list(range(0, n_columns, width)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from siis._types import Floats, Sparse
 from siis.engine.lazy import cached_property
-from siis.engine.rows import group_norms, shrink_factors
+from siis.engine.rows import dots, group_norms, shrink_factors
 from siis.engine.types import Array, Precision
 
 if TYPE_CHECKING:
@@ -126,14 +127,21 @@ class EdgeRows:
         norms = group_norms(self.differences(F), self.N.shape[1], self.engine.xp)
         return self.engine.asarray(norms, np.float64)
 
+    def edge_slices(self) -> Iterator[slice]:
+        """The edges, piece by piece; here all at once."""
+        yield slice(None)
+
     def rescale(self, ratio: Array) -> None:
         """N = Q + multiplier / q with q = p / ratio: Q and the multipliers stay while penalties change."""
-        factor = self.f + (1 - self.f) * self.engine.asarray(ratio, self.dtype)[:, None]
-        self.N *= factor[:, :, None]
+        for some in self.edge_slices():
+            f = self.f[some]
+            self.N[some] *= (f + (1 - f) * self.engine.asarray(ratio[some], self.dtype)[:, None])[:, :, None]
 
     def set_rows(self, N: Array) -> None:
         """Take N, shape (E, k c)."""
-        self.N = self.engine.xp.reshape(self.engine.asarray(N, self.dtype), self.N.shape)
+        for some in self.edge_slices():
+            rows = self.engine.asarray(N[some], self.dtype)
+            self.N[some] = self.engine.xp.reshape(rows, (rows.shape[0], *self.N.shape[1:]))
 
     def multipliers(self, g: int) -> Array:
         """Give the multipliers p (1 - f) N of one group, shape (E, c), in double precision."""
@@ -142,11 +150,12 @@ class EdgeRows:
 
     def final_multipliers(self, g: int, scale: float) -> Array:
         """The multipliers of one group times a factor, in the place of N, which is of no use afterwards."""
-        rows = self.N[:, g, :]
-        rows *= (scale * self.p * (1 - self.f[:, g]))[:, None]
-        return rows
+        for some in self.edge_slices():
+            self.N[some, g, :] *= (scale * self.p[some] * (1 - self.f[some, g]))[:, None]
+        return self.N[:, g, :]
 
     def _shrink(self, gamma: float) -> None:
-        xp, (n_edges, n_groups, c) = self.engine.xp, self.N.shape
-        norms = group_norms(xp.reshape(self.N, (n_edges, n_groups * c)), n_groups, xp)
-        self.f = self.engine.keep(shrink_factors(norms, gamma / self.p[:, None], xp))
+        xp = self.engine.xp
+        for some in self.edge_slices():
+            norms = xp.sqrt(dots(self.N[some], self.N[some], -1, xp))
+            self.f[some] = shrink_factors(norms, gamma / self.p[some][:, None], xp)

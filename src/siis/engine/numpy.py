@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -66,9 +66,8 @@ class NumpyOperator:
 
     def with_entries(self, entries: Floats) -> NumpyOperator:
         """The matrix with other entries."""
-        entries = np.asarray(entries, self.dtype)
-        parts = (entries, self.matrix.indices, self.matrix.indptr)
-        return NumpyOperator(self.engine, sp.csr_array(parts, shape=self.matrix.shape))
+        parts = (np.asarray(entries, self.dtype), self.matrix.indices, self.matrix.indptr)
+        return replace(self, matrix=sp.csr_array(parts, shape=self.matrix.shape))
 
 
 class NumpyEngine(Engine):
@@ -177,7 +176,7 @@ class FusedEdgeRows(EdgeRows):
         first, tails, weights = self.arrays
         F = np.ascontiguousarray(F)
         in_threads(lambda piece: edge_norms(first, tails, weights, F, out, *piece), self.pieces)
-        return out.astype(np.float64)
+        return out.astype(self.engine.row_type(self.dtype), copy=False)
 
     @property
     def _flat(self) -> Floats:

@@ -21,12 +21,11 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine.base import Engine, Operator
-from siis.engine.blocks import compact, product
+from siis.engine.blocks import chebyshev_recurrence, compact, product
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.group import Group
-from siis.engine.loops import column_dots, edge_norms, end_sums, scaled_entries, three_terms
+from siis.engine.loops import column_dots, end_sums, scaled_entries, three_terms
 from siis.engine.numpy import FusedEdgeRows, NumpyOperator
-from siis.engine.rows import shrink_factors
 from siis.engine.threads import pause_point
 from siis.engine.types import Precision
 
@@ -101,151 +100,94 @@ class _Namespace:
         return self._group.allreduce(column_dots(X, Y), sum).astype(X.dtype)
 
 
-@dataclass(frozen=True, eq=False)
-class GraphOperator:
+class GraphOperator(NumpyOperator):
     """A matrix of the graph: its rows are here, its columns are own rows and those of neighbours."""
 
     engine: ShardedEngine
-    matrix: Sparse
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns that are here."""
         return self.matrix.shape[0], self.engine.halo.n_own
 
-    @property
-    def dtype(self) -> Precision:
-        """Precision of the entries."""
-        return self.matrix.dtype.type  # type: ignore[no-any-return]
-
     @cached_property
-    def T(self) -> TransposedOperator:
+    def T(self) -> _Transposed:  # type: ignore[override]
         """The transposed matrix."""
-        return TransposedOperator(self)
+        return _Transposed(self)
 
     def __matmul__(self, X: Floats) -> Floats:
         """Fetch the rows of neighbours, and multiply."""
         self.engine.columns += X.shape[1]
         return product(self.matrix, self.engine.with_halo(np.asarray(X, self.dtype)))
 
-    def with_entries(self, entries: Floats) -> GraphOperator:
-        """The matrix with other entries."""
-        parts = (np.asarray(entries, self.dtype), self.matrix.indices, self.matrix.indptr)
-        return GraphOperator(self.engine, sp.csr_array(parts, shape=self.matrix.shape))
+    def transposed_times(self, X: Floats) -> Floats:
+        """Multiply, and send to others what belongs to their rows."""
+        return self.engine.reduce_halo(np.asarray(self.matrix.T @ np.asarray(X, self.dtype)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Transposed:
-    """What the transposed of a matrix shares with it."""
-
-    of: GraphOperator | Members
-
-    @property
-    def engine(self) -> ShardedEngine:
-        """Where its blocks live."""
-        return self.of.engine
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns that are here."""
-        rows, columns = self.of.shape
-        return columns, rows
-
-    @property
-    def dtype(self) -> Precision:
-        """Precision of the entries."""
-        return self.of.dtype
-
-    @property
-    def T(self) -> GraphOperator | Members:
-        """The matrix."""
-        return self.of
-
-    def with_entries(self, entries: Floats) -> Operator:
-        """Of the matrix itself alone."""
-        raise NotImplementedError("entries are those of the matrix, row after row")
-
-
-class TransposedOperator(_Transposed):
-    """Multiplies, and sends to others what belongs to their rows."""
-
-    def __matmul__(self, X: Floats) -> Floats:
-        """Multiply, and give back what belongs to rows of others."""
-        return self.engine.reduce_halo(np.asarray(self.of.matrix.T @ np.asarray(X, self.dtype)))
-
-
-class _SharedRows(_Transposed):
-    """The transposed of a matrix with few columns: a sum over all shards."""
-
-    def __matmul__(self, X: Floats) -> Floats:
-        M, part = self.of.matrix, np.zeros((self.of.shape[1], X.shape[1]))
-        step = max(1, BLOCK // max(X.shape[1], 1))
-        for a in range(0, len(X), step):
-            part += M[a : a + step].T @ np.asarray(X[a : a + step], self.dtype)
-        return np.asarray(self.engine.total(part), self.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Members:
+class Members(NumpyOperator):
     """A matrix whose rows are here, and whose columns are few and known to all."""
 
     engine: ShardedEngine
-    matrix: Sparse
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows that are here, and columns."""
-        return self.matrix.shape[0], self.matrix.shape[1]
-
-    @property
-    def dtype(self) -> Precision:
-        """Precision of the entries."""
-        return self.matrix.dtype.type  # type: ignore[no-any-return]
-
-    @property
-    def T(self) -> _SharedRows:
+    def T(self) -> _Transposed:  # type: ignore[override]
         """The transposed matrix."""
-        return _SharedRows(self)
+        return _Transposed(self)
 
     def __matmul__(self, X: Floats) -> Floats:
         """Multiply with a small block that all know."""
         return np.asarray(self.matrix @ np.asarray(X, self.dtype))
 
-    def with_entries(self, entries: Floats) -> Members:
-        """The matrix with other entries."""
-        parts = (np.asarray(entries, self.dtype), self.matrix.indices, self.matrix.indptr)
-        return Members(self.engine, sp.csr_array(parts, shape=self.matrix.shape))
+    def transposed_times(self, X: Floats) -> Floats:
+        """Multiply, and add up over all shards."""
+        part = np.zeros((self.shape[1], X.shape[1]))
+        step = max(1, BLOCK // max(X.shape[1], 1))
+        for a in range(0, len(X), step):
+            part += self.matrix[a : a + step].T @ np.asarray(X[a : a + step], self.dtype)
+        return np.asarray(self.engine.total(part), self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
-class _Symmetric:
-    """B + B', B the entries at the edges of which this shard has the first end."""
+class _Transposed:
+    """The transposed of a matrix."""
 
-    half: GraphOperator
+    of: GraphOperator | Members
 
     @property
     def engine(self) -> ShardedEngine:
-        return self.half.engine
+        return self.of.engine
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.half.shape
+        return self.of.shape[1], self.of.shape[0]
 
     @property
     def dtype(self) -> Precision:
-        return self.half.dtype
+        return self.of.dtype
 
     @property
-    def T(self) -> _Symmetric:
+    def T(self) -> Operator:
+        return self.of
+
+    def __matmul__(self, X: Floats) -> Floats:
+        return self.of.transposed_times(X)
+
+    def with_entries(self, entries: Floats) -> Operator:
+        raise NotImplementedError("entries are those of the matrix itself, row after row")
+
+
+class _Symmetric(_Transposed):
+    """B + B', B the entries at the edges of which this shard has the first end."""
+
+    @property
+    def T(self) -> Operator:
         return self
 
     def __matmul__(self, X: Floats) -> Floats:
-        out = self.half @ X
-        out += self.half.T @ X
+        out = self.of @ X
+        out += self.of.transposed_times(X)
         return out
-
-    def with_entries(self, entries: Floats) -> Operator:
-        raise NotImplementedError("entries are those of the edges")
 
 
 class _EdgeMatrix(EdgeMatrix):
@@ -290,7 +232,7 @@ class _EdgeRows(FusedEdgeRows):
         heads = [0, *(int(head) for head in ends), graph.n_vertices]
         self.pieces = [(a, b) for a, b in pairwise(heads) if a < b]
 
-    def _edges(self) -> Iterator[slice]:
+    def edge_slices(self) -> Iterator[slice]:
         """The edges, piece by piece; the memory of each is given back."""
         first = self.arrays[0]
         for a, b in self.pieces:
@@ -312,29 +254,6 @@ class _EdgeRows(FusedEdgeRows):
             self._let_go(b)
         return out
 
-    def rescale(self, ratio: Floats) -> None:
-        """As in one place, piece by piece."""
-        for some in self._edges():
-            f = self.f[some]
-            self.N[some] *= (f + (1 - f) * np.asarray(ratio[some], self.dtype)[:, None])[:, :, None]
-
-    def set_rows(self, N: Floats) -> None:
-        """As in one place, piece by piece."""
-        for some in self._edges():
-            self.N[some] = N[some].reshape(-1, *self.N.shape[1:])
-
-    def final_multipliers(self, g: int, scale: float) -> Floats:
-        """As in one place, piece by piece."""
-        for some in self._edges():
-            self.N[some, g] *= (scale * self.p[some] * (1 - self.f[some, g]))[:, None]
-        return np.asarray(self.N[:, g])
-
-    def _shrink(self, gamma: float) -> None:
-        for some in self._edges():
-            rows = self.N[some]
-            norms = np.sqrt(np.einsum("egk,egk->eg", rows, rows))
-            self.f[some] = shrink_factors(norms, gamma / self.p[some, None])
-
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
         """As in one place, between two exchanges."""
         return self.engine.reduce_halo(super().step(self.engine.with_halo(F), gamma, relaxation))
@@ -345,9 +264,7 @@ class _EdgeRows(FusedEdgeRows):
 
     def norms(self, F: Floats) -> Floats:
         """As in one place, after an exchange."""
-        out, F = np.empty(self.f.shape, self.dtype), self.engine.with_halo(F)
-        edge_norms(*self.arrays, F, out, 0, self.pieces[-1][1] if self.pieces else 0)
-        return out.astype(self.engine.row_type(self.dtype), copy=False)
+        return super().norms(self.engine.with_halo(F))
 
 
 class ShardedEngine(Engine):
@@ -499,25 +416,15 @@ class ShardedEngine(Engine):
         """The recurrence of ``Engine.chebyshev``; before each product an exchange."""
         assert isinstance(S, GraphOperator)
         M, n, kind = S.matrix, self.halo.n_own, X.dtype.type
-        c, e = (high + cut) / 2, (high - cut) / 2
-        sigma = e / (low - c)
-        ratio = 2 / sigma
         self.columns += degree * X.shape[1]
-        before = np.empty((self.halo.n_rows, X.shape[1]), X.dtype)
-        before[:n] = X
-        now = np.zeros_like(before)
-
-        def step(now: Floats, before: Floats, a: float, b: float, d: float) -> None:
+        now = np.empty((self.halo.n_rows, X.shape[1]), X.dtype)
+        now[:n] = X
+        before = np.zeros_like(now)
+        for factors in chebyshev_recurrence(degree, low, cut, high):
             pause_point()
             self.update_halo(now)
-            three_terms(M.indptr, M.indices, M.data, now, before, kind(a), kind(b), kind(d), 0, n)
-
-        step(before, now, sigma / e, -c * sigma / e, 0.0)
-        for _ in range(degree - 1):
-            following = 1 / (ratio - sigma)
-            a = 2 * following / e
-            step(now, before, a, -a * c, -sigma * following)
-            before, now, sigma = now, before, following
+            three_terms(M.indptr, M.indices, M.data, now, before, *(kind(factor) for factor in factors), 0, n)
+            before, now = now, before
         return now[:n]
 
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine
+from siis.engine.base import scaled
 from siis.engine.factor import THIN, envelope_share
 from siis.engine.lazy import cached_property
 from siis.engine.rows import column_norms
@@ -112,12 +113,6 @@ def smooth_basis(
     return SmoothBasis(V, values, laplacian, n_null, residuals, used, check, dtype, engine)
 
 
-def _scaled(L: Sparse, scale: Floats) -> Sparse:
-    """diag(scale) L diag(scale)."""
-    entries = L.data * np.repeat(scale, np.diff(L.indptr)) * scale[L.indices]
-    return sp.csr_array((entries, L.indices, L.indptr), shape=L.shape)
-
-
 def _unscaled(start: Array, scale: Floats, engine: Engine) -> Array:
     """Vectors of a basis as eigenvectors of S, in double precision."""
     return engine.asarray(start, np.float64) / engine.asarray(scale, np.float64)[:, None]
@@ -140,7 +135,7 @@ class _Problem:
     @cached_property
     def S(self) -> Sparse:
         """The scaled Laplacian, on the host."""
-        return _scaled(self.graph.laplacian, self.scale)
+        return scaled(self.graph.laplacian, self.scale)
 
     @cached_property
     def n(self) -> int:
