@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 import siis.model.forest as forest_module
 import siis.model.large as module
-from siis.graph.rough import graph_weights
+from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import FOREST, GRAPH, KERNEL, Choice, Kernel, gaussian_columns, graph_columns
@@ -38,7 +38,7 @@ def case():
     rows = np.sort(np.random.default_rng(0).permutation(300)[:60])
     one = np.ones(60)
     labels = Labels(rows, np.eye(3)[truth[rows]], one, one, np.zeros(60, bool), np.ones(60, bool))
-    return X, truth, graph_weights(X, 8, "union"), labels, VertexLabels(rows, labels.Y, one)
+    return X, truth, candidate_weights(X, 8, "union"), labels, VertexLabels(rows, labels.Y, one)
 
 
 def plan_of(*choices):

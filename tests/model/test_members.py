@@ -12,7 +12,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 import siis.model.forest as forest_module
 from siis.evidence import smooth_folds
 from siis.experts.linear import moments
-from siis.graph.rough import graph_weights
+from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
 from siis.model.forest import KINDS, can_grow, forest_members
 from siis.model.kernels import (
@@ -55,7 +55,7 @@ def laplacian(W):
 
 def test_columns_of_a_graph_are_those_of_a_dense_inverse():
     X, _, labels = labelled()
-    W = graph_weights(X, 8, "union")
+    W = candidate_weights(X, 8, "union")
     at = np.concatenate([labels.rows, labels.rows[:5]])  # two labels of one vertex
     expected = np.linalg.inv(laplacian(W) + SHIFT * np.eye(150))[:, at]
     found = graph_columns(W, at)
@@ -77,7 +77,7 @@ def test_a_vertex_without_edges_has_columns():
 def test_smoothing_with_the_shift_is_the_ridge_in_columns_of_the_graph(fidelity):
     """Up to the mean label, which smoothing leaves out: what is fitted to many examples is the same member."""
     X, _, labels = labelled()
-    W = graph_weights(X, 8, "union")
+    W = candidate_weights(X, 8, "union")
     strengths = labels.strengths / labels.strengths.mean()
     labels = Labels(labels.rows, labels.Y, strengths, strengths, labels.verified, labels.judged)
     given = VertexLabels(labels.rows, labels.Y, strengths)
@@ -143,7 +143,7 @@ def test_the_order_of_vertices_does_not_matter():
     X, _, labels = labelled()
     order = np.random.default_rng(1).permutation(150)
     moved = replace(labels, rows=np.argsort(order)[labels.rows])
-    for make in (lambda X, at: graph_columns(graph_weights(X, 8, "union"), at), gaussian_columns, linear_columns):
+    for make in (lambda X, at: graph_columns(candidate_weights(X, 8, "union"), at), gaussian_columns, linear_columns):
         one, two = (
             kernel_members(Kernel(Choice(KERNEL), make(points, some.rows)), some, (0.1, 1.0))
             for points, some in ((X, labels), (X[order], moved))

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 import siis
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.graph import Graph, Neighbors, gaussian_weights, neighbors_on, neighbors_within
+from siis.graph import Graph, Neighbors, gaussian_weights, knn_from_graph, neighbors_within
 from siis.quality.copies import CLOSEST, copy_table, copy_threshold
 from siis.quality.outliers import isolation, outlier_threshold
 
@@ -145,7 +145,7 @@ def test_neighbors_are_read_off_the_graph():
         graph = Graph.from_neighbors(found, gaussian_weights(found, 1.0), kind)
         assert graph.degrees[0] == 0
         for k in (6, 4):
-            read = neighbors_on(graph, X, k)
+            read = knn_from_graph(graph, X, k)
             np.testing.assert_array_equal(read.indices, found.indices[:, :k])
             np.testing.assert_allclose(read.distances, found.distances[:, :k])
 

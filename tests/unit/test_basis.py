@@ -8,7 +8,7 @@ from siis.engine import NumpyEngine
 from siis.engine.factor import envelope_share
 from siis.errors import NumericalError
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
-from siis.graph.order import local_order
+from siis.graph.neighbor_graph import local_order
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import shift_invert as shift_invert_module
 from siis.spectral import smooth as smooth_module

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from siis._types import Floats, Ints, Sparse
 from siis.estimators.curve import learning_curve
 from siis.estimators.evidence import Evidence
-from siis.graph import Graph, Neighbors, neighbors_on, neighbors_within
-from siis.graph.rough import graph_weights
+from siis.graph import Graph, Neighbors, knn_from_graph, neighbors_within
+from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
 from siis.labels.given import VERIFIED_WEIGHT
 from siis.labels.unlabelled import coded_rows
@@ -201,7 +201,7 @@ class Insights:
             return self.graph_.weights
         k = min(chosen.n_neighbors, self.graph_.n_vertices - 1)
         near = neighbors_within(self._feature_points(), k, self.neighbor_search, self._seed)
-        return graph_weights(near, k, chosen.connectivity, self.bandwidth)
+        return candidate_weights(near, k, chosen.connectivity, self.bandwidth)
 
     def _known_without_labels(self) -> Floats:
         """Probabilities of the classes of all examples without their own labels, shape (n, c).
@@ -244,7 +244,7 @@ class Insights:
         k = min(self._n_neighbors, self.graph_.n_vertices - 1, N_NEIGHBORS)
         points = self._feature_points()
         if points.shape[1] == self._points.shape[1]:
-            return neighbors_on(self.graph_, points, k)
+            return knn_from_graph(self.graph_, points, k)
         return neighbors_within(points, k, self.neighbor_search, self._seed)
 
     def _feature_points(self) -> Floats:

@@ -1,9 +1,8 @@
 """Examples -> neighbours -> Graph."""
 
-from siis.graph.around import neighbors_on
 from siis.graph.distinct import DistinctRows, distinct_rows, fingerprints
 from siis.graph.graph import Graph, components_of, join
-from siis.graph.neighbor_graph import NeighborGraph, build_neighbor_graph, from_neighbors, ready_made
+from siis.graph.neighbor_graph import NeighborGraph, build_neighbor_graph, from_neighbors, knn_from_graph, ready_made
 from siis.graph.neighbors import (
     Neighbors,
     candidates,
@@ -31,9 +30,9 @@ __all__ = [
     "gaussian_weights",
     "graph_of_weights",
     "join",
+    "knn_from_graph",
     "median_bandwidth",
     "neighbors_between",
-    "neighbors_on",
     "neighbors_within",
     "prepare",
     "ready_made",

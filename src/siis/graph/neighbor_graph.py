@@ -1,4 +1,4 @@
-"""Examples -> vertices of a graph."""
+"""Examples -> neighbours -> weights -> graph, in one place; and back from a graph to neighbours."""
 
 from __future__ import annotations
 
@@ -7,17 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from siis._types import Bools, Features, Ints
+from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.graph.distinct import distinct_rows
 from siis.graph.graph import Graph, join
-from siis.graph.neighbors import Neighbors, neighbors_within, prepare
-from siis.graph.order import local_order
-from siis.graph.weights import gaussian_weights, median_bandwidth
+from siis.graph.neighbors import (
+    Neighbors,
+    candidate_neighbors,
+    distances_between,
+    neighbors_between,
+    neighbors_within,
+    prepare,
+    without_self,
+)
+from siis.graph.weights import LEAST, gaussian_weights, median_bandwidth
 from siis.progress import Report, no_progress
 
 RENUMBER_FROM = 20_000  # vertices: what is known of fewer fits into a core's own cache
+GROUP, ROUNDS = 8192, 15  # vertices that are kept together, whose rows of a block fit into that cache; and rounds
+EDGES_AT_ONCE = 100_000  # whose ends are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +115,7 @@ def build_neighbor_graph(
         raise ValueError(
             "distances between different examples underflow to 0; rescale X (for instance to unit variance)"
         )
-    width = median_bandwidth(neighbors) if bandwidth == "median" else float(bandwidth)
-    return from_neighbors(neighbors, width, kind, vertex, points, engine)
+    return from_neighbors(neighbors, bandwidth, kind, vertex, points, engine)
 
 
 def ready_made(graph: Graph) -> NeighborGraph:
@@ -115,7 +125,7 @@ def ready_made(graph: Graph) -> NeighborGraph:
 
 def from_neighbors(
     neighbors: Neighbors,
-    bandwidth: float,
+    bandwidth: float | str,
     kind: str,
     vertex: Ints,
     points: Features,
@@ -126,12 +136,88 @@ def from_neighbors(
 
     vertex: (n,), of each example; points: (n_vertices, d); ``least`` as in ``gaussian_weights``.
     """
-    W = join(neighbors, gaussian_weights(neighbors, bandwidth, least), kind, engine)
+    W, width = _edge_weights(neighbors, bandwidth, kind, engine, least)
     if W.shape[0] <= RENUMBER_FROM or not engine.is_host:
-        return NeighborGraph(Graph.symmetric(W), vertex, points, bandwidth, neighbors.method, neighbors.recall)
+        return NeighborGraph(Graph.symmetric(W), vertex, points, width, neighbors.method, neighbors.recall)
     order = local_order(W)
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     vertex = np.where(vertex >= 0, number[vertex], -1)
     graph = Graph.symmetric(W[order][:, order])
-    return NeighborGraph(graph, vertex, points[order], bandwidth, neighbors.method, neighbors.recall, order)
+    return NeighborGraph(graph, vertex, points[order], width, neighbors.method, neighbors.recall, order)
+
+
+def candidate_weights(
+    points: Floats | Neighbors, n_neighbors: int, kind: str, bandwidth: float | str = "median"
+) -> Sparse:
+    """Weights, (n, n), of a graph that is only tried: neighbours in single precision, nothing is checked."""
+    found = points if isinstance(points, Neighbors) else candidate_neighbors(points, n_neighbors)
+    found = Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
+    return _edge_weights(found, bandwidth, kind, NUMPY, LEAST if bandwidth == "median" else 0.0)[0]
+
+
+def _edge_weights(
+    neighbors: Neighbors, bandwidth: float | str, kind: str, engine: Engine, least: float
+) -> tuple[Sparse, float]:
+    """Symmetric Gaussian weights, (n, n), and the bandwidth in units of the data."""
+    width = median_bandwidth(neighbors) if bandwidth == "median" else float(bandwidth)
+    return join(neighbors, gaussian_weights(neighbors, width, least), kind, engine), width
+
+
+def local_order(W: Sparse) -> Ints:
+    """Order vertices so that most of the neighbours of each are among the next few thousand.
+
+    Reverse Cuthill-McKee gives a first order. Cut into groups of a few thousand, each vertex then joins, round after
+    round, the group with which it has most weight; groups follow each other, and in each the first order.
+
+    Returns the former number of each vertex, (n,).
+    """
+    n = W.shape[0]
+    first = reverse_cuthill_mckee(sp.csr_matrix(W), symmetric_mode=True)
+    place = np.empty(n, dtype=np.int64)
+    place[first] = np.arange(n)
+    group = place // GROUP
+    own = sp.csr_matrix(W) + sp.identity(n, format="csr") * 1e-9 * float(W.data.max(initial=1.0))
+    for _ in range(ROUNDS):
+        members = sp.csr_matrix((np.ones(n), group, np.arange(n + 1)), shape=(n, group.max() + 1))
+        votes = sp.csr_matrix(own @ members)
+        most = np.maximum.reduceat(votes.data, votes.indptr[:-1])
+        rows = np.repeat(np.arange(n), np.diff(votes.indptr))
+        won = votes.data == most[rows]
+        group = np.full(n, group.max() + 1)
+        np.minimum.at(group, rows[won], votes.indices[won])
+    return np.lexsort((place, group))
+
+
+def knn_from_graph(graph: Graph, points: Features, n_neighbors: int) -> Neighbors:
+    """Give the nearest neighbours of each vertex, read off the graph's edges.
+
+    A graph of K neighbours joins each vertex to its K nearest ones at least, whether it is of the kind "union" or
+    "mutual". Only vertices with fewer edges, which lie so far off that weights have vanished, are looked up.
+
+    The graph must join each point, (n, d), to ``n_neighbors`` or more. Ties go to the smaller index.
+    """
+    n, W = graph.n_vertices, graph.weights
+    k = min(n_neighbors, n - 1)
+    lengths = _edge_lengths(graph, points)[graph.edges.entries]
+    heads = np.repeat(np.arange(n), np.diff(W.indptr))
+    order = np.lexsort((W.indices, lengths, heads))
+    rank = np.arange(order.size) - W.indptr[heads]  # sorting has moved entries within their rows only
+    kept = rank < k
+    indices, distances = np.full((n, k), -1, dtype=np.int64), np.full((n, k), np.inf)
+    indices[heads[kept], rank[kept]] = W.indices[order[kept]]
+    distances[heads[kept], rank[kept]] = lengths[order[kept]]
+    alone = np.flatnonzero(indices[:, -1] < 0) if k else np.zeros(0, dtype=np.int64)
+    if alone.size:
+        found = neighbors_between(points[alone], points, k + 1)
+        indices[alone], distances[alone] = without_self(found.indices, found.distances, alone)
+    return Neighbors(indices, distances)
+
+
+def _edge_lengths(graph: Graph, points: Features) -> Floats:
+    heads, tails = graph.edges.heads, graph.edges.tails.astype(np.int64)
+    lengths = np.empty(heads.size)
+    for a in range(0, heads.size, EDGES_AT_ONCE):
+        part = slice(a, a + EDGES_AT_ONCE)
+        lengths[part] = distances_between(points[heads[part]], points, tails[part, None])[:, 0]
+    return lengths

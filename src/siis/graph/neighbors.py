@@ -321,6 +321,20 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
     return indices, scores
 
 
+def candidate_neighbors(points: Floats, n_neighbors: int, engine: Engine = NUMPY) -> Neighbors:
+    """Nearest other points by a single-precision search that nothing checks: for graphs that are only tried."""
+    if engine.can_search:
+        indices, distances = engine.nearest(points, min(n_neighbors + 1, len(points)), 0, no_progress)
+        return Neighbors(*without_self(indices, distances))
+    centered = points - points.mean(axis=0)
+    largest = float(np.abs(centered).max()) or 1.0  # any units of X fit into single precision
+    compact = np.ascontiguousarray(centered / largest, dtype=np.float32)
+    indices, scores = candidates(compact, compact, min(n_neighbors + 1, len(points)))
+    own = np.einsum("ij,ij->i", compact, compact)[:, None]
+    indices, squares = without_self(indices, np.maximum(scores + own, 0).astype(np.float64))
+    return Neighbors(indices, largest * np.sqrt(squares))
+
+
 def check_range(X: Features) -> None:
     """Refuse examples whose distances would overflow."""
     largest = np.float64(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0))

@@ -15,6 +15,11 @@ def median_bandwidth(neighbors: Neighbors) -> float:
     return float(np.median(positive)) if positive.size else 1.0
 
 
+def gaussian(distances: Floats, bandwidth: float) -> Floats:
+    """exp(-d^2 / (2 xi^2)), in the precision of the distances."""
+    return np.asarray(np.exp(-0.5 * (distances / bandwidth) ** 2))
+
+
 def gaussian_weights(neighbors: Neighbors, bandwidth: float, least: float = 0.0) -> Floats:
     """Compute ``w_ij = exp(-||x_i - x_j||^2 / (2 xi^2))``.
 

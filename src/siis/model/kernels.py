@@ -14,7 +14,8 @@ from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.evidence.kernel import squared_distances
 from siis.graph import Neighbors
-from siis.graph.rough import graph_weights, nearest
+from siis.graph.neighbor_graph import candidate_weights
+from siis.graph.neighbors import candidate_neighbors
 
 GRAPHS = ((5, "mutual"), (10, "mutual"), (20, "union"))  # neighbours, and which edges
 SHIFT = 1e-4  # of the Laplacian, over the mean degree
@@ -132,12 +133,12 @@ def graph_kernels(
     for space, wanted in graphs.items():
         if len(points[space]) < 2:
             continue
-        near: Neighbors = nearest(points[space], max(k for k, _ in wanted), engine)
+        near: Neighbors = candidate_neighbors(points[space], max(k for k, _ in wanted), engine)
         for k, kind in wanted:
 
             def make(near: Neighbors = near, space: int = space, k: int = k, kind: str = kind) -> Kernel:
                 return Kernel(
-                    Choice(GRAPH, space, k, kind), graph_columns(graph_weights(near, k, kind, bandwidth), at)
+                    Choice(GRAPH, space, k, kind), graph_columns(candidate_weights(near, k, kind, bandwidth), at)
                 )
 
             yield make

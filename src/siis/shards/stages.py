@@ -24,7 +24,7 @@ from siis.graph import fingerprints
 from siis.graph.lists import merge_lists
 from siis.graph.neighbors import Neighbors
 from siis.graph.shard import GraphShard, build_shard, symmetric_weights
-from siis.graph.weights import gaussian_weights
+from siis.graph.weights import gaussian, gaussian_weights
 from siis.labels import VertexLabels, one_hot
 from siis.labels.unlabelled import UNLABELLED
 from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores
@@ -329,7 +329,7 @@ def _weigh(indices: Ints, distances: Floats, width: float) -> None:
         gaussian_weights(Neighbors(indices[:, :1], nearest), width)  # refuses a width that is too small
     for a in range(0, len(indices), AT_ONCE // max(indices.shape[1], 1)):
         part = distances[a : a + AT_ONCE // indices.shape[1]]
-        part[:] = np.exp(-0.5 * (part / width) ** 2)
+        part[:] = gaussian(part, width)
 
 
 def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine, Callable[[], None]]:
