@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 LONGEST = 60  # characters of a name or cell that a message repeats
+LISTED = 20  # names that a message lists
+LAST = 5  # of which the last ones
 MOST_COMPARED = 10_000  # names among which a similar one is sought
 GUESSES = 3  # names that may have been meant
 ALIKE = 0.7  # similarity from which on a name may have been meant: id and kind have 0.67
@@ -35,6 +37,26 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     near = [spelt[known] for known in get_close_matches(folded, list(spelt), GUESSES, ALIKE)]
     close = (near if folded in spelt else shared or held or near)[:GUESSES]
     return f"Did you mean {' or '.join(quoted(known) for known in close)}?" if close else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Quote names, and list the first and last if there are many."""
+    return itemised([quoted(name) for name in names])
+
+
+def itemised(items: Sequence[str]) -> str:
+    """List texts as they are, the first and last if there are many."""
+    if len(items) <= LISTED:
+        return ", ".join(items)
+    first, last = items[: LISTED - LAST], items[-LAST:]  # labels often are at the end
+    return ", ".join([*first, f"{len(items) - LISTED:,} more", *last])
+
+
+def unknown(name: str, names: Sequence[str]) -> str:
+    """Sentences to follow a message: names close to one that does not exist, and all names."""
+    guess = did_you_mean(name, names)
+    known = f"There are: {listed(names)}." if names else ""
+    return "".join(f" {sentence}" for sentence in (guess, known) if sentence)
 
 
 def _words(name: str) -> set[str]:

@@ -10,7 +10,7 @@ import pytest
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.labels import LabelWarning, encode_labels
-from siis.labels.traps import folded
+from siis.labels.label_spelling import folded
 
 N = 24
 X = np.random.default_rng(0).normal(size=(N, 2))
@@ -60,18 +60,20 @@ def test_empty_texts_are_unlabelled(kind):
 
 @pytest.mark.parametrize("word", ["unknown", "?", "N/A", "-", "unlabeled", "none", "missing", "TODO"])
 def test_words_for_no_label_are_classes_with_a_warning(word):
-    with pytest.warns(LabelWarning, match=r"as classes \(2 examples\). If they mean no label: y = \[None if") as said:
+    with pytest.warns(
+        LabelWarning, match=r"2 labels of y .* taken for classes; if they mean no label: y = \[None if"
+    ) as said:
         coding = encode_labels(["a", word, "b", word])
     assert coding.classes.size == 3
-    remedy = str(said[0].message).split("no label: y = ")[1].removesuffix(".")
+    remedy = str(said[0].message).split("no label: y = ")[1]
     assert eval(remedy, {"y": ["a", word, "b", word]}) == ["a", None, "b", None]  # the remedy works
 
 
 def test_spellings_of_one_class_are_classes_with_a_warning():
     y = ["Cat", "cat ", "CAT", "dog", None]
-    with pytest.warns(LabelWarning, match="differ only in how they are written: 'CAT', 'Cat', 'cat '") as said:
+    with pytest.warns(LabelWarning, match=r"differ only in how they are written .*: \(CAT, Cat, 'cat '\)") as said:
         assert encode_labels(np.array(y, dtype=object)).classes.size == 4
-    remedy = str(said[0].message).split("the same: y = ")[1].split(", with folded from")[0]
+    remedy = str(said[0].message).split("; y = ")[1].split(", with folded from")[0]
     assert eval(remedy, {"y": y, "folded": folded}) == ["cat", "cat", "cat", "dog", None]
 
 
@@ -84,7 +86,7 @@ def test_the_warning_points_to_the_caller():
 
 @pytest.mark.parametrize("kind", [object, str])
 def test_signs_as_strings_are_two_classes(kind):
-    with pytest.warns(LabelWarning, match="read as two classes"):
+    with pytest.warns(LabelWarning, match="taken for two classes"):
         assert encode_labels(np.array(["-1", "1", "-1"], dtype=kind)).codes.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="y holds the string '-1' 2 times"):
         encode_labels(np.array(["-1", "1", "-1", "2"], dtype=kind))

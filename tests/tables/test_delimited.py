@@ -198,7 +198,7 @@ def test_minus_one_is_unlabelled_unless_the_other_class_is_one(tmp_path):
     assert "2 cells of column label (-1) taken for unlabelled" in notes
     found, notes = labels("-1", "1", "1", "-1")
     assert found == ["-1", "1", "1", "-1"]
-    assert "column label holds -1 and 1: taken for two classes; if -1 means no label: --unlabelled -1" in notes
+    assert "-1 and 1 in column label: taken for two classes; if -1 means no label: --unlabelled -1" in notes
     assert labels("-1", "a", "b", "")[0] == [None, "a", "b", None]
 
 

@@ -34,7 +34,7 @@ RULES = 1  # of how a picture becomes numbers: another number for other features
 
 
 @dataclass(frozen=True)
-class Look:
+class Preprocessing:
     """How images become the input of a network."""
 
     width: int
@@ -42,8 +42,8 @@ class Look:
     colours: int  # 1 or 3
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    first: bool = True  # colours come before rows and columns
-    reversed: bool = False  # blue, green, red
+    channels_first: bool = True  # colours come before rows and columns
+    is_bgr: bool = False  # blue, green, red
     kind: str = "float32"  # "float32", "float16", or "uint8": 0 to 255, not scaled
 
     def batch(self, contents: Sequence[Content]) -> Any:
@@ -53,12 +53,12 @@ class Look:
             warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
             read = in_threads(lambda one: centre(one.name, one.data, mode, self.width, self.height), contents)
         pixels = np.stack(read)
-        if self.reversed:
+        if self.is_bgr:
             pixels = pixels[..., ::-1]
         if self.kind != "uint8":
             mean, std = (np.array(numbers, dtype=np.float32) for numbers in (self.mean, self.std))
             pixels = ((pixels.astype(np.float32) / 255 - mean) / std).astype(self.kind)
-        return np.ascontiguousarray(np.moveaxis(pixels, 3, 1) if self.first else pixels)
+        return np.ascontiguousarray(np.moveaxis(pixels, 3, 1) if self.channels_first else pixels)
 
     def said(self) -> str:
         """The settings in words."""
@@ -71,7 +71,9 @@ class Look:
         return f"{size}, less {numbers[0]}, over {numbers[1]}"
 
 
-def image_encoder(name: str, digest: str, look: Look, batch: int, compute: Callable[[Any], Any]) -> Encoder:
+def image_encoder(
+    name: str, digest: str, preprocessing: Preprocessing, batch: int, compute: Callable[[Any], Any]
+) -> Encoder:
     """Combine preprocessing and a network.
 
     Batches are always full, so that features do not depend on the other images.
@@ -81,13 +83,13 @@ def image_encoder(name: str, digest: str, look: Look, batch: int, compute: Calla
         found = []
         for first in range(0, len(contents), batch):
             part = list(contents[first : first + batch])
-            pixels = look.batch(part)
+            pixels = preprocessing.batch(part)
             full = np.concatenate([pixels, np.repeat(pixels[-1:], batch - len(part), axis=0)])
             found.append(pooled(compute(full), batch, name)[: len(part)])
         return np.concatenate(found)
 
-    key = hashlib.sha256(f"images {RULES} {digest} {look!r}".encode()).hexdigest()
-    return Encoder(name, key, batch, run, look.said())
+    key = hashlib.sha256(f"images {RULES} {digest} {preprocessing!r}".encode()).hexdigest()
+    return Encoder(name, key, batch, run, preprocessing.said())
 
 
 def pooled(output: Any, n: int, name: str) -> Floats:
@@ -117,17 +119,17 @@ def onnx_images(choice: EncoderChoice, path: Path) -> Encoder:
             f"{path}: a network for images must have one input; found {names}. Export the part for images alone."
         )
     port = network.inputs[0]
-    look = _look(network, port, choice)
+    preprocessing = _preprocessing(network, port, choice)
     assert port.shape is not None
     batch = port.shape[0] or (1 if network.is_joint else BATCH)
     rows = [out for out in network.outputs if out.shape is not None and len(out.shape) == 2]
     output = (rows or network.outputs)[0].name
     return image_encoder(
-        path.name, network.digest, look, batch, lambda pixels: network.run(output, {port.name: pixels})
+        path.name, network.digest, preprocessing, batch, lambda pixels: network.run(output, {port.name: pixels})
     )
 
 
-def _look(network: Network, port: Port, choice: EncoderChoice) -> Look:
+def _preprocessing(network: Network, port: Port, choice: EncoderChoice) -> Preprocessing:
     shape, path = port.shape, network.path
     if shape is None or len(shape) != 4 or port.kind not in ("float32", "float16", "uint8"):
         found = "of any shape" if shape is None else f"of {len(shape)} dimensions"
@@ -139,8 +141,8 @@ def _look(network: Network, port: Port, choice: EncoderChoice) -> Look:
     sides = shape[2:] if first else shape[1:3]
     height, width = (_side(network, side, choice.size) for side in sides)
     mean, std = _scaling(network, choice, colours)
-    is_reversed = network.metadata.get("Image.BitmapPixelFormat") == "Bgr8"
-    return Look(width, height, colours, mean, std, first, is_reversed, port.kind)
+    is_bgr = network.metadata.get("Image.BitmapPixelFormat") == "Bgr8"
+    return Preprocessing(width, height, colours, mean, std, first, is_bgr, port.kind)
 
 
 def _colours(network: Network, shape: tuple[int | None, ...]) -> tuple[int, bool]:

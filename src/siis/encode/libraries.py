@@ -11,7 +11,7 @@ import numpy as np
 from siis._types import Floats
 from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder
-from siis.encode.images import BATCH, Look, image_encoder
+from siis.encode.images import BATCH, Preprocessing, image_encoder
 from siis.encode.onnx_file import need
 from siis.encode.sentences import CHUNK
 from siis.texts import one_line, quoted
@@ -30,13 +30,15 @@ def timm_images(choice: EncoderChoice) -> Encoder:
     config = timm.data.resolve_model_data_config(model)
     colours, height, width = config["input_size"]
     side = choice.size
-    look = Look(side or width, side or height, colours, choice.mean or config["mean"], choice.std or config["std"])
+    preprocessing = Preprocessing(
+        side or width, side or height, colours, choice.mean or config["mean"], choice.std or config["std"]
+    )
 
     def compute(pixels: Any) -> Any:
         with torch.inference_mode():
             return model(torch.from_numpy(pixels)).numpy()
 
-    return image_encoder(choice.source, _digest(model), look, BATCH, compute)
+    return image_encoder(choice.source, _digest(model), preprocessing, BATCH, compute)
 
 
 def sentence_transformer(choice: EncoderChoice) -> Encoder:

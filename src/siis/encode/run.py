@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from siis._types import Floats
 from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder, load_encoder
-from siis.encode.kept import Kept
+from siis.encode.feature_cache import FeatureCache
 from siis.encode.pictures import BrokenPicture, Picture, a_picture
 from siis.progress import Progress
 from siis.texts import quoted
@@ -37,8 +39,7 @@ def encode_images(paths: Sequence[str | Path], encoder: str | EncoderChoice | En
     -------
     ndarray of float32, shape (n, d)
     """
-    files = [Path(path) for path in paths]
-    return encoded(loaded(encoder, "images"), *of_images(files), verbose)[0]
+    return encode(_loaded(encoder, "images"), [Path(path) for path in paths], verbose)[0]
 
 
 def encode_texts(texts: Sequence[str], encoder: str | EncoderChoice | Encoder, verbose: int = 0) -> Floats:
@@ -58,44 +59,26 @@ def encode_texts(texts: Sequence[str], encoder: str | EncoderChoice | Encoder, v
     -------
     ndarray of float32, shape (n, d)
     """
-    return encoded(loaded(encoder, "texts"), *of_texts(texts), verbose)[0]
+    return encode(_loaded(encoder, "texts"), texts, verbose)[0]
 
 
-def loaded(encoder: str | EncoderChoice | Encoder, kind: str) -> Encoder:
+def _loaded(encoder: str | EncoderChoice | Encoder, kind: Literal["images", "texts"]) -> Encoder:
     """Load an encoder unless it is one."""
     if isinstance(encoder, Encoder):
         return encoder
     choice = encoder if isinstance(encoder, EncoderChoice) else EncoderChoice(str(encoder))
-    return load_encoder(choice, "images" if kind == "images" else "texts")
+    return load_encoder(choice, kind)
 
 
-def of_images(paths: Sequence[Picture]) -> tuple[int, Callable[[int], Content]]:
-    """The number of images, and a function that reads one by its index."""
-
-    def content(i: int) -> Content:
-        with a_picture(str(paths[i])):
-            return Content(str(paths[i]), paths[i].read_bytes())
-
-    return len(paths), content
-
-
-def of_texts(texts: Sequence[str]) -> tuple[int, Callable[[int], Content]]:
-    """The number of texts, and a function that gives one by its index."""
-    return len(texts), lambda i: Content(f"text {i + 1:,}", texts[i].encode(errors="replace"))
-
-
-def encoded(
-    encoder: Encoder,
-    n: int,
-    content: Callable[[int], Content],
-    verbose: int = 0,
-    broken: dict[int, str] | None = None,
+def encode(
+    encoder: Encoder, items: Sequence[Picture] | Sequence[str], verbose: int = 0, broken: dict[int, str] | None = None
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Encode n contents, each of which is read once and held while its batch is computed.
+    """Encode n images or texts, each of which is read once and held while its batch is computed.
 
     Returns X, shape (n, d), and notes. ``broken`` collects what is wrong with images that cannot be read, by index;
     their rows are arbitrary, and X has no columns if all are broken. Without it such an image raises.
     """
+    n = len(items)
     if n == 0:
         raise ValueError("there must be at least one image or text to encode; found none.")
     X = np.empty((0, 0), dtype=np.float32)
@@ -112,7 +95,7 @@ def encoded(
             raise problem
         broken.update(dict.fromkeys(at, str(problem)))
 
-    def compute(kept: Kept) -> None:
+    def compute(cache: FeatureCache) -> None:
         while waiting:
             try:
                 found = _checked(encoder, list(waiting.values()))
@@ -122,31 +105,38 @@ def encoded(
                 leave_out(rows.pop(key), problem)
                 continue
             for key, row in zip(waiting, found, strict=True):
-                kept.add(key, row)
+                cache.add(key, row)
                 place(rows[key], row)
             waiting.clear()
             rows.clear()
 
-    with Kept(encoder.digest) as kept, Progress(verbose).stage("encode") as report:
+    with closing(FeatureCache(encoder.digest)) as cache, Progress(verbose).stage("encode") as report:
         for i in range(n):
             try:
-                one = content(i)
+                one = _content(items[i], i)
             except BrokenPicture as problem:
                 leave_out([i], problem)
                 continue
             key = hashlib.sha256(one.data).digest()
-            row = None if key in waiting else kept.find(key)
+            row = None if key in waiting else cache.find(key)
             if row is not None and X.size in (0, n * row.size):
                 place([i], row)
             else:
                 waiting[key] = one
                 rows.setdefault(key, []).append(i)
             if len(waiting) == encoder.chunk:
-                compute(kept)
+                compute(cache)
             if i % max(1, n // STEPS) == 0:
                 report(i / n)
-        compute(kept)
-    return X, (kept.problem,) if kept.problem else ()
+        compute(cache)
+    return X, (cache.problem,) if cache.problem else ()
+
+
+def _content(item: Picture | str, i: int) -> Content:
+    if isinstance(item, str):
+        return Content(f"text {i + 1:,}", item.encode(errors="replace"))
+    with a_picture(str(item)):
+        return Content(str(item), item.read_bytes())
 
 
 def _checked(encoder: Encoder, contents: list[Content]) -> Floats:

@@ -3,7 +3,7 @@
 from siis.labels.annotators import AnnotatedLabels, from_annotators
 from siis.labels.coding import LabelCoding, coded, distributions, encode_labels, label_rows, one_hot
 from siis.labels.given import GivenLabels, read_labels
-from siis.labels.traps import LabelWarning
+from siis.labels.label_spelling import LabelWarning
 from siis.labels.vertex_labels import VertexLabels, gather
 
 __all__ = [

@@ -1,6 +1,7 @@
 """Given labels as classes and codes, classes as label rows, and soft labels as distributions."""
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +9,11 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints, answer_type
-from siis.labels.traps import LabelWarning, grouped, no_answers, shown, spellings
+from siis.labels.label_spelling import NO_ANSWER, LabelWarning, folded, spellings
 from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing, named
+from siis.texts import itemised, listed, plural
 
+MERGE = "y = [label and folded(label) for label in y], with folded from siis.labels.label_spelling,"
 FIRST_ROUNDED = 2.0**53  # from here on floats do not tell whole numbers apart
 LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
 
@@ -136,28 +139,40 @@ def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
     if blank.any():
         _warn_of(f"y holds {counts[blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
     count = {str(name): int(many) for name, many in zip(names[~blank], counts[~blank], strict=True)}
-    is_signs = are_signs(count)
     for name, many in count.items():
-        if (name == "nan" or is_minus_one(name)) and not is_signs:
+        if (name == "nan" or is_minus_one(name)) and not are_signs(count):
             raise ValueError(
                 f"y holds the string {name!r} {many} times; is it a class or unlabelled? Mark unlabelled "
                 "examples with None (in an array of dtype object), or rename the class."
             )
-    if is_signs:
-        _warn_of("y holds only the strings '-1' and '1': read as two classes. Mark unlabelled examples with None.")
-    doubtful, same = no_answers(count), spellings(count)
-    if doubtful:
-        _warn_of(
-            f"y holds {shown(doubtful)} as classes ({sum(count[name] for name in doubtful):,} examples). "
-            f"If they mean no label: y = [None if label in {doubtful!r} else label for label in y]."
-        )
-    if same:
-        _warn_of(
-            "y holds classes that differ only in how they are written: "
-            f"{'; '.join(map(shown, grouped(same)))}. If those of a group are the same: "
-            "y = [label and folded(label) for label in y], with folded from siis.labels.traps."
-        )
+    for note in label_notes(
+        count, "y", lambda words: f"y = [None if label in {words!r} else label for label in y]", MERGE
+    ):
+        _warn_of(note)
     return ~blank
+
+
+def label_notes(counts: Mapping[str, int], where: str, unlabel: Callable[[list[str]], str], merge: str) -> list[str]:
+    """Labels that may not be meant as classes: -1 and 1, words for no label, and several spellings of one class.
+
+    ``unlabel`` and ``merge`` say how the user changes what they mean.
+    """
+    notes = []
+    if are_signs(counts):
+        notes.append(f"-1 and 1 in {where}: taken for two classes; if -1 means no label: {unlabel(['-1'])}")
+    elif doubtful := sorted(label for label in counts if folded(label) in NO_ANSWER or is_minus_one(label)):
+        cells = plural(sum(counts[label] for label in doubtful), "label")
+        notes.append(
+            f"{cells} of {where} ({listed(doubtful)}) taken for classes; if they mean no label: {unlabel(doubtful)}"
+        )
+    if same := spellings(counts):
+        groups = [sorted(label for label in same if same[label] == name) for name in sorted(set(same.values()))]
+        brackets = itemised([f"({listed(group)})" for group in groups])
+        notes.append(
+            f"labels of {where} that differ only in how they are written taken for different classes: {brackets}; "
+            f"{merge} makes one class of those in a bracket"
+        )
+    return notes
 
 
 def _warn_of(message: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.traps import folded
+from siis.labels.label_spelling import folded
 
 UNLABELLED = -1
 TWO_SIGNS = {"-1", "1"}  # the paper's two classes

@@ -13,9 +13,8 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.plain_data import check, frozen
 from siis.tables.cells import fits_single, median_of
-from siis.tables.messages import listed, readable
 from siis.tables.sheet import Sheet
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted, readable
 
 SINGLE_BYTES = 4  # of a number
 NPZ = "Write it with numpy.savez(file, X=..., y=...), without Python objects."

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from siis.labels.unlabelled import named
 from siis.tables.data import Answers, Roles
-from siis.tables.messages import listed
 from siis.tables.sheet import Sheet
-from siis.texts import quoted
+from siis.texts import listed, quoted
 
 
 def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
-from siis.labels.traps import NO_ANSWER
+from siis.labels.label_spelling import NO_ANSWER
 from siis.labels.unlabelled import MISSING
 
 LARGEST_WHOLE = 2.0**63

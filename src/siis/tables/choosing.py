@@ -15,14 +15,13 @@ from siis.results import ANSWER_COLUMNS
 from siis.tables.amounts import SCALES, has_scales
 from siis.tables.cells import as_texts, is_text, missing
 from siis.tables.columns import Columns, unreadable
-from siis.tables.messages import one_line
 from siis.tables.parts import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, category_scale
 from siis.tables.pictures import holds_pictures
 from siis.tables.readings import Cells, Reading, ambiguous, learn_reading
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
 from siis.tables.understood import LEFT_OUT, ColumnUse, notes_of
-from siis.texts import quoted
+from siis.texts import one_line, quoted
 
 MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES, or too many for its rows
 REPEATED = 0.25  # share of rows whose category is no rare one, where a column is one of categories at all

@@ -14,12 +14,11 @@ from siis._types import Bools, Floats
 from siis.plain_data import check_distinct
 from siis.tables.amounts import SHARES
 from siis.tables.cells import as_texts, bools, fits_single, is_text, marked
-from siis.tables.messages import itemised
 from siis.tables.parts import Choice, Measure, Part
 from siis.tables.readings import Cells, Reading
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
-from siis.texts import plural, quoted
+from siis.texts import itemised, plural, quoted
 
 LARGEST_WHOLE = 2**24  # up to which single precision holds whole numbers
 SHOWN_MARKS = 3  # of a column

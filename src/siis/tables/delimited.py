@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from siis.tables.messages import one_line, readable
-from siis.texts import is_number, plural, quoted
+from siis.texts import is_number, one_line, plural, quoted, readable
 
 LARGEST_BLOCK = 1 << 30  # bytes parsed at once; a row must fit in a block
 TABS = (".tsv", ".tsv.gz")

@@ -13,7 +13,7 @@ import numpy as np
 from siis._types import Floats
 from siis.encode import Encoder, EncoderChoice, load_encoder
 from siis.encode.pictures import Picture
-from siis.encode.run import encoded, of_images, of_texts
+from siis.encode.run import encode
 from siis.plain_data import check
 from siis.texts import plural, quoted
 
@@ -81,7 +81,7 @@ class Pictures:
         ``broken`` collects what is wrong with images that cannot be read, by index.
         """
         encoder = load_encoder(choice, "images")
-        X, notes = encoded(encoder, *of_images(paths), broken=broken)
+        X, notes = encode(encoder, paths, broken=broken)
         summary = f"{plural(X.shape[1], 'feature')} of {quoted(encoder.name)}"
         said = f"encoder {quoted(encoder.name)}: {encoder.said}"
         return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (said, *notes)
@@ -90,7 +90,7 @@ class Pictures:
         self, paths: Sequence[Picture], broken: dict[int, str], located: EncoderChoice | None = None
     ) -> tuple[Floats, tuple[str, ...]]:
         """Encode more images, as in ``learn``; returns X of shape (n, d) and notes."""
-        return encoded(self.encoder.load("images", located), *of_images(paths), broken=broken)
+        return encode(self.encoder.load("images", located), paths, broken=broken)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +116,13 @@ class Sentences:
         cls, column: str, choice: EncoderChoice, encoder: Encoder, texts: Sequence[str]
     ) -> tuple[Self, Floats, tuple[str, ...]]:
         """Encode n texts by the loaded encoder; returns the encoder, X of shape (n, d), and notes."""
-        X, notes = encoded(encoder, *of_texts(texts))
+        X, notes = encode(encoder, texts)
         said = f"encoder {quoted(encoder.name)}: {encoder.said}"
         return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (said, *notes)
 
     def encode(self, texts: Sequence[str], encoder: Encoder) -> tuple[Floats, list[str]]:
         """Encode more texts; returns X of shape (n, d) and notes."""
-        X, notes = encoded(encoder, *of_texts(texts))
+        X, notes = encode(encoder, texts)
         return _unit(X), list(notes)
 
     def summary(self) -> str:

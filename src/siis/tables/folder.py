@@ -11,9 +11,8 @@ from siis._types import Ints
 from siis.tables.data import Answers, Roles
 from siis.tables.given import ids_of, labels_of
 from siis.tables.images import find_images
-from siis.tables.messages import listed, unknown
 from siis.tables.sheet import Sheet, read_sheet
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted, unknown
 
 LABELS_FILE = "labels.csv"
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from siis._types import Bools
-from siis.labels.traps import folded, grouped, no_answers, spellings
+from siis.labels.coding import label_notes
+from siis.labels.label_spelling import folded, spellings
 from siis.labels.unlabelled import MISSING, are_signs, is_minus_one, named
 from siis.tables.cells import as_texts
 from siis.tables.data import Answers, Roles
-from siis.tables.messages import itemised, listed
 from siis.tables.sheet import Sheet
 from siis.tables.workbook import other_sheets
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted
 
 
 def texts_of(sheet: Sheet, name: str, role: str) -> Any:
@@ -96,38 +96,18 @@ def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MI
     """
     notes = _unlabel_words(answers, where, roles.unlabelled) if roles.unlabelled else _unlabel(answers, where, marks)
     counts = Counter(answers[named(answers)].tolist())
-    doubtful = no_answers(counts)
-    if are_signs(counts):
-        hold = "holds" if answers.ndim == 1 else "hold"
-        option = " ".join(shlex.quote(word) for word in (*filter(None, roles.unlabelled), "-1"))
-        notes.append(f"{where} {hold} -1 and 1: taken for two classes; if -1 means no label: --unlabelled {option}")
-    elif roles.unlabelled:
-        doubtful = sorted({*doubtful, *filter(is_minus_one, counts)})
-    if doubtful:
-        option = " ".join(shlex.quote(label) for label in (*filter(None, roles.unlabelled), *doubtful))
-        cells = plural(sum(counts[label] for label in doubtful), "cell")
-        notes.append(
-            f"{cells} of {where} ({listed(doubtful)}) taken for classes; if they mean no label: --unlabelled {option}"
-        )
-    same = spellings(counts)
-    if same and roles.merge_classes:
+    same = spellings(counts) if roles.merge_classes else {}
+    if same:
         for spelling, name in same.items():
             answers[answers == spelling] = name
         names = sorted(set(same.values()))
         notes.append(f"spellings of one class in {where} merged (--merge-classes): {listed(names)}")
-    elif same:
-        groups = itemised([f"({listed(group)})" for group in grouped(same)])
-        notes.append(
-            f"labels of {where} that differ only in how they are written taken for different classes: {groups}; "
-            "--merge-classes makes one class of those in a bracket"
-        )
-    return notes + _rare(answers, where)
+        counts = Counter(answers[named(answers)].tolist())
 
+    def unlabel(words: list[str]) -> str:
+        return f"--unlabelled {' '.join(shlex.quote(word) for word in (*filter(None, roles.unlabelled), *words))}"
 
-def _rare(answers: Answers, where: str) -> list[str]:
-    """Notes on a single class, and on classes with a single label."""
-    counts = Counter(answers[named(answers)].tolist())
-    notes = []
+    notes += label_notes(counts, where, unlabel, "--merge-classes")
     if len(counts) == 1:
         notes.append(
             f"only one class among the labels of {where}, {listed(list(counts))}: every example will get it; label "
@@ -135,8 +115,7 @@ def _rare(answers: Answers, where: str) -> list[str]:
         )
     single = sorted(name for name, count in counts.items() if count == 1)
     if single and answers.ndim == 1:
-        whose = "its" if len(single) == 1 else "their"
-        classes = "class" if len(single) == 1 else "classes"
+        classes, whose = ("class", "its") if len(single) == 1 else ("classes", "their")
         notes.append(f"{classes} with a single label: {listed(single)}; {whose} own label can never be checked")
     return notes
 

@@ -14,8 +14,7 @@ import numpy as np
 from siis._types import Floats
 from siis.encode.pictures import BrokenPicture, Picture, a_picture, opened
 from siis.plain_data import check
-from siis.tables.messages import listed
-from siis.texts import plural
+from siis.texts import listed, plural
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 SIZE = 32

@@ -18,9 +18,8 @@ from siis.encode.pictures import Embedded, Picture
 from siis.tables.cells import is_text
 from siis.tables.data import Roles
 from siis.tables.images import SUFFIXES
-from siis.tables.messages import listed
 from siis.tables.sheet import Sheet
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted
 
 IMAGE = "image"  # what tools call the column of pictures
 IN_TEXT = "data:image/"  # how a picture begins that stands in a cell

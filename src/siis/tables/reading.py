@@ -21,14 +21,13 @@ from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.given import ids_of, label_summary, labels_of
 from siis.tables.images import Pixels, left_out
-from siis.tables.messages import listed
 from siis.tables.pictures import is_inside, picture_columns, pictures_of, with_pictures
 from siis.tables.recipe import Recipe
 from siis.tables.rows import rows_of
 from siis.tables.several import found_files, joint_name, read_sheets
 from siis.tables.sheet import Sheet, is_table
 from siis.tables.understood import LEFT_OUT, ColumnUse
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from siis.tables.messages import listed
 from siis.tables.sheet import TABLES, Sheet, read_sheet
 from siis.tables.tools.columnar import Table
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted
 
 
 def found_files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:

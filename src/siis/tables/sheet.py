@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from siis.tables.delimited import read_delimited
 from siis.tables.images import holds_images
-from siis.tables.messages import listed, readable, unknown
 from siis.tables.tools.columnar import understand
 from siis.tables.tools.data_set import files_of, is_data_set
 from siis.tables.tools.json_file import JSON, read_json
@@ -21,7 +20,7 @@ from siis.tables.tools.records import ARCHIVE, LINES, is_folder_of_lines, read_l
 from siis.tables.tools.tool_file import NO_TOOL, Origin, ToolMetadata
 from siis.tables.vectors import spread
 from siis.tables.workbook import WORKBOOKS, other_sheets, read_workbook
-from siis.texts import quoted
+from siis.texts import listed, quoted, readable, unknown
 
 TEXT_FILES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 COLUMNAR_FILES = (".parquet", ".arrow", ".feather", ".ipc")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from siis.tables.messages import itemised
-from siis.texts import plural, quoted
+from siis.texts import itemised, plural, quoted
 
 TITLES = {  # of the kinds of columns that are used, in the order of the notes
     "number": "numbers",

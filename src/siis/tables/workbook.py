@@ -11,8 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from siis.tables.messages import listed, readable, unknown
-from siis.texts import quoted
+from siis.texts import listed, quoted, readable, unknown
 
 WORKBOOKS = (".xlsx", ".xlsm")
 INSTALL = "Install it with `pip install 'siis[xlsx]'`, or save the sheet as CSV."

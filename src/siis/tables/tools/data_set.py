@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from siis.tables.messages import listed
-from siis.texts import plural, quoted
+from siis.texts import listed, plural, quoted
 
 DICT, STATE, FILES = "dataset_dict.json", "state.json", "_data_files"
 PARQUET = ".parquet"

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from siis.tables.delimited import text_bytes
-from siis.tables.messages import listed
 from siis.tables.tools.tool_file import (
     FIELDS,
     ID,
@@ -26,7 +25,7 @@ from siis.tables.tools.tool_file import (
     id_column,
     vote_columns,
 )
-from siis.texts import quoted
+from siis.texts import listed, quoted
 
 INLINE, PICTURE = "data:", "data:image/"  # how a file begins that stands in the file itself, and a picture
 DEEPEST = 100  # objects within objects

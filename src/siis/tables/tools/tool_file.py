@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from siis import __version__
-from siis.tables.messages import listed
+from siis.texts import listed
 
 OURS = "siis"  # the field, or the beginning of the columns, that holds what siis says
 AGENT = f"{OURS} {__version__}"

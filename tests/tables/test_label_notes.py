@@ -21,7 +21,7 @@ def given(write, cells, **roles):
 def test_words_for_no_label_are_named_with_the_option(write, word):
     labels, notes = given(write, ["x", word, "y", word])
     assert labels == ["x", word, "y", word]
-    assert "2 cells of column kind (" in notes
+    assert "2 labels of column kind (" in notes
     assert "taken for classes; if they mean no label: --unlabelled" in notes
     labels, notes = given(write, ["x", word, "y", word], unlabelled=(word.lower(),))
     assert labels == ["x", None, "y", None]
@@ -73,7 +73,7 @@ def test_classes_with_a_single_label_are_listed_once(write):
 def test_signs_are_two_classes_when_the_words_for_no_label_are_gone(write):
     labels, notes = given(write, ["-1", "1", "?", "1", "-1"], unlabelled=("?",))
     assert labels == ["-1", "1", None, "1", "-1"]
-    assert "column kind holds -1 and 1: taken for two classes" in notes
+    assert "-1 and 1 in column kind: taken for two classes" in notes
     labels, _ = given(write, ["-1", "1", "2", "1", "-1"], unlabelled=("-1",))
     assert labels == [None, "1", "2", "1", None]
 

@@ -6,21 +6,22 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from encoder_case import image_model, write_pictures
 from siis.encode import EncoderChoice, encode_images, load_encoder
-from siis.encode.kept import Kept
+from siis.encode.feature_cache import FeatureCache
 
 CHILD = """
 import sys, time
 import numpy as np
 from pathlib import Path
 from dataclasses import replace
-from siis.encode import EncoderChoice, encode_images, load_encoder, kept
-kept.EVERY = 0.0
+from siis.encode import EncoderChoice, encode_images, load_encoder, feature_cache
+feature_cache.WRITE_INTERVAL = 0.0
 encoder = load_encoder(EncoderChoice(sys.argv[1]), "images")
 def run(contents):
     time.sleep(float(sys.argv[4]))
@@ -101,8 +102,8 @@ def test_a_cache_that_cannot_be_used_is_said(case, cache, monkeypatch, tmp_path)
     X = encode_images(paths, encoder)
     (cache / f"{encoder.digest}.sqlite").write_bytes(b"no database, but long enough to be looked at" * 40)
     assert np.array_equal(encode_images(paths, encoder), X)
-    with Kept(encoder.digest) as kept:
-        assert "features are not kept for the next time" in kept.problem
+    with closing(FeatureCache(encoder.digest)) as cached:
+        assert "features are not cached" in cached.problem
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert np.array_equal(encode_images(paths, encoder), X)

@@ -9,20 +9,18 @@ import sqlite3
 import time
 import zlib
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
 from siis._types import Floats
 from siis.files import cache_folder
 
-PATIENCE = 30.0  # seconds to wait for another process that writes
-EVERY = 5.0  # seconds between two writings: what a kill may lose
-CHECK = 4  # bytes after a row that tell whether it is as it was
+LOCK_TIMEOUT = 30.0  # seconds to wait for another process that writes
+WRITE_INTERVAL = 5.0  # seconds between two transactions: what a kill may lose
+CHECKSUM = 4  # bytes of the checksum after a row
 
 
-class Kept:
+class FeatureCache:
     """The cached features of one encoder."""
 
     def __init__(self, digest: str) -> None:
@@ -33,39 +31,34 @@ class Kept:
         self._store: sqlite3.Connection | None = None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._store = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
+            self._store = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT, isolation_level=None)
             self._store.execute("CREATE TABLE IF NOT EXISTS features (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
         except (OSError, sqlite3.Error) as problem:
-            self._give_up(problem)
+            self._disable(problem)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Write what is new, and close the database."""
         self._write()
         if self._store is not None:
             self._store.close()
 
     def find(self, key: bytes) -> Floats | None:
         """Look features up by the digest of their content; returns (d,) or None."""
-        found = self._new.get(key)
-        if found is None and self._store is not None:
+        row = self._new.get(key)
+        if row is None and self._store is not None:
             try:
-                rows = self._store.execute("SELECT row FROM features WHERE key = ?", (key,)).fetchall()
+                row = next(iter(self._store.execute("SELECT row FROM features WHERE key = ?", (key,))), (None,))[0]
             except sqlite3.Error as problem:
-                self._give_up(problem)
-                return None
-            found = rows[0][0] if rows else None
-        is_sound = isinstance(found, bytes) and len(found) > CHECK and found[-CHECK:] == _check(found[:-CHECK])
-        return np.frombuffer(found[:-CHECK], dtype="<f4") if found is not None and is_sound else None
+                self._disable(problem)
+        if not isinstance(row, bytes) or len(row) <= CHECKSUM or row[-CHECKSUM:] != _checksum(row[:-CHECKSUM]):
+            return None
+        return np.frombuffer(row[:-CHECKSUM], dtype="<f4")
 
     def add(self, key: bytes, row: Floats) -> None:
         """Store features, shape (d,); they are written every few seconds and at the end."""
         data = row.astype("<f4").tobytes()
-        self._new[key] = data + _check(data)
-        if time.monotonic() - self._written >= EVERY:
+        self._new[key] = data + _checksum(data)
+        if time.monotonic() - self._written >= WRITE_INTERVAL:
             self._write()
 
     def _write(self) -> None:
@@ -75,16 +68,18 @@ class Kept:
                 self._store.executemany("INSERT OR REPLACE INTO features VALUES (?, ?)", self._new.items())
                 self._store.execute("COMMIT")
             except sqlite3.Error as problem:
-                self._give_up(problem)
+                self._disable(problem)
         self._new.clear()
         self._written = time.monotonic()
 
-    def _give_up(self, problem: Exception) -> None:
-        self.problem = f"features are not kept for the next time: {self.path} cannot be used ({problem})"
+    def _disable(self, problem: Exception) -> None:
+        self.problem = (
+            f"features are not cached, and the next run computes them again: {self.path} cannot be used ({problem})"
+        )
         if self._store is not None:
             self._store.close()
         self._store = None
 
 
-def _check(data: bytes) -> bytes:
-    return zlib.crc32(data).to_bytes(CHECK, "little")
+def _checksum(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(CHECKSUM, "little")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from siis.tables.messages import unknown
+from siis.texts import unknown
 
 
 @pytest.mark.parametrize(
