@@ -130,7 +130,9 @@ def measure(name, seed):
         started = time.perf_counter()
         try:
             data = tables.read(path, tables.Roles(label=LABEL, text=TABLES[name].text or None))
-            outcome = workflow.fit_data(data, workflow.given_of(data, {}), {"random_state": seed}, source=path.name)
+            outcome = workflow.fit_data(
+                data, workflow.merge_checked(data, {}), {"random_state": seed}, source=path.name
+            )
         except Exception as error:
             traceback.print_exc()
             said = f"{type(error).__name__}: {error}".replace(f"{folder}/", "")

@@ -3,12 +3,12 @@
 import traceback
 from typing import Any
 
-from siis.cli.ending import end, listen
+from siis.cli.interrupts import end, install_sigint_handler
 
 
 def main() -> None:
     """Run a command; Ctrl-C is heard before anything heavy is imported."""
-    listen()
+    install_sigint_handler()
     code: Any = 0
     try:
         from siis.cli import app  # noqa: PLC0415  (heavy)

@@ -34,8 +34,8 @@ class Decision:
     at: str = ""  # ISO 8601; empty before the decision is written
 
     def __post_init__(self) -> None:
-        wanted = type(None) if self.decision == UNDONE else str
-        if not isinstance(self.id, str) or not isinstance(self.label, wanted):
+        label_type = type(None) if self.decision == UNDONE else str
+        if not isinstance(self.id, str) or not isinstance(self.label, label_type):
             raise ValueError("a decision must have the text of an id, and a label unless it is undone")
         if not isinstance(self.by, str) or not isinstance(self.at, str):
             raise ValueError("who decided, and when, must be texts")

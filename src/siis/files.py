@@ -1,7 +1,7 @@
 """Files that are there whole or not at all, and folders whose files are all former or all new.
 
-The files of a folder are written beside their places first. One renaming then decides: the hidden folder that holds
-them becomes ``.siis-commit``. After that they take their names, and where a process was killed on the way, whoever
+The files of a folder are first written to a hidden folder in it. One renaming then decides: the hidden folder
+becomes ``.siis-commit``. After that they take their names, and where a process was killed on the way, whoever
 comes next goes on. docs/decisions/0014-folders.md has the reasons.
 """
 

@@ -1,4 +1,4 @@
-"""What a fitted classifier finds besides its predictions, as data: label issues, queries, near-duplicates and more.
+"""Findings of a fitted classifier, as data: label issues, queries, near-duplicates and more.
 
 CSV files, JSON and the report are views of these findings.
 """

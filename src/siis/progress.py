@@ -1,4 +1,4 @@
-"""Progress of long work, on standard error, only when asked for."""
+"""Progress of long work, on standard error, if requested."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ def no_progress(share: float) -> None:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def progress_listener(listener: Listener) -> Iterator[None]:
     """Pass progress to a listener, whatever ``verbose`` is.
 
     It takes the name of a stage, the share that is done (0 once and 1 once), and the seconds left or None.
@@ -49,23 +49,23 @@ class Progress:
     @contextmanager
     def stage(self, name: str) -> Iterator[Report]:
         """Report a stage when it ends, with its time; yields a function that takes the share that is done."""
-        started = said = time.perf_counter()
-        tell = _listener.get()
+        started = reported = time.perf_counter()
+        listener = _listener.get()
 
         def pass_on(share: float) -> float | None:
             seconds = (time.perf_counter() - started) * (1 / share - 1) if 0 < share < 1 else None
-            if tell is not None:
-                tell(name, share, seconds)
+            if listener is not None:
+                listener(name, share, seconds)
             return seconds
 
         def report(share: float) -> None:
-            nonlocal said
-            if not 0 < share < 1:  # the stage itself says when it begins and ends
+            nonlocal reported
+            if not 0 < share < 1:  # the stage itself reports its begin and end
                 return
             now = time.perf_counter()
             seconds = pass_on(share)
-            if now - said >= EVERY:
-                said = now
+            if now - reported >= EVERY:
+                reported = now
                 assert seconds is not None
                 self.say(1, f"{name}: {share:.0%}, about {round_seconds(seconds)} left")
 

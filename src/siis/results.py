@@ -16,4 +16,4 @@ REPORT_DATA = "report.json"  # what the report shows, as data
 SUMMARY = "summary.json"
 ANSWER_COLUMNS = ("siis_label", "siis_probability", "siis_quality", "siis_suspect", "siis_checked")
 OWN, CLEANLAB = "siis", "cleanlab"  # what the columns of ISSUES are called
-QUERIES = 20  # examples in NEXT, unless more or fewer are asked for
+QUERIES = 20  # examples in NEXT, by default

@@ -55,7 +55,7 @@ def test_what_enter_would_do_is_said_before_it_counts(open_report):
     assert box.locator("input").get_attribute("aria-activedescendant") == chosen.get_attribute("id")
     page.keyboard.press("Enter")
     assert page.locator("#rows .verdict").first.text_content() == "Inland-Sardinia → West-Liguria, will be saved"
-    assert page.text_content("#said") == "example-00000: Inland-Sardinia → West-Liguria, will be saved."
+    assert page.text_content("#status") == "example-00000: Inland-Sardinia → West-Liguria, will be saved."
     page.keyboard.press("u")
     assert page.text_content("#progress-text") == "0 of 12 reviewed"
 

@@ -70,7 +70,7 @@ def test_what_to_label_next_is_reviewed_alike(open_report):
     page.keyboard.press("a")  # the first suspect
     page.locator("#query-rows tr").first.locator(".id").click()
     page.keyboard.press("k")
-    assert "there is no label to keep" in page.text_content("#query-said")
+    assert "there is no label to keep" in page.text_content("#query-status")
     page.keyboard.press("a")
     assert page.text_content("#query-rows tr[aria-current=true] .id") == "query 1"
     page.keyboard.press("c")

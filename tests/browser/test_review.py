@@ -26,19 +26,19 @@ def ids(page):
 
 
 def verdicts(page):
-    return page.locator("#rows .verdict").all_text_contents()
+    return page.locator("#rows .unreached_warning").all_text_contents()
 
 
 def test_a_key_does_not_decide_on_a_row_that_is_not_seen(open_report):
-    for key, verdict in (("a", "cat → dog, will be saved"), ("k", "cat stays, will be saved")):
+    for key, unreached_warning in (("a", "cat → dog, will be saved"), ("k", "cat stays, will be saved")):
         page = open_report(make_report(), is_at_top=True)
         page.keyboard.press(key)
         assert page.text_content("#progress-text") == "0 of 12 reviewed"
-        assert "example-00000: press" in page.text_content("#said")
+        assert "example-00000: press" in page.text_content("#status")
         assert page.evaluate("document.activeElement.dataset.place") == "0"
         assert page.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight - 64")
         page.keyboard.press(key)
-        assert verdicts(page)[0] == verdict
+        assert verdicts(page)[0] == unreached_warning
 
 
 def test_keys(open_report):
@@ -59,7 +59,7 @@ def test_keys(open_report):
         "not decided",
         "cat → newt, will be saved",
     ]
-    assert page.text_content("#said") == "example-00003: cat → newt, will be saved."
+    assert page.text_content("#status") == "example-00003: cat → newt, will be saved."
     assert page.text_content("#progress-text") == "3 of 12 reviewed"
     assert page.text_content(CURRENT) == "example-00004"  # a choice goes on by itself, too
     page.keyboard.press("ArrowDown")
@@ -159,12 +159,12 @@ def test_a_review_of_several_pages(open_report):
 
 def test_the_sentence_follows_what_is_stored(open_report):
     page = open_report(make_report(n_queries=2))
-    assert page.text_content("#said") == "Nothing is decided in this list yet."
+    assert page.text_content("#status") == "Nothing is decided in this list yet."
     page.keyboard.press("a")
     page.keyboard.press("k")
     page.reload()
-    assert page.text_content("#said") == "Decided before: 2; the last was example-00001: dog stays, will be saved."
-    assert page.text_content("#query-said") == "Nothing is decided in this list yet."
+    assert page.text_content("#status") == "Decided before: 2; the last was example-00001: dog stays, will be saved."
+    assert page.text_content("#query-status") == "Nothing is decided in this list yet."
 
 
 def test_reload_keeps_the_work(open_report):

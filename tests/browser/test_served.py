@@ -169,12 +169,12 @@ def test_what_was_decided_is_counted_and_said_alike(session_link, browser):
     said = "Decided before: 2; the last was gone 2: cat, saved."
     for prefix in ("", "query-"):
         assert page.text_content(f"#{prefix}progress-text").startswith("2 decided, ")
-        assert page.text_content(f"#{prefix}said") == said
+        assert page.text_content(f"#{prefix}status") == said
     for _ in range(2):
         page.locator("#decided-rows button").first.click()
         until(page, "!byId('served').textContent.startsWith('Saving')")
     assert page.text_content("#progress-text").startswith("0 decided, ")
-    assert page.text_content("#said") == "Nothing is decided in this list yet."
+    assert page.text_content("#status") == "Nothing is decided in this list yet."
     context.close()
 
 
@@ -220,11 +220,11 @@ def test_nothing_is_said_to_be_saved_before_it_is(fitted, start, browser):
     while not held:
         page.wait_for_timeout(20)
     assert page.evaluate(verdict).endswith(" stays, saving…")
-    assert page.text_content("#said").endswith(" stays, saving….")
+    assert page.text_content("#status").endswith(" stays, saving….")
     assert journal.read_text() == before
     held.pop().continue_()
     until(page, f"{verdict}.endsWith(' stays, saved')")
-    assert page.text_content("#said").endswith(" stays, saved.")
+    assert page.text_content("#status").endswith(" stays, saved.")
     assert first in journal.read_text().removeprefix(before)
 
     process.kill()
@@ -232,7 +232,7 @@ def test_nothing_is_said_to_be_saved_before_it_is(fitted, start, browser):
     page.unroute("**/decisions")
     page.locator("#rows tr").first.get_by_text("Undo").click()
     until(page, f"{verdict}.endsWith(' stays, saved; the change is not saved')")
-    assert page.text_content("#said").endswith(" stays, saved; the change is not saved.")
+    assert page.text_content("#status").endswith(" stays, saved; the change is not saved.")
     page.locator("#rows tr").nth(1).get_by_text("Keep").click()
     until(page, "byId('said').textContent.endsWith(': not decided, your decision is not saved.')")
     assert page.locator("#rows .verdict").nth(1).text_content() == "not decided, your decision is not saved"

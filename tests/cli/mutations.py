@@ -25,7 +25,7 @@ from siis import SIISClassifier
 from siis.saved import load_all, saved_bytes
 from siis.saved.archive import DIGEST, STRUCTURE, digest
 from siis.tables import Roles, read
-from siis.workflow import explain, fit_data, given_of, output_files, predict_file
+from siis.workflow import explain, fit_data, merge_checked, output_files, predict_file
 from siis.workflow.outputs import checked_labels
 
 FINE = ("refused", "same answers")  # of any mutation; with a digest to match also:
@@ -85,7 +85,7 @@ def bases(folder):
     write_csv(folder / "in.csv", ["id", "label", "a", "b", "c", "d", "colour", "text"], rows)
     for name, more in (("table", {}), ("texts", {"text": "text"})):
         data = read(folder / "in.csv", Roles(label="label", id="id", **more))
-        outcome = fit_data(data, given_of(data, {"id 3": "class 1"}), {"random_state": 0}, source="in.csv")
+        outcome = fit_data(data, merge_checked(data, {"id 3": "class 1"}), {"random_state": 0}, source="in.csv")
         content = output_files(outcome, None, "id")["model.siis"]
         found.append(Base(name, content, data.X[:7], folder / "in.csv"))
     return found

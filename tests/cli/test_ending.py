@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 BUSY = """
     import sys, time
     import numpy as np
-    import siis.workflow.job
+    import siis.workflow.fit_job
     from numba import njit
     from siis.engine.threads import in_threads
     from siis.__main__ import main
@@ -34,7 +34,7 @@ BUSY = """
             raise ValueError("a piece must be whole; this one is not. Mend it.")
         return spin(10**11)
 
-    siis.workflow.job.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1], 2)
+    siis.workflow.fit_job.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1], 2)
     main()
 """
 
@@ -62,14 +62,14 @@ def test_a_failure_ends_the_program_although_a_thread_computes_on(table, tmp_pat
 ENTRY = """
     import sys
     import siis.__main__ as program
-    listen = program.listen
+    install_sigint_handler = program.install_sigint_handler
 
     def listen_and_tell():
-        listen()
+        install_sigint_handler()
         sys.stdout.write("ready\\n")
         sys.stdout.flush()
 
-    program.listen = listen_and_tell
+    program.install_sigint_handler = listen_and_tell
     program.main()
 """
 

@@ -34,7 +34,7 @@ def test_the_summary_says_that_all_have_labels(results):
     out, said, _ = results
     assert "All 90 examples have a given label (3 classes)." in said
     assert "classified into" not in said
-    assert json.loads((out / "summary.json").read_text())["said"][0] in said
+    assert json.loads((out / "summary.json").read_text())["summary"][0] in said
 
 
 def test_nothing_is_asked_to_be_labelled(results):

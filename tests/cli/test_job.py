@@ -53,19 +53,19 @@ def test_the_job_writes_what_the_command_does(asked, siis, tmp_path, monkeypatch
 
 
 def test_the_order_of_the_steps_and_of_what_is_said(asked, tmp_path):
-    heard = []
+    lines = []
 
     def step(name, work):
-        heard.append(name)
+        lines.append(name)
         if name == "write":
             assert files(tmp_path / "out") == {}
         return work()
 
-    _, contents = run_job(asked, tmp_path / "out", say=heard.append, step=step)
-    assert heard[0] == "read"
-    assert heard[1] == f"{asked.data}:"
-    assert heard[-2:] == ["fit", "write"]
-    assert "  3 checked labels: verified" in heard[2:-2]
+    _, contents = run_job(asked, tmp_path / "out", log=lines.append, step=step)
+    assert lines[0] == "read"
+    assert lines[1] == f"{asked.data}:"
+    assert lines[-2:] == ["fit", "write"]
+    assert "  3 checked labels: verified" in lines[2:-2]
     assert files(tmp_path / "out") == contents
 
 

@@ -14,8 +14,8 @@ from siis.saved import load_all
 from siis.saved.checks import check_extra
 from siis.tables import Roles, read
 from siis.tables.contrast import MARKED
-from siis.workflow import compared as comparing
 from siis.workflow import outputs
+from siis.workflow.neighbor_columns import compare_columns
 
 KINDS = ("bakery", "butcher", "bank")
 
@@ -176,10 +176,10 @@ def test_numbers_stand_to_the_right(siis, results):
 def test_missing_cells(results):
     extra = load_all(results[0] / "model.siis").extra
     i, j = extra["ids"].index("shop 4"), extra["ids"].index("shop 7")
-    price = next(c for c in comparing.compared(extra, i, [j, i], [True, True]) if c.name == "price")
+    price = next(c for c in compare_columns(extra, i, [j, i], [True, True]) if c.name == "price")
     assert price.value == ""
     assert price.differs == [True, False]
-    assert comparing.compared(extra, i, [], []) == []
+    assert compare_columns(extra, i, [], []) == []
     for damage in ({"row_cells": ["1\n2", *extra["row_cells"][1:]]}, {"row_decimal": ";"}):
         with pytest.raises(ValueError, match=r"row_(cells are not 120 cells each|decimal is no point or comma)"):
             check_extra({**extra, **damage}, {"vertex_": np.zeros(120)})

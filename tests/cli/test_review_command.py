@@ -198,7 +198,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
 def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
     """In this process: the real signal is in the browser's story."""
     ended = []
-    monkeypatch.setattr("siis.cli.screen.stop", lambda: ended.append(command.promise))
+    monkeypatch.setattr("siis.cli.terminal.stop", lambda: ended.append(command.promise))
 
     def serve(self, poll):
         self.session.decide(Decision("digit 0", "chosen", "0"))

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import siis
 from siis.cli import app
 from siis.experiments import chain, comparison, moons
-from siis.experiments.options import Options
-from siis.experiments.records import FIELDS, Records, read_rows
+from siis.experiments.run_records import FIELDS, Records, read_rows
+from siis.experiments.settings import Options
 
 pytestmark = pytest.mark.slow
 

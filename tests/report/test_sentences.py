@@ -5,8 +5,18 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report import Enough
-from siis.report.words import about, enough, graph_word, percent, reason, summary, sureness, to_do, verdict
+from siis.report import Gain
+from siis.report.wording import (
+    about,
+    agreement_sentences,
+    gain_sentence,
+    graph_word,
+    issue_reason,
+    percent,
+    query_heading,
+    summary,
+    unreached_warning,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,12 +41,12 @@ def test_graph_word(score, word):
 
 
 def test_reason_counts_the_neighbours():
-    text = reason("3", "8", 0.02, ["0", "8", "8"], is_held_out=True)
+    text = issue_reason("3", "8", 0.02, ["0", "8", "8"], is_held_out=True)
     assert text == (
         "Close neighbours: 2 of class 8, 1 of class 0; judged by the other labels, it is right with a probability of "
         "2 %."
     )
-    assert reason("3", "3", 0.4, [], is_held_out=False) == (
+    assert issue_reason("3", "3", 0.4, [], is_held_out=False) == (
         "In the answer, this label has a probability of 40 %, and no other class has more."
     )
 
@@ -73,10 +83,12 @@ def test_what_rests_on_nothing_is_said_first():
         "30 of 60 examples (50 %) are connected to no label: their classes are guesses. Label some, or join them to "
         "others."
     )
-    assert verdict(counts, half).startswith(said + " "), "one wording"
+    assert unreached_warning(counts, half).startswith(said + " "), "one wording"
     assert summary(counts, replace(data.trust, unreached=6))[0].startswith("60 examples were classified")
-    assert verdict(counts, replace(data.trust, unreached=1)).startswith("1 of 60 examples (1.7 %) is connected to")
-    assert verdict(counts, data.trust) is None
+    assert unreached_warning(counts, replace(data.trust, unreached=1)).startswith(
+        "1 of 60 examples (1.7 %) is connected to"
+    )
+    assert unreached_warning(counts, data.trust) is None
 
 
 @pytest.mark.parametrize(
@@ -130,20 +142,22 @@ def test_a_share_that_cannot_be_told_is_not_said(suspects, doubtful, said):
 def test_how_sure_and_how_often_right():
     data = make_report()
     bins, trust = data.reliability, replace(data.trust, noise_rate=0.05)
-    assert sureness(bins, trust) == [
+    assert agreement_sentences(bins, trust) == [
         "Of the predictions with a probability of 90 to 100 %, about 94 % agree with held-out labels (expected with "
         "about 5 % wrong labels: 93 %).",
         "Of the predictions with a probability below 60 %, about 40 % agree (expected: 47 %).",
     ]
-    assert sureness(bins, replace(trust, is_rate_known=False)) == [
+    assert agreement_sentences(bins, replace(trust, is_rate_known=False)) == [
         "Of the predictions with a probability of 90 to 100 %, about 94 % agree with held-out labels.",
         "Of the predictions with a probability below 60 %, about 40 % agree.",
     ]
     some = replace(bins, low=[0.6, 0.7, 0.9], high=[0.7, 0.9, 1.0])
-    assert sureness(some, trust)[1].startswith("Of the predictions with a probability of 60 to 70 %, about 40 %")
-    assert len(sureness(replace(bins, high=[0.8, 0.9, 1.0]), trust)) == 1
+    assert agreement_sentences(some, trust)[1].startswith(
+        "Of the predictions with a probability of 60 to 70 %, about 40 %"
+    )
+    assert len(agreement_sentences(replace(bins, high=[0.8, 0.9, 1.0]), trust)) == 1
     one = replace(bins, low=[0.0], high=[1.0], agreement=[0.5], expected=[0.6])
-    assert [said.split(",")[0] for said in sureness(one, trust)] == ["Of all predictions"]
+    assert [said.split(",")[0] for said in agreement_sentences(one, trust)] == ["Of all predictions"]
 
 
 def test_examples_that_all_have_labels_are_not_said_to_be_put_anywhere():
@@ -158,15 +172,15 @@ def test_examples_that_all_have_labels_are_not_said_to_be_put_anywhere():
     ("actions", "word"), [(["label"] * 3, "Label"), (["check"], "Check"), (["label", "check"], "Label or check")]
 )
 def test_what_is_asked_for(actions, word):
-    assert to_do(actions) == word
+    assert query_heading(actions) == word
 
 
 def test_what_further_labels_gain():
-    told = Enough(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
+    told = Gain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
     said = "Expected gain from 100 more labels: +1.2 percentage points of accuracy (95 % interval: 0.3 to 2.4)."
-    assert enough(told) == f"{said} At present about 93 % of the predictions are right."
-    assert "one more label: +0.0 percentage points of accuracy (95 % interval: -0.3 to 2.4)." in enough(
+    assert gain_sentence(told) == f"{said} At present about 93 % of the predictions are right."
+    assert "one more label: +0.0 percentage points of accuracy (95 % interval: -0.3 to 2.4)." in gain_sentence(
         replace(told, labels=1, gain=-0.0001, low=-0.003)
     )
-    unknown = Enough(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
-    assert enough(unknown) == f"The gain from 100 more labels cannot be estimated: {unknown.reason}."
+    unknown = Gain(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
+    assert gain_sentence(unknown) == f"The gain from 100 more labels cannot be estimated: {unknown.reason}."

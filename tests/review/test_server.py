@@ -142,7 +142,7 @@ def test_what_is_no_decision_is_refused(served):
 def test_other_requests_are_refused_as_all_are(served, method):
     status, said, headers = served.ask(method, "/decisions")
     assert status == 501
-    assert said == ("" if method == "HEAD" else "siis review understands only what its own page asks")
+    assert said == ("" if method == "HEAD" else "siis review answers only requests of its own page")
     assert {**HEADERS, "Content-Type": "text/plain; charset=utf-8"}.items() <= dict(headers).items()
     assert headers["Connection"] == "close"
 
@@ -154,7 +154,7 @@ def test_what_is_no_request_is_refused_as_all_are(served):
             said = connection.makefile("rb").read().decode()
         assert said.startswith("HTTP/1.1 4")
         assert "X-Frame-Options: DENY\r\n" in said
-        assert said.endswith("\r\n\r\nsiis review understands only what its own page asks")
+        assert said.endswith("\r\n\r\nsiis review answers only requests of its own page")
 
 
 def test_only_loopback_listens(served):

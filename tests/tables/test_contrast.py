@@ -7,7 +7,7 @@ import pytest
 from siis.report.differences import contrasts, differences
 from siis.tables import Roles, read
 from siis.tables.contrast import contrast
-from siis.workflow.compared import compared
+from siis.workflow.neighbor_columns import compare_columns
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_same_marks_in_the_report_and_in_the_explanation(write):
         "row_decimal": ",",
         "recipe": None,
     }
-    explained = {column.name: column.differs for column in compared(extra, 2, near, [True] * 3)}
+    explained = {column.name: column.differs for column in compare_columns(extra, 2, near, [True] * 3)}
     marks = [[name for name, differs in explained.items() if differs[k]] for k in range(3)]
     assert [sorted(data.rows.names[k] for k in one) for one in found] == [sorted(one) for one in marks]
     assert sorted(marks[0]) == ["kind"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from siis import SIISClassifier, progress
-from siis.progress import Progress, listening, round_seconds
+from siis.progress import Progress, progress_listener, round_seconds
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def clock(monkeypatch):
 
 def test_the_seconds_left_follow_from_the_share_that_is_done(clock):
     reports = []
-    with listening(lambda *report: reports.append(report)), Progress(0).stage("solve") as report:
+    with progress_listener(lambda *report: reports.append(report)), Progress(0).stage("solve") as report:
         clock["now"] = 3.0
         report(0.25)
         clock["now"] = 4.0
@@ -57,13 +57,13 @@ def test_nothing_is_written_unless_asked_for(capfd):
 def test_a_stage_begins_once_and_ends_once():
     """A listener draws a row for each beginning: work that reports 0 or 1 itself must not begin or end the stage."""
     shares = []
-    with listening(lambda name, share, left: shares.append(share)), Progress(0).stage("graph") as report:
+    with progress_listener(lambda name, share, left: shares.append(share)), Progress(0).stage("graph") as report:
         for share in (0.0, 0.5, 1.0):
             report(share)
     assert shares == [0.0, 0.5, 1.0]
     reports = []
     X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 2
-    with listening(lambda name, share, left: reports.append((name, share))):
+    with progress_listener(lambda name, share, left: reports.append((name, share))):
         SIISClassifier().fit(X, y)
     ends = [what for what in reports if what[1] in (0.0, 1.0)]
     assert len(ends) == len(set(ends))

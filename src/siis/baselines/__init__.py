@@ -1,4 +1,4 @@
-"""The methods that the paper compares with, on the same graph and with the same face as SIISClassifier."""
+"""The methods that the paper compares with, on the same graph and with the same API as SIISClassifier."""
 
 from siis.baselines.ablation import GTFClassifier, RobustLaplacianClassifier
 from siis.baselines.gfhf import GFHFClassifier

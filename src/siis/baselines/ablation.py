@@ -118,7 +118,7 @@ class GTFClassifier(_FreeClassifier):
 
         minimise over F   ||P F||_{2,1} + alpha ||J F - Y||_{2,1}
 
-    Where no label has a say the optimum is a plateau; which point of it is returned follows from the solver's start.
+    Far from all labels the optimum is a plateau; which point of it is returned depends on the solver's start.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ class ManifoldMachine:
             for k in range(given.n_classes):
                 members = np.flatnonzero(given.codes == k)
                 order = members[np.argsort(loss[members], kind="stable")]
-                heard = np.cumsum(given.weights[order]) - given.weights[order]  # in weight: copies count
-                trusted[order[heard < pace * given.weights[order].sum()]] = True
+                before = np.cumsum(given.weights[order]) - given.weights[order]  # in weight: copies count
+                trusted[order[before < pace * given.weights[order].sum()]] = True
             F = self.fit(given.rows, Y, given.weights * trusted)
         return F
 

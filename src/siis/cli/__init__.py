@@ -9,7 +9,7 @@ __all__ = ["app"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the program when it is first used, so that `siis.cli.ending` is there before everything heavy."""
+    """Import the program when it is first used, so that `siis.cli.interrupts` is there before everything heavy."""
     if name != "app":
         raise AttributeError(f"module 'siis.cli' has no attribute {name!r}")
     from siis.cli.app import app as program  # noqa: PLC0415

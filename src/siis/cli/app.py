@@ -12,7 +12,7 @@ from siis.cli.corrections import corrections
 from siis.cli.demo import demo
 from siis.cli.explain import explain
 from siis.cli.fit import fit
-from siis.cli.lists import ListCommand
+from siis.cli.list_options import ListCommand
 from siis.cli.predict import predict
 from siis.cli.reproduce import reproduce
 from siis.cli.review import review
@@ -42,8 +42,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"siis {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""Options from a TOML file; what is said on the command line goes before."""
+"""Options from a TOML file; the command line takes precedence."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_config(ctx: typer.Context, path: Path | None) -> Path | None:
         is_list = getattr(options[name], "multiple", False) or options[name].nargs < 0
         is_flag = getattr(options[name], "is_flag", False)
         if is_flag != isinstance(value, bool):
-            wanted = "true or false" if is_flag else "a text or a number"
-            raise typer.BadParameter(f"{path} must give {key!r} {wanted}; found {reprlib.repr(value)}.")
+            expected = "true or false" if is_flag else "a text or a number"
+            raise typer.BadParameter(f"{path} must give {key!r} {expected}; found {reprlib.repr(value)}.")
         if isinstance(value, dict) or (isinstance(value, list) and not is_list):
             raise typer.BadParameter(f"{path} must give {key!r} one value; found {reprlib.repr(value)}.")
         defaults[name] = value if isinstance(value, bool) else _texts(value, is_list)

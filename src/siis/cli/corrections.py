@@ -11,7 +11,7 @@ import typer
 
 from siis.cli.fit import RESULTS, run_and_print
 from siis.cli.predict import model_file
-from siis.cli.screen import first_words, one_sentence
+from siis.cli.terminal import announce_reading, report_errors
 
 
 def corrections(
@@ -41,8 +41,8 @@ def corrections(
       siis corrections corrections.csv --results results --out second-round
     """
     folder = out or results
-    with one_sentence(f"Files in {folder} are as they were."):
-        first_words(file, quiet)
+    with report_errors(f"Files in {folder} are as they were."):
+        announce_reading(file, quiet)
         from siis.decisions import JOURNAL, Journal, check_not_reviewed  # noqa: PLC0415
         from siis.workflow.rounds import former_round, options_of  # noqa: PLC0415  (heavy)
 

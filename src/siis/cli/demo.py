@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from siis.cli.fit import out_folder, run_and_print
-from siis.cli.screen import one_sentence
+from siis.cli.terminal import report_errors
 
 
 def demo(
@@ -25,9 +25,9 @@ def demo(
     Example:
       siis demo --out siis-demo
     """
-    with one_sentence(f"Files in {out} are as they were."):
+    with report_errors(f"Files in {out} are as they were."):
         from siis.workflow import FitOptions, JobData  # noqa: PLC0415  (heavy)
-        from siis.workflow.demo import demo_data, demo_summary  # noqa: PLC0415  (heavy)
+        from siis.workflow.demo_data import demo_data, demo_summary  # noqa: PLC0415  (heavy)
 
         data, truth, thumbnails = demo_data(seed)
         digits = JobData("Handwritten digits of scikit-learn", data, thumbnails)

@@ -12,7 +12,7 @@ import typer
 
 from siis.cli.fit import RESULTS
 from siis.cli.predict import model_file
-from siis.cli.screen import in_background, one_sentence, printable
+from siis.cli.terminal import in_background, printable, report_errors
 
 SHOWN = 60  # characters of a text
 WIDTH, NAME, CELL = 100, 24, 12  # characters of a line, of a column's name and of a cell, at most
@@ -35,7 +35,7 @@ def explain(
       siis explain 17
       siis explain img_0042.png --results results --json
     """
-    with one_sentence():
+    with report_errors():
         from siis.saved import load_all, sound  # noqa: PLC0415
         from siis.workflow import explain as found_reasons  # noqa: PLC0415  (heavy)
 
@@ -46,11 +46,11 @@ def explain(
 
 
 def _lines(found: Any) -> list[str]:
-    lines = [printable(found.id, ""), "", *(printable(said, "") for said in found.sentences), ""]
+    lines = [printable(found.id, ""), "", *(printable(sentence, "") for sentence in found.sentences), ""]
     lines.append("classes      " + ", ".join(f"{name} {p:.2f}" for name, p in found.likeliest))
     if found.without_own_label is not None:
-        said = ", ".join(f"{name} {p:.2f}" for name, p in found.without_own_label)
-        lines.append(f"held out     {said}")
+        sentence = ", ".join(f"{name} {p:.2f}" for name, p in found.without_own_label)
+        lines.append(f"held out     {sentence}")
     if found.neighbors:
         header = ("neighbour", "weight", "classified as", "given")
         rows = [header] + [
@@ -72,7 +72,7 @@ def _lines(found: Any) -> list[str]:
 
 
 def _values(found: Any) -> list[str]:
-    """The example's cells beside its neighbours', a line for each column of the table."""
+    """The example's cells and its neighbours', a line for each column of the table."""
     shown = found.values[:MOST_VALUES]
     near = found.neighbors[:MOST_NEAR]
     heads = [_cut(text, CELL) for text in (found.id, *(n.id for n in near))]

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from siis.cli.cluster import fit_on_cluster
 from siis.cli.config import read_config
-from siis.cli.ending import promise, raising
-from siis.cli.screen import Result, first_words, in_background, one_sentence, printable, say, shown_progress
+from siis.cli.fit_cluster import fit_on_cluster
+from siis.cli.interrupts import set_interrupt_message, sigint_raises
+from siis.cli.terminal import (
+    Result,
+    announce_reading,
+    in_background,
+    print_line,
+    printable,
+    report_errors,
+    shown_progress,
+)
 from siis.results import CLEANLAB, NEXT, OWN, QUERIES, REPORT, SUMMARY
 
 if TYPE_CHECKING:
@@ -246,8 +254,8 @@ def fit(
       siis fit large.parquet --label label --engine torch --device cuda
       siis fit 'data/*.parquet' --label label --cluster local --workers 4 --memory 8GB
     """
-    with one_sentence(f"Files in {out} are as they were."):
-        first_words(data[0], quiet)
+    with report_errors(f"Files in {out} are as they were."):
+        announce_reading(data[0], quiet)
         from siis.decisions import check_not_reviewed  # noqa: PLC0415
         from siis.tables.several import found_files  # noqa: PLC0415  (heavy)
         from siis.workflow import FitOptions  # noqa: PLC0415
@@ -293,9 +301,9 @@ def fit(
         }
         checked = tuple(str(path) for path in corrections or ())
         first, *more = map(str, data if cluster is not None else found_files(data))
-        wanted, columns = _text(write_table) or "", issue_columns.value
+        written_table, columns = _text(write_table) or "", issue_columns.value
         options = FitOptions(
-            first, roles, checked, title, parameters, queries, columns, tuple(more), write_table=wanted
+            first, roles, checked, title, parameters, queries, columns, tuple(more), write_table=written_table
         )
         if cluster is not None and more:
             raise ValueError(
@@ -345,24 +353,24 @@ def _value(text: str, kind: type, word: str) -> Any:
 
 def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **more: Any) -> Outcome:
     """Run the job with progress, safe to interrupt, and print the summary; ``more`` goes to ``run_job``."""
-    from siis.report.words import enough  # noqa: PLC0415
+    from siis.report.wording import gain_sentence  # noqa: PLC0415
     from siis.workflow import run_job  # noqa: PLC0415
 
     def step(name: str, work: Callable[[], Result]) -> Result:
         if name in ("read", "fit"):
             with shown_progress(quiet):
                 return in_background(work)
-        promise(f"The files in {printable(str(out))} are all as they were, or all new.")
-        with raising():
+        set_interrupt_message(f"The files in {printable(str(out))} are all as they were, or all new.")
+        with sigint_raises():
             written = work()
-        promise(f"The files in {printable(str(out))} are the new ones.")
+        set_interrupt_message(f"The files in {printable(str(out))} are the new ones.")
         return written
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         if not quiet:
-            say(line)
+            print_line(line)
 
-    outcome, contents = run_job(options, out, say=tell, step=step, **more)
+    outcome, contents = run_job(options, out, log=log, step=step, **more)
     if as_json:
         typer.echo(json.dumps(json.loads(contents[SUMMARY])))
     elif not quiet:
@@ -371,8 +379,8 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
             typer.echo(printable(f"Warning: {warning}"))
         if outcome.report.queries:
             typer.echo(printable(_named(outcome.report.queries), ""))
-        if outcome.report.enough is not None:
-            typer.echo(printable(enough(outcome.report.enough)))
+        if outcome.report.label_gain is not None:
+            typer.echo(printable(gain_sentence(outcome.report.label_gain)))
         others = [name for name in contents if name != REPORT]
         empty = [name for name in others if name.endswith(".csv") and contents[name].count(b"\n") == 1]
         without = f"\nOf these, without rows: {', '.join(empty)}." if empty else ""
@@ -384,10 +392,10 @@ def run_and_print(options: FitOptions, out: Path, quiet: bool, as_json: bool, **
 
 def _named(queries: Any) -> str:
     """What to do next, on one line."""
-    from siis.report.words import to_do  # noqa: PLC0415
+    from siis.report.wording import query_heading  # noqa: PLC0415
 
     names = ", ".join(
         query.id if len(query.id) <= SHOWN else query.id[: SHOWN - 1] + "…" for query in queries[:NAMED]
     )
     more = f" and {len(queries) - NAMED:,} more" if len(queries) > NAMED else ""
-    return f"{to_do(query.action for query in queries)} these next: {names}{more} ({NEXT})"
+    return f"{query_heading(query.action for query in queries)} these next: {names}{more} ({NEXT})"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from siis.cli.fit import chosen_encoder
-from siis.cli.screen import in_background, one_sentence, say, shown_progress
+from siis.cli.terminal import in_background, print_line, report_errors, shown_progress
 from siis.files import settle
 from siis.results import MODEL
 
@@ -64,7 +64,7 @@ def predict(
       siis predict results export.json --image-folder media/
       siis predict results new-reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
     """
-    with one_sentence():
+    with report_errors():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
         if out is not None:
@@ -77,7 +77,7 @@ def predict(
             )
         if not quiet:
             for note in notes:
-                say(note)
+                print_line(note)
         if out is None and sys.stdout is None:
             raise ValueError("standard output must be open; it is closed. Name a file with --out.")
         if out is None:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from siis.cli.ending import INTERRUPTED, promise, raising
+from siis.cli.interrupts import INTERRUPTED, set_interrupt_message, sigint_raises
 
 
 class Experiment(StrEnum):
@@ -79,10 +79,10 @@ def reproduce(
       siis reproduce all --runs 10 --data DIR
     """
     console = Console(stderr=True)
-    promise(f"Finished runs are kept in {out}. The same command continues where it stopped.")
+    set_interrupt_message(f"Finished runs are kept in {out}. The same command continues where it stopped.")
     try:
-        from siis.experiments.options import Options  # noqa: PLC0415 - heavy imports only when needed
         from siis.experiments.run import run  # noqa: PLC0415
+        from siis.experiments.settings import Options  # noqa: PLC0415 - heavy imports only when needed
 
         options = Options(
             out=out,
@@ -93,7 +93,7 @@ def reproduce(
             jobs=jobs or os.cpu_count() or 1,
             track=_tracker(console),
         )
-        with raising():
+        with sigint_raises():
             run(experiment.value, options, page)
     except KeyboardInterrupt:
         console.print(f"Interrupted; finished runs are kept in {out}. The same command continues where it stopped.")

@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from siis.cli.ending import promise, raising
 from siis.cli.fit import RESULTS
+from siis.cli.interrupts import set_interrupt_message, sigint_raises
 from siis.cli.predict import model_file
-from siis.cli.screen import PROBLEMS, first_words, in_background, one_sentence, printable, say, sentence_of
+from siis.cli.terminal import (
+    PROBLEMS,
+    announce_reading,
+    error_sentence,
+    in_background,
+    print_line,
+    printable,
+    report_errors,
+)
 from siis.results import REPORT_DATA
 
 if TYPE_CHECKING:
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from siis.review import ReviewServer, Session
 
 TAKEN = (errno.EADDRINUSE, errno.EACCES)
-POLL = 0.2  # seconds in which Ctrl-C is heard
+POLL = 0.2  # seconds until Ctrl-C takes effect
 
 
 def review(
@@ -52,8 +60,8 @@ def review(
       siis review results
       siis review results --no-open --port 8800
     """
-    with one_sentence(f"Files in {results} are as they were."):
-        first_words(results, False)
+    with report_errors(f"Files in {results} are as they were."):
+        announce_reading(results, False)
         from siis.decisions import Journal, user_name  # noqa: PLC0415
         from siis.report import read_report  # noqa: PLC0415
         from siis.review import Session  # noqa: PLC0415
@@ -63,7 +71,7 @@ def review(
         report = read_report(results / REPORT_DATA)
         with Journal(results, table or "", user_name() if by is None else by) as journal:
             for note in filter(None, (journal.note, journal.others())):
-                say(f"{note}.")
+                print_line(f"{note}.")
             former = in_background(lambda: former_round(results, model_file(results), "siis review"))
             rounds = in_background(lambda: Rounds(former, results, journal))
 
@@ -71,14 +79,14 @@ def review(
                 try:
                     return rounds.run(checked, write).report
                 except PROBLEMS as problem:
-                    raise ValueError(sentence_of(problem)) from problem
+                    raise ValueError(error_sentence(problem)) from problem
 
             session = Session(journal, report, rounds.ids, former.checked, refit)
             with _served(session, port) as server:
                 if journal.made:
-                    say(f"{_saved(session)} from before.")
+                    print_line(f"{_saved(session)} from before.")
                 session.start()
-                _tell(server, opened)
+                _print_link(server, opened)
                 _serve(server, session)
 
 
@@ -96,8 +104,8 @@ def _served(session: Session, port: int) -> ReviewServer:
         ) from problem
 
 
-def _tell(server: ReviewServer, opened: bool | None) -> None:
-    say("Open this link to review; Ctrl-C ends it, and nothing is lost.")
+def _print_link(server: ReviewServer, opened: bool | None) -> None:
+    print_line("Open this link to review; Ctrl-C ends it, and nothing is lost.")
     typer.echo(server.link)
     sys.stdout.flush()
     if is_desktop() if opened is None else opened:
@@ -113,13 +121,13 @@ def is_desktop() -> bool:
 
 def _serve(server: ReviewServer, session: Session) -> None:
     try:
-        with raising():
+        with sigint_raises():
             server.serve_forever(POLL)
     except KeyboardInterrupt:
         is_fitted = session.end()
         where = printable(str(session.journal.path.parent))
         more = "The results hold them all." if is_fitted else f"siis review {where} will fit those that are new."
-        promise(f"{_saved(session)}. {more}" if session.journal.made else "Nothing was decided.")
+        set_interrupt_message(f"{_saved(session)}. {more}" if session.journal.made else "Nothing was decided.")
         raise
 
 

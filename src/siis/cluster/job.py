@@ -23,9 +23,9 @@ from siis.shards.job import ANSWERS, Tell
 from siis.shards.stages import write_answers
 from siis.tables import read
 from siis.tables.blocks import Block, TableReader, block_labels, block_rows, find_blocks
+from siis.workflow.fit_job import check_options
 from siis.workflow.fit_options import FitOptions
-from siis.workflow.given import given_of
-from siis.workflow.job import check_options
+from siis.workflow.merged_labels import merge_checked
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import fit_data
 from siis.workflow.outputs import output_files
@@ -122,7 +122,7 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
     data = read(path, options.to_roles())
     outcome = fit_data(
         data,
-        given_of(data, {}),
+        merge_checked(data, {}),
         options.parameters,
         source=Path(options.data).name,
         title=options.title,

@@ -169,9 +169,9 @@ def draw_labelled(truth: Ints, per_class: int | None = None, total: int | None =
         raise ValueError(f"give either per_class or total; found {per_class} and {total}")
     truth = np.asarray(truth)
     available = truth.size if per_class is None else int(np.unique(truth, return_counts=True)[1].min())
-    wanted = (total if per_class is None else per_class) or 0
-    if not 1 <= wanted <= available:
-        raise ValueError(f"the number of labels must lie between 1 and {available}; found {wanted}")
+    n_drawn = (total if per_class is None else per_class) or 0
+    if not 1 <= n_drawn <= available:
+        raise ValueError(f"the number of labels must lie between 1 and {available}; found {n_drawn}")
     if truth.min() < 0:
         raise ValueError("truth must hold the class of every example, 0, 1, ...; found negative numbers")
     rng = np.random.default_rng(random_state)

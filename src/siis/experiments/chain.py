@@ -9,9 +9,9 @@ import numpy as np
 from siis._types import Floats
 from siis.datasets import NoisyChain, make_noisy_chain
 from siis.experiments.figures import draw
-from siis.experiments.options import Options
 from siis.experiments.published import CHAIN
-from siis.experiments.records import Records, markdown
+from siis.experiments.run_records import Records, markdown
+from siis.experiments.settings import Options
 from siis.graph import Graph
 from siis.program import Program
 from siis.solvers import solve_certified

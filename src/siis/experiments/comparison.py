@@ -17,8 +17,8 @@ from siis.baselines.spmr import ManifoldMachine, manifold_machine
 from siis.datasets import Dataset, contaminate, draw_labelled, load_coil20, load_isolet, load_rcv1_4class
 from siis.experiments import published
 from siis.experiments.figures import STYLE, draw
-from siis.experiments.options import Options
-from siis.experiments.records import Records, fingerprint, markdown, read_rows, summarize
+from siis.experiments.run_records import Records, fingerprint, markdown, read_rows, summarize
+from siis.experiments.settings import Options
 from siis.graph import NeighborGraph, build_neighbor_graph
 from siis.labels import VertexLabels, distributions, gather, one_hot
 from siis.program import Program
@@ -254,14 +254,14 @@ def run(name: str, options: Options) -> None:
     data = setting.load(options.data)
     records = Records(options.out / f"{name}.csv", {**asdict(setting), "data": fingerprint(data.X, data.y)})
     # without noise all contaminations are the same: one run, written for each
-    wanted = [(m, noise, r) for m in methods for noise in options.noise for r in range(options.runs)]
-    todo = [key for key in records.missing(wanted) if key[1] > 0 or key[2] == 0]
+    calls = [(m, noise, r) for m in methods for noise in options.noise for r in range(options.runs)]
+    todo = [key for key in records.missing(calls) if key[1] > 0 or key[2] == 0]
     if todo:
         shared = prepare(data, setting, sorted({m for m, _, _ in todo}))
-        calls = [(shared[m], m, noise, r) for m, noise, r in todo]
-        for row in options.each(measure, calls, setting.title):
+        work = [(shared[m], m, noise, r) for m, noise, r in todo]
+        for row in options.each(measure, work, setting.title):
             records.add(row)
-    for m, noise, r in records.missing(wanted):
+    for m, noise, r in records.missing(calls):
         if noise == 0:
             records.add(records.rows[m, 0.0, 0] | {"run": r})
     records.finish()

@@ -10,8 +10,8 @@ from siis.datasets import contaminate, make_noisy_double_moon
 from siis.experiments import moons
 from siis.experiments.comparison import SETTINGS, prepare, siis_program
 from siis.experiments.figures import draw
-from siis.experiments.options import Options
-from siis.experiments.records import markdown
+from siis.experiments.run_records import markdown
+from siis.experiments.settings import Options
 from siis.graph import build_neighbor_graph
 from siis.labels import label_rows
 from siis.labels.unlabelled import coded_rows

@@ -11,9 +11,9 @@ from siis.datasets import make_noisy_double_moon
 from siis.datasets.synthetic import SHIFT
 from siis.estimators.classifier import SIISClassifier
 from siis.experiments.figures import STYLE, draw
-from siis.experiments.options import Options
 from siis.experiments.published import MOONS
-from siis.experiments.records import Records, markdown, read_rows
+from siis.experiments.run_records import Records, markdown, read_rows
+from siis.experiments.settings import Options
 from siis.labels.unlabelled import coded_rows
 
 ALPHA, BETA, N_NEIGHBORS, NOISE = 10.0, 1.0, 10, 1 / 3
@@ -39,7 +39,8 @@ def measure(method: str, seed: int) -> dict[str, Any]:
     problem = make_noisy_double_moon(random_state=seed)
     started = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "every example was given|.*connected to no label")  # a rival may collapse
+        # a baseline may collapse to one class
+        warnings.filterwarnings("ignore", "every example was given|.*connected to no label")
         model = classifier(method).fit(problem.X, problem.y)
     right, given = model.transduction_ == problem.truth, coded_rows(problem.y)
     return {
@@ -57,8 +58,8 @@ def run(options: Options) -> None:
     methods = options.chosen(METHODS)
     settings = {"alpha": ALPHA, "beta": BETA, "n_neighbors": N_NEIGHBORS, "n_components": 2, "shift": SHIFT}
     records = Records(options.out / "moons.csv", settings)
-    wanted = [(m, round(NOISE, 6), r) for m in methods for r in range(max(20, options.runs))]
-    for row in options.each(measure, [(m, r) for m, _, r in records.missing(wanted)], "NoisyDoubleMoon"):
+    calls = [(m, round(NOISE, 6), r) for m in methods for r in range(max(20, options.runs))]
+    for row in options.each(measure, [(m, r) for m, _, r in records.missing(calls)], "NoisyDoubleMoon"):
         records.add(row)
     records.finish()
     rows = read_rows(options.out / "moons.csv")

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from siis.experiments import chain, comparison, convergence, moons, sensitivity
-from siis.experiments.options import Options
-from siis.experiments.page import write_page
+from siis.experiments.results_page import write_page
+from siis.experiments.settings import Options
 
 EXPERIMENTS: dict[str, Callable[[Options], None]] = {
     "chain": chain.run,

@@ -8,8 +8,8 @@ import numpy as np
 from siis.datasets import contaminate
 from siis.experiments.comparison import SETTINGS, Prepared, prepare, siis_program
 from siis.experiments.figures import draw
-from siis.experiments.options import Options
-from siis.experiments.records import Records, fingerprint, markdown
+from siis.experiments.run_records import Records, fingerprint, markdown
+from siis.experiments.settings import Options
 from siis.solvers import solve_certified
 
 NOISE, GRID, TOL = 0.4, (1.0, 10.0, 100.0, 1000.0), 1e-3

@@ -1,12 +1,14 @@
 """Fitted model -> plain data -> one HTML file that needs nothing else."""
 
 from siis.report.collect import collect
-from siis.report.data import (
+from siis.report.data_file import read_report
+from siis.report.page import render
+from siis.report.report_data import (
     Convergence,
     Counts,
-    Enough,
     ExampleMap,
     Finding,
+    Gain,
     Neighbor,
     Noise,
     Query,
@@ -17,15 +19,13 @@ from siis.report.data import (
     Suspect,
     Trust,
 )
-from siis.report.data_file import read_report
-from siis.report.page import render
 
 __all__ = [
     "Convergence",
     "Counts",
-    "Enough",
     "ExampleMap",
     "Finding",
+    "Gain",
     "Neighbor",
     "Noise",
     "Query",

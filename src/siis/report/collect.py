@@ -13,13 +13,13 @@ from siis.findings import Findings
 from siis.labels.unlabelled import coded_rows
 from siis.quality import LabelGain
 from siis.quality.agreement import VAGUE
-from siis.report.data import Cell, Convergence, Counts, Enough, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.reliability import reliability
+from siis.report.report_data import Cell, Convergence, Counts, Gain, Noise, ReportData, Selection, Suspect, Trust
 from siis.report.sections import sections
 from siis.report.shown import Material, large_pictures, query, shown_cells, suspect
-from siis.report.words import graph_word, summary
+from siis.report.wording import graph_word, summary
 
 FIRST_QUERIES = 20  # come before suspects where cells and large pictures must be few
 
@@ -128,7 +128,7 @@ def collect(
         pictured=_pictured(shown),
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
         findings=sections(findings, ids),
-        enough=_enough(findings.label_gain),
+        label_gain=_gain(findings.label_gain),
         large=large_pictures(material, pictures, groups) if pictures is not None else {},
     )
 
@@ -165,10 +165,10 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
     )
 
 
-def _enough(found: LabelGain | None) -> Enough | None:
+def _gain(found: LabelGain | None) -> Gain | None:
     if found is None:
         return None
-    return Enough(
+    return Gain(
         labels=found.n_labels,
         accuracy=finite(found.accuracy),
         accuracy_low=finite(found.accuracy_low),

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from siis.report.data import ReportData
+from siis.report.report_data import ReportData
 from siis.tables.contrast import MARKED
 
 Item = TypeVar("Item", str, tuple[str, ...])

@@ -1,4 +1,4 @@
-"""In which columns an example of a table differs from those beside it."""
+"""In which columns an example of a table differs from its neighbours."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import numpy as np
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.labels.unlabelled import coded_rows
-from siis.report.data import ExampleMap
 from siis.report.layout import lay_out
+from siis.report.report_data import ExampleMap
 from siis.report.shown import Material, shortened
 
 MOST_POINTS = 20_000
@@ -31,7 +31,7 @@ def map_of(model: SIISClassifier, material: Material, codes: Ints, suspects: lis
     urgency[suspects] = 0
     mixed = np.random.default_rng(0).permutation(placed)
     first_drawn = mixed[np.argsort(urgency[mixed], kind="stable")[:MOST_POINTS]]
-    snippets, thumbnails = _hovered(material, first_drawn[:MOST_HOVERED].tolist())
+    snippets, thumbnails = _hover_material(material, first_drawn[:MOST_HOVERED].tolist())
     drawn = np.sort(first_drawn)
     places = row[vertex[drawn]]
     winners = np.argmax(model.label_distributions_[drawn], axis=1)
@@ -54,9 +54,9 @@ def map_of(model: SIISClassifier, material: Material, codes: Ints, suspects: lis
     )
 
 
-def _hovered(material: Material, order: list[int]) -> tuple[dict[int, str | None], dict[int, str | None]]:
-    """Texts and pictures of examples; pictures as long as there is room for them."""
-    snippets = {i: material.hovered(i) for i in order}
+def _hover_material(material: Material, order: list[int]) -> tuple[dict[int, str | None], dict[int, str | None]]:
+    """Texts and pictures of examples; pictures up to MOST_PICTURE_BYTES."""
+    snippets = {i: material.hover_text(i) for i in order}
     thumbnails: dict[int, str | None] = {}
     used = 0
     for i in order if material.thumbnails is not None else ():

@@ -12,9 +12,9 @@ from typing import Any
 
 import jinja2
 
-from siis.report.data import ReportData
 from siis.report.data_file import digest, to_json
-from siis.report.words import about, enough, percent, sureness, to_do, verdict
+from siis.report.report_data import ReportData
+from siis.report.wording import about, agreement_sentences, gain_sentence, percent, query_heading, unreached_warning
 
 SCRIPTS = ("start.js", "decisions.js", "examples.js", "chooser.js", "review.js", "map.js", "figures.js")
 ALONE, SERVED = "alone.js", "served.js"  # the last script: what becomes of decisions
@@ -28,8 +28,8 @@ def render(data: ReportData, decisions: str = "") -> str:
     ----------
     data : ReportData
     decisions : str
-        Where the page is served by `siis review`: the file in which it keeps the decisions. The page then sends them
-        to the server that it came from, and nowhere else. If empty, the page is a file that asks nobody.
+        If the page is served by `siis review`: the file with the decisions. The page then sends them to its
+        server, and nowhere else. If empty, the page is a file that contacts no server.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def render(data: ReportData, decisions: str = "") -> str:
         "counts": asdict(data.counts),
         "summary": data.summary,
         "trust": asdict(data.trust),
-        "verdict": verdict(data.counts, data.trust),
+        "unreached_warning": unreached_warning(data.counts, data.trust),
         "map": None
         if at is None
         else {
@@ -59,12 +59,12 @@ def render(data: ReportData, decisions: str = "") -> str:
             "examples": at.examples,
             "pictured": sum(picture is not None for picture in at.thumbnails),
         },
-        "sureness": [] if data.reliability is None else sureness(data.reliability, data.trust),
+        "agreement_sentences": [] if data.reliability is None else agreement_sentences(data.reliability, data.trust),
         "agreement": None if data.reliability is None else data.reliability.agreement[-1],
         "listed": len(data.suspects or data.doubtful),
         "queries": len(data.queries),
-        "to_do": to_do(query.action for query in data.queries),
-        "enough": None if data.enough is None else enough(data.enough),
+        "query_heading": query_heading(query.action for query in data.queries),
+        "label_gain": None if data.label_gain is None else gain_sentence(data.label_gain),
         "has_noise": data.noise is not None,
         "reason": None if data.selection is None else data.selection.reason,
         "findings": [asdict(finding) for finding in data.findings],

@@ -1,4 +1,4 @@
-"""How sure the answers are and how often they are right, as far as held-out labels can tell."""
+"""Predicted probabilities compared with the agreement with held-out labels."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from siis._types import Bools, Floats
 from siis.estimators.classifier import SIISClassifier
 from siis.labels.unlabelled import coded_rows
-from siis.report.data import Reliability
+from siis.report.report_data import Reliability
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-LEAST_LABELS = 20  # that were held out: fewer say nothing
+LEAST_LABELS = 20  # held out
 LEAST_IN_BIN = 5  # of fewer, a share is noise
 NORMAL = 1.959964  # 97.5 % of a normal distribution lies below
 
@@ -34,14 +34,14 @@ def reliability(model: SIISClassifier) -> Reliability | None:
     others = P.shape[1] - 1
     expected = probability * (1 - rate) + (1 - probability) * rate / others
     bins = _bins(probability)
-    met = [float(agrees[rows].mean()) for _, _, rows in bins]
-    spans = [wilson(share, int(rows.sum())) for share, (_, _, rows) in zip(met, bins, strict=True)]
+    shares = [float(agrees[rows].mean()) for _, _, rows in bins]
+    spans = [wilson(share, int(rows.sum())) for share, (_, _, rows) in zip(shares, bins, strict=True)]
     return Reliability(
         low=[low for low, _, _ in bins],
         high=[high for _, high, _ in bins],
         labels=[int(rows.sum()) for _, _, rows in bins],
         probability=[_mean(probability[rows]) for _, _, rows in bins],
-        agreement=[round(share, 6) for share in met],
+        agreement=[round(share, 6) for share in shares],
         agreement_low=[round(low, 6) for low, _ in spans],
         agreement_high=[round(high, 6) for _, high in spans],
         expected=[_mean(expected[rows]) for _, _, rows in bins],

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from siis.findings import Findings
-from siis.report.data import Finding
-from siis.report.words import percent
+from siis.report.report_data import Finding
+from siis.report.wording import percent
 from siis.result_table import Table
 from siis.texts import plural
 
@@ -30,9 +30,9 @@ def _duplicates(table: Table, ids: Sequence[str]) -> Finding:
         groups.setdefault(int(row["group"]), []).append(row)
     n_differ = sum(bool(rows[0]["labels_differ"]) for rows in groups.values())
     many = plural(len(groups), "group", "groups")
-    said = f"{many} of equal or nearly equal examples; in {n_differ:,} the labels differ."
+    sentence = f"{many} of equal or nearly equal examples; in {n_differ:,} the labels differ."
     if not groups:
-        said = "No two examples are equal or nearly so."
+        sentence = "No two examples are equal or nearly so."
     lines = []
     for rows in list(groups.values())[:MOST_ROWS]:
         more = [f"and {len(rows) - MOST_NAMED:,} more"] if len(rows) > MOST_NAMED else []
@@ -41,28 +41,28 @@ def _duplicates(table: Table, ids: Sequence[str]) -> Finding:
         far = max(float(row["distance"]) for row in rows)
         lines.append([", ".join([*names, *more]), ", ".join(labels), "equal" if far == 0 else f"{far:.2g}"])
     return Finding(
-        "Near-duplicates", said, ["examples", "labels", "distance, relative to that of other neighbours"], lines
+        "Near-duplicates", sentence, ["examples", "labels", "distance, relative to that of other neighbours"], lines
     )
 
 
 def _outliers(table: Table, ids: Sequence[str]) -> Finding:
     many = plural(table.n_rows, "example is", "examples are")
-    said = f"{many} far from all others: wrong data, or an unknown class?"
+    sentence = f"{many} far from all others: wrong data, or an unknown class?"
     if not table.n_rows:
-        said = "No example is far from all others."
+        sentence = "No example is far from all others."
     lines = [
         [ids[row["index"]], "" if row["given"] is None else str(row["given"]), f"{row['score']:.1f}"]
         for row in table.rows()[:MOST_ROWS]
     ]
-    return Finding("Outliers", said, ["example", "label", "distance, relative to that of its neighbours"], lines)
+    return Finding("Outliers", sentence, ["example", "label", "distance, relative to that of its neighbours"], lines)
 
 
 def _overlap(table: Table) -> Finding:
-    said = (
+    sentence = (
         "The share of examples of both classes that are predicted as the other class while their labels are held out."
     )
     if not table.n_rows:
-        said = "No two classes are confused."
+        sentence = "No two classes are confused."
     lines = [
         [
             f"{row['first']} and {row['second']}",
@@ -72,12 +72,12 @@ def _overlap(table: Table) -> Finding:
         for row in table.rows()[:MOST_ROWS]
     ]
     return Finding(
-        "Classes that overlap", said, ["classes", "overlap (95 % interval)", "labels of the other class"], lines
+        "Classes that overlap", sentence, ["classes", "overlap (95 % interval)", "labels of the other class"], lines
     )
 
 
 def _annotators(table: Table) -> Finding:
-    said = "Estimated from the graph and the other annotators, worst first."
+    sentence = "Estimated from the graph and the other annotators, worst first."
     lines = [
         [
             str(row["annotator"]),
@@ -87,4 +87,6 @@ def _annotators(table: Table) -> Finding:
         ]
         for row in table.rows()[:MOST_ROWS]
     ]
-    return Finding("Annotators", said, ["annotator", "labels", "right (95 % interval)", "most common mistake"], lines)
+    return Finding(
+        "Annotators", sentence, ["annotator", "labels", "right (95 % interval)", "most common mistake"], lines
+    )

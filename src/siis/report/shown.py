@@ -13,9 +13,9 @@ import numpy as np
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
 from siis.findings import Issue, Suggestion
-from siis.report.data import Neighbor, Query, Suspect
 from siis.report.differences import TableRows, differences, unusual
-from siis.report.words import query_reason, reason
+from siis.report.report_data import Neighbor, Query, Suspect
+from siis.report.wording import issue_reason, query_reason
 from siis.tables.contrast import Contrast
 
 SNIPPET, NEAR_SNIPPET, HOVER_SNIPPET = 300, 120, 100  # characters
@@ -62,7 +62,7 @@ class Material:
             ],
         }
 
-    def hovered(self, index: int) -> str | None:
+    def hover_text(self, index: int) -> str | None:
         """The beginning of an example's text or cells, for the map."""
         if self.texts is not None:
             return snippet(self.texts[index], HOVER_SNIPPET)
@@ -73,9 +73,9 @@ class Material:
 
     def thumbnail(self, index: int) -> str | None:
         """An example's thumbnail as a data URI."""
-        return self.checked("thumbnails", self.thumbnails, index)
+        return self.checked_picture("thumbnails", self.thumbnails, index)
 
-    def checked(self, name: str, source: Callable[[int], str | None] | None, index: int) -> str | None:
+    def checked_picture(self, name: str, source: Callable[[int], str | None] | None, index: int) -> str | None:
         """A picture from ``source``, checked to be a data URI of an image."""
         picture = None if source is None else source(index)
         if picture is not None and not picture.startswith("data:image/"):
@@ -101,7 +101,7 @@ def suspect(issue: Issue, material: Material, rank: int, is_held_out: bool) -> S
 def why(issue: Issue, predicted: Sequence[str], is_held_out: bool) -> str:
     """Why a label is suspected, in a sentence; ``predicted`` are the classes of all examples."""
     classes = [predicted[i] for i in issue.neighbors]
-    return reason(issue.given, issue.suggested, issue.quality, classes, is_held_out)
+    return issue_reason(issue.given, issue.suggested, issue.quality, classes, is_held_out)
 
 
 def query(one: Suggestion, model: SIISClassifier, codes: Ints, material: Material, rank: int) -> Query:
@@ -143,7 +143,7 @@ def large_pictures(
     found: dict[str, str] = {}
     used = 0
     for index in order:
-        picture = material.checked("pictures", pictures, index)
+        picture = material.checked_picture("pictures", pictures, index)
         used += len(picture or "")
         if used > MOST_LARGE:
             break

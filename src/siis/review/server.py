@@ -16,14 +16,14 @@ from siis.decisions import Decision
 from siis.review.session import Session
 
 ADDRESS = "127.0.0.1"
-NAMES = (ADDRESS, "localhost")  # under which a browser on this machine may ask for it
+NAMES = (ADDRESS, "localhost")  # host names that a browser on this machine may use
 TOKEN = "X-Siis-Token"
 MOST = 64 * 1024  # bytes of a decision
 PATIENCE = 30  # seconds for which a connection may be silent
 HTTP_PORT = 80  # which browsers leave out
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",  # the page itself says the rest
+    "Content-Security-Policy": "frame-ancestors 'none'",  # the rest is in the page
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -58,7 +58,7 @@ class ReviewServer(ThreadingHTTPServer):
         self.link = f"http://{ADDRESS}:{at}/?token={self.token}"
 
     def server_bind(self) -> None:
-        """Take the port; nobody is asked for the name of the machine."""
+        """Bind without looking up the name of the machine."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = ADDRESS, int(self.server_address[1])
 
@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuse what never comes to `do_GET` or `do_POST`, as everything else is refused."""
         self.close_connection = True
         self.request_version = self.protocol_version  # none is known yet; headers would be left out
-        self._send(HTTPStatus(code), TEXT, "siis review understands only what its own page asks")
+        self._send(HTTPStatus(code), TEXT, "siis review answers only requests of its own page")
 
     def _answered(self, work: Any) -> None:
         try:
@@ -112,13 +112,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _get(self) -> tuple[HTTPStatus, str, str]:
-        asked = urlsplit(self.path)
-        query = parse_qs(asked.query)
-        self._check(query.get("token", [""])[0] if asked.path == "/" else "")
+        address = urlsplit(self.path)
+        query = parse_qs(address.query)
+        self._check(query.get("token", [""])[0] if address.path == "/" else "")
         session = self.server.session
-        if asked.path == "/":
+        if address.path == "/":
             return HTTPStatus.OK, HTML, session.page()
-        if asked.path == "/state":
+        if address.path == "/state":
             state = session.state()
             if query.get("known") == [str(state["number"])]:
                 return HTTPStatus.NO_CONTENT, JSON, ""
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a decision must be sent as {JSON}")
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdecimal():
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a decision must say how long it is")
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a decision must have a Content-Length")
         if int(length[:9]) > MOST or len(length) > 9:
             raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a decision must have at most {MOST:,} bytes")
         try:
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         if len(hosts) != 1 or hosts[0].lower() not in self.server.hosts:
             raise Refused(HTTPStatus.FORBIDDEN, "this address is not the one that siis review has printed")
         if any(origin not in {f"http://{name}" for name in self.server.hosts} for origin in origins):
-            raise Refused(HTTPStatus.FORBIDDEN, "another site must not ask siis review")
+            raise Refused(HTTPStatus.FORBIDDEN, "another site must not send requests here")
         sent = token or self.headers.get(TOKEN, "")
         if not hmac.compare_digest(sent.encode("utf-8", "replace"), self.server.token.encode()):
             raise Refused(

@@ -83,7 +83,7 @@ class Session:
                 "report": self._digest,
                 "decisions": [[one.id, one.decision, one.label] for one in self.journal.made.values()],
                 "file": str(self.journal.path),
-                "isFitted": self._wanted() == self._listed,
+                "isFitted": self._verified() == self._listed,
                 "failed": self._failed,
             }
 
@@ -98,9 +98,9 @@ class Session:
             self._is_ended = True
             self._news.notify_all()
         with self._writing, self._news:
-            return self._wanted() == self._fitted
+            return self._verified() == self._fitted
 
-    def _wanted(self) -> dict[str, str]:
+    def _verified(self) -> dict[str, str]:
         return self.journal.checked(self._earlier)
 
     def _changed(self) -> None:
@@ -118,44 +118,44 @@ class Session:
         """Wait for decisions that the results do not hold, and for a pause after them."""
         with self._news:
             while not self._is_ended:
-                wanted = self._wanted()
-                if wanted in (self._fitted, self._failed_for):
+                verified = self._verified()
+                if verified in (self._fitted, self._failed_for):
                     self._news.wait()
                 elif not self._news.wait(self._pause):
-                    return wanted
+                    return verified
         raise Ended
 
     def _work(self) -> None:
         try:
             while True:
-                wanted = self._next()
+                verified = self._next()
                 try:
-                    report = self._refit(wanted, partial(self._write, wanted))
+                    report = self._refit(verified, partial(self._write, verified))
                 except Ended:
                     raise
                 except ValueError as problem:
-                    self._fail(str(problem), wanted)
+                    self._fail(str(problem), verified)
                 except Exception:  # a mistake of ours: shown in full
                     traceback.print_exc()
-                    self._fail("siis has made a mistake; its terminal says more.", wanted)
+                    self._fail("siis failed unexpectedly; see its terminal.", verified)
                 else:
                     with self._news:
                         self._failed, self._failed_for = "", None
-                        self._listed = wanted
+                        self._listed = verified
                         self._show(report)
                         self._changed()
         except Ended:
             pass
 
-    def _fail(self, sentence: str, wanted: dict[str, str]) -> None:
+    def _fail(self, sentence: str, verified: dict[str, str]) -> None:
         with self._news:
-            self._failed, self._failed_for = sentence, wanted
+            self._failed, self._failed_for = sentence, verified
             self._changed()
 
-    def _write(self, wanted: dict[str, str], work: Callable[[], None]) -> None:
+    def _write(self, verified: dict[str, str], work: Callable[[], None]) -> None:
         with self._writing:
             if self._is_ended:
                 raise Ended
             work()
             with self._news:
-                self._fitted = wanted
+                self._fitted = verified

@@ -52,7 +52,7 @@ PARTS: dict[str, type] = {
         Voices,
     )
 }
-LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ tell what they proved
+LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ are kept
 SHOWN = 200  # characters of what is wrong with a file
 
 

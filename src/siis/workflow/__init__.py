@@ -1,24 +1,24 @@
 """The main job, from examples with doubtful labels to files with answers: what the command line calls."""
 
-from siis.workflow.explain import Explanation, explain
+from siis.workflow.explanation import Explanation, explain
+from siis.workflow.fit_job import JobData, run_job
 from siis.workflow.fit_options import FitOptions
-from siis.workflow.given import Given, given_of, new_classes
-from siis.workflow.job import JobData, run_job
+from siis.workflow.merged_labels import MergedLabels, merge_checked, new_classes
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import checked_labels, output_files
-from siis.workflow.predict import predict_file
+from siis.workflow.prediction import predict_file
 
 __all__ = [
     "Explanation",
     "FitOptions",
-    "Given",
     "JobData",
+    "MergedLabels",
     "Outcome",
     "checked_labels",
     "explain",
     "fit_data",
-    "given_of",
+    "merge_checked",
     "new_classes",
     "output_files",
     "predict_file",

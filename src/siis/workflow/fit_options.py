@@ -1,4 +1,4 @@
-"""What a fit is asked to do, in plain values that a summary can keep."""
+"""Options of a fit, in plain values for the summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATHS = ("embeddings", "graph", "labels_file", "image_folder")
 LISTS = ("features", "text", "annotators", "unlabelled")
 FLAGS = ("text_only", "merge_classes")
 ROLES = {"label", "id", "encoding", "encoder", "sheet", "header_row", "image", *LISTS, *FLAGS, *PATHS}
-NOT_SAID: dict[str, Any] = {  # the roles that a summary leaves out
+DEFAULT_ROLES: dict[str, Any] = {  # the roles that a summary leaves out
     **dict.fromkeys(ROLES),
     **{name: [] for name in LISTS if name != "features"},
     **dict.fromkeys(FLAGS, False),
@@ -58,7 +58,7 @@ class FitOptions:
             raise ValueError("these are no options of siis fit")
         if found["issue_columns"] not in (OWN, CLEANLAB):
             raise ValueError("these are no columns of siis fit")
-        roles = {**NOT_SAID, **found["roles"]}
+        roles = {**DEFAULT_ROLES, **found["roles"]}
         if isinstance(roles.get("text"), str):
             roles["text"] = [roles["text"]]  # 0.1 knew one
         if found["demo"] and not isinstance(found["parameters"].get("random_state"), int):
@@ -72,7 +72,7 @@ class FitOptions:
         if roles["encoder"] is not None:
             EncoderChoice.from_plain(roles["encoder"])
         if not all(isinstance(roles[name], bool) for name in FLAGS):
-            raise ValueError("these are no wishes of siis fit")
+            raise ValueError("these are no flags of siis fit")
         if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
             raise ValueError("these are no lists of names")
         if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):

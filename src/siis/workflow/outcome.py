@@ -1,4 +1,4 @@
-"""Fit, and gather what there is to say about it."""
+"""Fit, then gather findings and report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siis.labels import LabelCoding, LabelWarning
 from siis.progress import Progress
 from siis.report import ReportData, collect
 from siis.tables import Data
-from siis.workflow.given import Given
+from siis.workflow.merged_labels import MergedLabels
 from siis.workflow.options import in_options, said_in_options
 from siis.workflow.thumbnails import large_of, thumbnails_of
 
@@ -26,7 +26,7 @@ class Outcome:
     """A fit with its data and its report."""
 
     data: Data
-    given: Given
+    given: MergedLabels
     model: SIISClassifier
     warnings: tuple[str, ...]  # worded for the command line
     findings: Findings
@@ -35,7 +35,7 @@ class Outcome:
 
 def fit_data(
     data: Data,
-    given: Given,
+    given: MergedLabels,
     parameters: Mapping[str, Any] | None = None,
     *,
     source: str = "",
@@ -56,11 +56,11 @@ def fit_data(
     model = SIISClassifier(**settings) if former is None else former.set_params(**settings, warm_start=True)
     with warnings.catch_warnings(record=True) as caught, said_in_options():
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", LabelWarning)  # said of the file before, with the option that changes it
-        warnings.simplefilter("ignore", UnreachedWarning)  # the summary says it
+        warnings.simplefilter("ignore", LabelWarning)  # reported when the file was read
+        warnings.simplefilter("ignore", UnreachedWarning)  # is in the summary
         model.fit(data.X, given.y, sample_weight=given.sample_weight, verified=given.verified)
-    model.set_params(warm_start=False)  # whoever reads the saved model decides anew
-    said = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
+    model.set_params(warm_start=False)  # a user of the saved model decides anew
+    messages = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
     with Progress(0).stage("report"):
         findings = find(
             model,
@@ -81,6 +81,6 @@ def fit_data(
             rows=data.rows,
             thumbnails=thumbnails or thumbnails_of(data.images),
             pictures=pictures or large_of(data.images),
-            warnings=said,
+            warnings=messages,
         )
-    return Outcome(data, given, model, said, findings, report)
+    return Outcome(data, given, model, messages, findings, report)

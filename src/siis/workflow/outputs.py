@@ -40,7 +40,7 @@ from siis.results import (
 from siis.saved import saved_bytes
 from siis.tables import Data
 from siis.tables.tools.tool_file import Answer
-from siis.workflow.given import digest_of, given_of, guarded
+from siis.workflow.merged_labels import digest_of, merge_checked, quote_formula
 from siis.workflow.outcome import Outcome
 
 SNIPPET = 200  # characters of a text that a model keeps, to explain answers by
@@ -104,8 +104,8 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
         "neighbor_search": trust.neighbor_search,
         "neighbor_recall": trust.neighbor_recall,
         "method": "paper" if report.selection is None else report.selection.reason,
-        "label_gain": None if report.enough is None else asdict(report.enough),
-        "said": list(report.summary),
+        "label_gain": None if report.label_gain is None else asdict(report.label_gain),
+        "summary": list(report.summary),
         "warnings": list(trust.warnings),
     }
 
@@ -115,7 +115,7 @@ def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    writer.writerows([quote_formula(cell) for cell in row] for row in rows)
     return out.getvalue().encode(errors="replace")
 
 
@@ -172,7 +172,7 @@ def _written_back(outcome: Outcome) -> dict[str, bytes]:
 
 
 def _answers(outcome: Outcome) -> list[Answer]:
-    """What is said of each example."""
+    """The predictions as a labelling tool takes them."""
     P = outcome.model.label_distributions_
     issues = {one.index for one in outcome.findings.issues}
     quality = {int(row["index"]): float(row["quality"]) for row in outcome.findings.ranking.rows()}
@@ -226,10 +226,10 @@ def _next(outcome: Outcome) -> bytes:
 
 
 def _checked(outcome: Outcome, made: Mapping[str, Decision]) -> bytes:
-    """Every checked label beside the one in the file, with who has decided and when."""
+    """Every checked label and the one of the file, with who has decided and when."""
     rows = np.flatnonzero(outcome.given.verified).tolist()
     data, labels = outcome.data, outcome.given.labels
-    before = data.labels if data.labels is not None else given_of(data, {}).labels if rows else ()
+    before = data.labels if data.labels is not None else merge_checked(data, {}).labels if rows else ()
 
     def line(i: int) -> tuple[str, ...]:
         one = made.get(data.ids[i])
@@ -240,7 +240,7 @@ def _checked(outcome: Outcome, made: Mapping[str, Decision]) -> bytes:
 
 
 def _findings(outcome: Outcome) -> dict[str, bytes]:
-    """What else the graph tells, one file each; without rows where it does not apply."""
+    """Near-duplicates, outliers, overlap and annotators, a file each; without rows if one does not apply."""
     found, ids = outcome.findings, outcome.data.ids
     return {
         DUPLICATES: _table_bytes(found.duplicates, ("group", "id", "given", "distance", "labels_differ"), ids),
@@ -291,7 +291,7 @@ def _companions(outcome: Outcome) -> dict[str, Any]:
 
 
 def _rows(data: Data) -> dict[str, Any]:
-    """What the table says of each example, as lists of texts; a note where that is too much to keep."""
+    """Cells of the table as lists of texts; a note if they are too many to save."""
     if data.rows is None:
         return {"row_names": None, "row_cells": None, "row_decimal": None, "row_note": None}
     lines = data.rows.lines(CELL, MOST_BYTES)

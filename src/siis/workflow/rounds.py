@@ -14,9 +14,9 @@ from siis.estimators.warm import lend_basis
 from siis.files import settle
 from siis.results import SUMMARY
 from siis.saved import Saved, load_all, sound
+from siis.workflow.fit_job import Result, check_unchanged, read_examples, run_job
 from siis.workflow.fit_options import FitOptions
-from siis.workflow.given import digest_of
-from siis.workflow.job import Result, check_unchanged, read_examples, run_job
+from siis.workflow.merged_labels import digest_of
 from siis.workflow.outcome import Outcome
 from siis.workflow.outputs import checked_labels
 

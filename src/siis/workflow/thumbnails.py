@@ -1,4 +1,4 @@
-"""Pictures for a report: small ones in its lists, large ones to look at."""
+"""Pictures for a report: small ones in its lists, and large ones."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from siis.tables.workbook import INSTALL
 
 NUMBERS = ("siis_probability", "siis_quality")
 CSV, XLSX = ".csv", ".xlsx"
-MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_575, 16_384, 32_767  # of a sheet of XLSX, besides the header
+MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_575, 16_384, 32_767  # of a sheet of XLSX, without the header
 WRITTEN = (1980, 1, 1, 0, 0, 0)  # the time in each XLSX file: the same input gives the same bytes
 
 
@@ -101,7 +101,7 @@ def _xlsx(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _number(text: str) -> float | int | None:
-    """The number that a cell says, where the number says the same text; 01 stays a text."""
+    """The number in a cell if it is written as the same text; 01 stays a text."""
     for kind in (int, float):
         try:
             number = kind(text)

@@ -21,7 +21,7 @@ function matching(typed) {
   return found.sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, code]) => code);
 }
 
-// Puts itself into the host, and takes itself out again; `choose` gets the name, `cancel` tells whether to go back.
+// Puts itself into the host, and takes itself out again; `choose` gets the name, `cancel` gets whether to go back.
 function openChooser(host, item, choose, cancel) {
   let found = [], active = -1, isOpen = true;
   const input = make("input", {

@@ -1,4 +1,4 @@
-// What is seen of an example: its picture, its text, the cells of its table, and what tells it from its neighbours.
+// An example on the page: its picture, its text, the cells of its table, and how it differs from its neighbours.
 const SHOWN_CELLS = 5, SHOWN_DIFFERENCES = 3;
 
 // A picture that a click enlarges.
@@ -55,21 +55,21 @@ function neighborList(item) {
   return list;
 }
 
-// Those of whom the same is said have one line.
+// Neighbours with the same label and text share a line.
 function neighborLines(item) {
-  const said = new Map(); // label and text -> ids
+  const lines = new Map(); // label and text -> ids
   for (const near of item.neighbors) {
     const key = JSON.stringify([named(near.label), neighborText(near, item)]);
-    said.set(key, [...(said.get(key) ?? []), near.id]);
+    lines.set(key, [...(lines.get(key) ?? []), near.id]);
   }
-  return [...said].map(([key, ids]) => {
+  return [...lines].map(([key, ids]) => {
     const [label, text] = JSON.parse(key);
     const many = ids.length > 1 ? `, ${ids.length} neighbours: ` : ": ";
     return make("li", { title: ids.join(", ") }, make("span", {}, make("strong", { text: label }), many + text));
   });
 }
 
-// All columns, the example beside its neighbours.
+// All columns, the example and its neighbours.
 function comparison(item) {
   const near = item.neighbors.filter((one) => cellsOf(one) !== null);
   const head = make("tr", {}, make("th", { scope: "col", text: "column" }), make("th", { scope: "col", text: "this example" }));

@@ -29,8 +29,8 @@ function reliabilityPlot() {
   const x = (share) => left + ((share - least) / (1 - least)) * (width - left - right);
   const y = (share) => top + ((1 - share) / (1 - lowest)) * (height - top - bottom);
   const plot = draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img", "aria-label": "Share of held-out labels that agree, by the probability of the answer" });
-  const said = labels.map((count, k) => `At ${percent(probability[k])}, ${percent(agreement[k])} of ${grouped(count)} labels agree` + (isKnown ? `, expected ${percent(expected[k])}.` : "."));
-  plot.append(draw("desc", { text: said.join(" ") }));
+  const sentences = labels.map((count, k) => `At ${percent(probability[k])}, ${percent(agreement[k])} of ${grouped(count)} labels agree` + (isKnown ? `, expected ${percent(expected[k])}.` : "."));
+  plot.append(draw("desc", { text: sentences.join(" ") }));
   const ticks = (from) => {
     const stride = from < 0.5 ? 2 : 1;
     return [...Array(11).keys()].filter((k) => k >= Math.round(10 * from) && (10 - k) % stride === 0).map((k) => k / 10);

@@ -88,7 +88,7 @@ function startMap(left = null) {
   const anchors = classes.length <= MOST_NAMED ? classes.map((_, code) => middle(map, code)) : [];
   let only = left?.only ?? "all";
   let current = left ? map.ids.indexOf(left.id) : -1;
-  let asked = false;
+  let scheduled = false;
 
   const isShown = (i) =>
     isOn[map.predicted[i]] && (only === "all" || (only === "given" ? map.given[i] >= 0 : map.suspect[i] >= 0));
@@ -100,7 +100,7 @@ function startMap(left = null) {
   }
 
   function paint() {
-    asked = false;
+    scheduled = false;
     const ratio = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
     canvas.width = Math.round(width * ratio);
@@ -179,8 +179,8 @@ function startMap(left = null) {
   }
 
   function repaint() {
-    if (!asked) requestAnimationFrame(paint);
-    asked = true;
+    if (!scheduled) requestAnimationFrame(paint);
+    scheduled = true;
   }
 
   function select(i) {

@@ -33,7 +33,7 @@ const MIDDLE = {
 // name: "suspects" or "queries", the section; prefix: of its elements' ids; places: in ITEMS; left: where the reviewer was
 // in the list that this one takes the place of, as its `leave` gives it.
 function startList(name, prefix, places, left = null) {
-  const section = byId(name), rows = byId(prefix + "rows"), said = byId(prefix + "said");
+  const section = byId(name), rows = byId(prefix + "rows"), status = byId(prefix + "status");
   const opened = new Set((left?.opened ?? []).map((id) => PLACES.get(id)).filter((place) => places.includes(place))); // places whose columns are shown
   const until = left === null ? 0 : performance.now() + STARTLED;
   const filters = prefix === "" ? startFilters(places, () => show(), left?.filters) : { wanted: () => places, clear() {}, empty: () => "", leave: () => null };
@@ -41,8 +41,8 @@ function startList(name, prefix, places, left = null) {
   let current = places[0];
   let page = 0;
   let choosing = false;
-  let told = null; // what is said of a decision, for as long as that is what is said
-  let resting = left?.resting ?? said.textContent; // what is said while nothing happens
+  let announced = null; // the decision that the status line shows
+  let resting = left?.resting ?? status.textContent; // the status line while nothing happens
 
   const rowOf = (place) => rows.querySelector(`tr[data-place="${place}"]`);
   const made = () => places.filter((place) => decisions.of(place)).length;
@@ -89,9 +89,9 @@ function startList(name, prefix, places, left = null) {
     for (const line of rows.querySelectorAll("tr[data-place]")) line.setAttribute("aria-current", String(Number(line.dataset.place) === place));
   }
 
-  function tell(id, none) {
-    said.textContent = `${id}: ${decisions.words(id, none)}.`;
-    told = { id, none, text: said.textContent };
+  function announce(id, none) {
+    status.textContent = `${id}: ${decisions.words(id, none)}.`;
+    announced = { id, none, text: status.textContent };
   }
 
   // Of the decisions that the progress above it counts: those in this list, and those that are in no list any more.
@@ -104,9 +104,9 @@ function startList(name, prefix, places, left = null) {
 
   function state() {
     const rest = restingText();
-    if (said.textContent === resting) said.textContent = rest;
+    if (status.textContent === resting) status.textContent = rest;
     resting = rest;
-    if (told?.text === said.textContent) tell(told.id, told.none);
+    if (announced?.text === status.textContent) announce(announced.id, announced.none);
     for (const line of rows.querySelectorAll("tr[data-place]")) line.querySelector(".verdict").textContent = decisions.words(ITEMS[line.dataset.place].id);
     const [text, value, most] = decisions.progress(made(), places.length);
     byId(prefix + "progress-text").textContent = text;
@@ -151,7 +151,7 @@ function startList(name, prefix, places, left = null) {
     if (isStartling(place)) return;
     const next = found[found.indexOf(place) + 1] ?? place;
     decisions.decide(ITEMS[place].id, decision, label);
-    tell(ITEMS[place].id);
+    announce(ITEMS[place].id);
     current = isNext ? next : place;
     show(isNext);
   }
@@ -159,7 +159,7 @@ function startList(name, prefix, places, left = null) {
   // A new list has just come, and this row was not there to be looked at.
   function isStartling(place) {
     if (performance.now() > until || left.seen.includes(ITEMS[place].id)) return false;
-    said.textContent = `${ITEMS[place].id}: the list has just changed. Decide once more.`;
+    status.textContent = `${ITEMS[place].id}: the list has just changed. Decide once more.`;
     return true;
   }
 
@@ -178,7 +178,7 @@ function startList(name, prefix, places, left = null) {
 
   function takeBack(place) {
     decisions.undo(ITEMS[place].id);
-    tell(ITEMS[place].id, "not decided any more");
+    announce(ITEMS[place].id, "not decided any more");
     current = place;
     show(true);
   }
@@ -200,13 +200,13 @@ function startList(name, prefix, places, left = null) {
     const item = ITEMS[current], isThere = found.includes(current);
     if ("ak".includes(key) && isThere && !isSeen()) {
       focusRow();
-      said.textContent = `${item.id}: press ${key} again to decide, now that it can be seen.`;
+      status.textContent = `${item.id}: press ${key} again to decide, now that it can be seen.`;
     } else if (key === "a" && isThere) {
       if (canAccept(item)) decide(current, "accepted", item.suggested, true);
-      else said.textContent = `${item.id}: no other class is suggested. Keep its label, or choose one.`;
+      else status.textContent = `${item.id}: no other class is suggested. Keep its label, or choose one.`;
     } else if (key === "k" && isThere) {
       if (item.given !== null) decide(current, "kept", item.given, true);
-      else said.textContent = `${item.id}: there is no label to keep. Accept the likeliest class, or choose one.`;
+      else status.textContent = `${item.id}: there is no label to keep. Accept the likeliest class, or choose one.`;
     } else if (key === "c" && isThere && rowOf(current)) choose(current);
     else if (key === "u" && decisions.of(current)) takeBack(current);
     else if (key === "u") undoLast();
@@ -236,7 +236,7 @@ function startList(name, prefix, places, left = null) {
   const following = (left?.ids ?? []).map((id) => PLACES.get(id)).find((place) => places.includes(place));
   const first = following ?? places.find((place) => !decisions.of(place));
   if (first !== undefined) current = first;
-  if (left !== null) said.textContent = left.said;
+  if (left !== null) status.textContent = left.status;
   const refresh = () => (choosing ? state() : show(rows.contains(document.activeElement)));
 
   // Where the reviewer is: ids from the current row on, since that one may not be in the next list; ids on which a
@@ -249,13 +249,13 @@ function startList(name, prefix, places, left = null) {
       seen: [current, ...(under ? [Number(under.dataset.place)] : [])].map(idAt),
       opened: [...opened].map(idAt),
       filters: filters.leave(),
-      said: said.textContent,
+      status: status.textContent,
       resting,
       isActive: active === list,
     };
   }
 
-  const list = { name, section, rows, places, press, move, takeBack, open, refresh, leave, tell, isChoosing: () => choosing, currentRow: () => rowOf(current), focusRow };
+  const list = { name, section, rows, places, press, move, takeBack, open, refresh, leave, announce, isChoosing: () => choosing, currentRow: () => rowOf(current), focusRow };
   lists.push(list);
   show();
   return list;
@@ -299,7 +299,7 @@ function undoLast() {
   const list = lists.find((one) => one.places.includes(PLACES.get(id)));
   if (list) return list.takeBack(PLACES.get(id));
   decisions.undo(id);
-  for (const one of lists) one.tell(id, "not decided any more");
+  for (const one of lists) one.announce(id, "not decided any more");
 }
 
 function toggleKeys() {

@@ -4,7 +4,7 @@ const token = new URLSearchParams(location.search).get("token");
 const known = { state: null, sent: Promise.resolve(), waiting: 0, unanswered: new Set(), failed: new Set(), trouble: "" }; // the sets: of ids
 let shownMap = null;
 
-async function ask(path, body = null) {
+async function request(path, body = null) {
   const headers = { "X-Siis-Token": token };
   if (body !== null) headers["Content-Type"] = "application/json";
   let answer;
@@ -36,7 +36,7 @@ decisions.save = (id, decision, label) => {
   known.unanswered.add(id);
   known.sent = known.sent.then(async () => {
     try {
-      known.state = await (await ask("decisions", { id, decision, label })).json();
+      known.state = await (await request("decisions", { id, decision, label })).json();
       known.failed.delete(id);
       known.trouble = "";
     } catch (problem) {
@@ -125,13 +125,13 @@ function renew(fresh) {
 
 async function watch() {
   try {
-    const answer = await ask(`state?known=${known.state.number}`);
+    const answer = await request(`state?known=${known.state.number}`);
     const news = answer.status === 204 ? known.state : await answer.json();
     if (known.waiting === 0) {
       if (known.trouble && !known.trouble.startsWith("Not saved")) known.trouble = "";
       take(news);
       if (news.report !== document.body.dataset.digest && !isBusy()) {
-        const fresh = new DOMParser().parseFromString(await (await ask("./")).text(), "text/html");
+        const fresh = new DOMParser().parseFromString(await (await request("./")).text(), "text/html");
         if (!isBusy()) renew(fresh);
       }
     }
@@ -145,7 +145,7 @@ async function watch() {
 
 (async () => {
   try {
-    known.state = await (await ask("state")).json();
+    known.state = await (await request("state")).json();
   } catch (problem) {
     byId("served").textContent = problem.message;
     return;

@@ -12,7 +12,7 @@ from siis.labels.unlabelled import named
 from siis.quality.issues import representatives
 from siis.saved import Saved
 from siis.texts import did_you_mean, quoted
-from siis.workflow.compared import Compared, compared
+from siis.workflow.neighbor_columns import ComparedColumn, compare_columns
 
 N_NEIGHBORS, N_CLASSES = 10, 3
 DOUBTFUL = 0.5  # quality below which a label is called likely wrong
@@ -44,7 +44,7 @@ class Explanation:
     without_own_label: list[tuple[str, float]] | None  # the same with its own label held out
     neighbors: list[NearExample]  # largest edge weight first
     # its cells and those of its neighbours; empty if there is no table, or if it was too large to save
-    values: list[Compared]
+    values: list[ComparedColumn]
     values_note: str | None  # why no table is shown
     sentences: list[str]  # the same in words
 
@@ -81,7 +81,7 @@ def explain(saved: Saved, name: str) -> Explanation:
             _neighbor(extra, j, classes[winners[j]], share)
             for j, share in zip(near.tolist(), shares.tolist(), strict=True)
         ],
-        values=compared(extra, i, near.tolist(), (winners[near] == winners[i]).tolist()),
+        values=compare_columns(extra, i, near.tolist(), (winners[near] == winners[i]).tolist()),
         values_note=extra.get("row_note"),
         sentences=[],
     )
@@ -113,26 +113,26 @@ def _neighbor(extra: dict[str, Any], j: int, label: str, share: float) -> NearEx
 
 
 def _sentences(found: Explanation, is_reached: bool) -> list[str]:
-    said = [f"It is classified as {found.label}, with a probability of {found.probability:.2f}."]
+    sentences = [f"It is classified as {found.label}, with a probability of {found.probability:.2f}."]
     if found.checked:
-        said.append(f"A reviewer has checked its label, {found.given}; this determines the prediction.")
+        sentences.append(f"A reviewer has checked its label, {found.given}; this determines the prediction.")
     elif found.given is None:
-        said.append("It has no given label.")
+        sentences.append("It has no given label.")
     elif found.quality is None:
-        said.append(f"Its given label is {found.given}.")
+        sentences.append(f"Its given label is {found.given}.")
     else:
         verdict = "likely wrong" if found.quality < DOUBTFUL else "likely right"
-        said.append(f"Its given label is {found.given}, which is {verdict} (quality {found.quality:.2f}).")
+        sentences.append(f"Its given label is {found.given}, which is {verdict} (quality {found.quality:.2f}).")
     if found.without_own_label is not None and not found.checked:
         name, p = found.without_own_label[0]
-        said.append(f"Without its own label, it would be classified as {name}, with a probability of {p:.2f}.")
+        sentences.append(f"Without its own label, it would be classified as {name}, with a probability of {p:.2f}.")
     if found.neighbors:
         same = sum(near.label == found.label for near in found.neighbors)
         share = sum(near.weight for near in found.neighbors if near.label == found.label)
-        said.append(
+        sentences.append(
             f"Of its {len(found.neighbors)} closest neighbours on the graph, {same} are classified as {found.label} "
             f"({share:.0%} of all its connections)."
         )
     if not is_reached:
-        said.append("No label is connected to it on the graph: do not rely on this answer.")
-    return said
+        sentences.append("No label is connected to it on the graph: do not rely on this answer.")
+    return sentences

@@ -25,7 +25,7 @@ class Options:
     track: Track  # wraps (iterable, length, title) to show progress
 
     def chosen(self, known: Iterable[str]) -> list[str]:
-        """Give the methods of an experiment that were asked for."""
+        """The chosen methods of an experiment."""
         known = list(known)
         found = [name for name in known if self.methods is None or name in self.methods]
         if not found:

@@ -21,7 +21,7 @@ from siis.tables import Data, read
 from siis.tables.corrections import read_checked
 from siis.tables.several import joint_name
 from siis.workflow.fit_options import FitOptions
-from siis.workflow.given import Given, digest_of, given_of, new_classes, placed
+from siis.workflow.merged_labels import MergedLabels, by_row, digest_of, merge_checked, new_classes
 from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import answer_cells, output_files
@@ -54,14 +54,14 @@ def plain_step(name: str, work: Callable[[], Result]) -> Result:
     return work()
 
 
-def no_word(text: str) -> None:
+def no_output(text: str) -> None:
     """Say nothing."""
 
 
 def read_examples(options: FitOptions) -> JobData:
     """Read the examples that the options name."""
     if options.demo:
-        from siis.workflow.demo import demo_data  # noqa: PLC0415  (reads a data set)
+        from siis.workflow.demo_data import demo_data  # noqa: PLC0415  (reads a data set)
 
         data, _, thumbnails = demo_data(int(options.parameters["random_state"]))
         return JobData("Handwritten digits of scikit-learn", data, thumbnails)
@@ -81,7 +81,7 @@ def run_job(
     record: Mapping[str, Decision] | None = None,
     overwrite: bool = False,
     source: Callable[[FitOptions], JobData] = read_examples,
-    say: Callable[[str], None] = no_word,
+    log: Callable[[str], None] = no_output,
     step: Step = plain_step,
 ) -> tuple[Outcome, dict[str, bytes]]:
     """Read examples, merge checked labels, fit and write the files; the former files stay until the end.
@@ -110,9 +110,9 @@ def run_job(
             if checked.get(name) == one.label and not one.is_same(former_made.get(name))
         ]
         made = {**former_made, **{one.id: one for one in decisions}}
-        given = given_of(data, checked)
+        given = merge_checked(data, checked)
         for line in _understood(examples, checked, new, journal, replaced):
-            say(line)
+            log(line)
         outcome, contents, table_content = step("fit", lambda: _fitted(examples, given, options, out, former, made))
 
         def write() -> None:
@@ -177,7 +177,7 @@ def _corrected(options: FitOptions, data: Data) -> dict[str, Decision]:
     for file in options.corrections:
         checked = read_checked(Path(file), options.to_roles(), data)
         at = datetime.fromtimestamp(Path(file).stat().st_mtime, UTC).isoformat(timespec="seconds")
-        for i, label in placed(data.ids, checked).items():
+        for i, label in by_row(data.ids, checked).items():
             found[data.ids[i]] = Decision(data.ids[i], CORRECTED, label, by, at)
     return found
 
@@ -203,7 +203,7 @@ def _understood(
 
 def _fitted(
     examples: JobData,
-    given: Given,
+    given: MergedLabels,
     options: FitOptions,
     out: Path,
     former: SIISClassifier | None,

@@ -35,7 +35,7 @@ def predict_file(
         )
     if extra["recipe"] is None:
         raise ValueError(
-            "the model was fitted on a ready-made graph, which says nothing about new examples. Fit again with them "
+            "the model was fitted on a ready-made graph, which does not cover new examples. Fit again with them "
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])

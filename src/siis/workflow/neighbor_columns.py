@@ -1,4 +1,4 @@
-"""An example beside its neighbours, cell by cell of the table that they came from."""
+"""An example compared with its neighbours, column by column of their table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siis.tables.recipe import Recipe
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedColumn:
     """A column of the table: the value of an example and those of its neighbours."""
 
     name: str
@@ -27,7 +27,9 @@ class Compared:
     is_feature: bool  # False if examples were compared by other columns
 
 
-def compared(extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Sequence[bool]) -> list[Compared]:
+def compare_columns(
+    extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Sequence[bool]
+) -> list[ComparedColumn]:
     """Compare an example with its neighbours (``near``); columns that separate it from those of its class come first.
 
     Numbers differ by standard deviations of the column. Unequal texts differ by 1, less where the column has many
@@ -46,7 +48,7 @@ def compared(extra: Mapping[str, Any], i: int, near: Sequence[int], alike: Seque
         read = contrast(pa.array(cells), decimal, (i, *near))
         marks = [read.differs(i, j) for j in near]
         is_number = read.spread is not None and not read.is_truth
-        column = Compared(name, cells[i], [cells[j] for j in near], marks, is_number, name in features)
+        column = ComparedColumn(name, cells[i], [cells[j] for j in near], marks, is_number, name in features)
         apart = read.weight * float(np.mean([read.apart(i, j) for j in counted]))
         found.append(((not column.is_feature, -apart), column))
     return [column for _, column in sorted(found, key=lambda pair: pair[0])]  # equal ones in the file's order

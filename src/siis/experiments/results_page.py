@@ -8,7 +8,7 @@ from siis.experiments.chain import ALPHA as CHAIN_ALPHA
 from siis.experiments.comparison import METHODS, SETTINGS, GraphSetting
 from siis.experiments.figures import STYLE
 from siis.experiments.moons import ALPHA, BETA, N_NEIGHBORS
-from siis.experiments.records import read_rows, summarize
+from siis.experiments.run_records import read_rows, summarize
 
 TEXTS = {
     "chain": (
@@ -124,14 +124,14 @@ def _verdict(name: str, out: Path) -> str:
     sentences = []
     for noise in (0.4, 0.6):
         means = {m: found[0] for m in METHODS if (found := summarize(rows, m, noise, "unlabelled_accuracy"))}
-        rivals = {m: v for m, v in means.items() if not m.startswith("siis")}
+        others = {m: v for m, v in means.items() if not m.startswith("siis")}
         for method, what in (("siis", "the paper's parameters"), ("siis-tuned", "the other graph")):
-            if method in means and rivals:
-                rival = max(rivals, key=lambda m: rivals[m])
-                lead = means[method] - rivals[rival]
+            if method in means and others:
+                best = max(others, key=lambda m: others[m])
+                lead = means[method] - others[best]
                 verb = "leads" if lead >= 0 else "trails"
-                who = "the other method" if len(rivals) == 1 else f"the best of the other {len(rivals)}"
+                who = "the other method" if len(others) == 1 else f"the best of the other {len(others)}"
                 sentences.append(
-                    f"At {noise:.0%} noise SIIS with {what} {verb} {who}, {STYLE[rival][0]}, by {abs(lead):.3f}."
+                    f"At {noise:.0%} noise SIIS with {what} {verb} {who}, {STYLE[best][0]}, by {abs(lead):.3f}."
                 )
     return " ".join(sentences)

@@ -15,26 +15,26 @@ from typing import Any, TypeVar
 
 import typer
 
-from siis.cli.ending import promise, raising, stop
-from siis.progress import listening, round_seconds
+from siis.cli.interrupts import set_interrupt_message, sigint_raises, stop
+from siis.progress import progress_listener, round_seconds
 
 Result = TypeVar("Result")
 BAD_DATA = 1
-PROBLEMS = (OSError, MemoryError, ModuleNotFoundError, RuntimeError, ValueError)  # what a sentence can be said of
+PROBLEMS = (OSError, MemoryError, ModuleNotFoundError, RuntimeError, ValueError)  # reported in one sentence
 WORTH_SAYING = 1.5  # seconds
 POLL = 0.1  # seconds between two looks at whether the work is done
 
 
-def say(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """Print a line on standard error, with characters that the terminal can show."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     typer.echo(printable(text).encode(encoding, "replace").decode(encoding, "replace"), err=True)
 
 
-def first_words(path: Path, quiet: bool) -> None:
+def announce_reading(path: Path, quiet: bool) -> None:
     """Print on a terminal which file is read, before the libraries are loaded."""
     if not quiet and sys.stderr is not None and sys.stderr.isatty() and path.exists():
-        say(f"reading {path}")
+        print_line(f"reading {path}")
 
 
 def printable(text: str, kept: str = "\n") -> str:
@@ -43,9 +43,9 @@ def printable(text: str, kept: str = "\n") -> str:
 
 
 @contextmanager
-def one_sentence(kept: str = "") -> Iterator[None]:
-    """Turn errors of data and files into one sentence and an exit code; ``kept`` is printed on Ctrl-C."""
-    promise(printable(kept))
+def report_errors(message: str = "") -> Iterator[None]:
+    """Turn errors of data and files into one sentence and an exit code; ``message`` is printed on Ctrl-C."""
+    set_interrupt_message(printable(message))
     try:
         yield
     except KeyboardInterrupt:
@@ -54,13 +54,13 @@ def one_sentence(kept: str = "") -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BAD_DATA) from None
     except PROBLEMS as problem:
-        say(f"siis: {sentence_of(problem)}")
+        print_line(f"siis: {error_sentence(problem)}")
         raise typer.Exit(BAD_DATA) from None
     finally:
-        promise("")
+        set_interrupt_message("")
 
 
-def sentence_of(problem: BaseException) -> str:
+def error_sentence(problem: BaseException) -> str:
     """One of ``PROBLEMS`` as a sentence with its remedy."""
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this. Use fewer examples or columns, or a machine with more."
@@ -86,7 +86,7 @@ def in_background(work: Callable[[], Result]) -> Result:
 
     context = contextvars.copy_context()
     thread = threading.Thread(target=run, daemon=True)
-    with raising():
+    with sigint_raises():
         thread.start()
         while thread.is_alive():
             thread.join(POLL)
@@ -102,10 +102,10 @@ def shown_progress(quiet: bool) -> Iterator[None]:
     if quiet:
         yield
     elif sys.stderr is not None and sys.stderr.isatty():
-        with raising(), _moving():
+        with sigint_raises(), _moving():
             yield
     else:
-        with listening(_lines()):
+        with progress_listener(_lines()):
             yield
 
 
@@ -113,18 +113,18 @@ def _lines() -> Callable[[str, float, float | None], None]:
     started: dict[str, float] = {}
     is_first = True
 
-    def tell(name: str, share: float, left: float | None) -> None:
+    def show(name: str, share: float, left: float | None) -> None:
         nonlocal is_first
         if share <= 0:
             started[name] = time.monotonic()
             if is_first and left is not None:
-                say(f"  about {round_seconds(left)} in all")
+                print_line(f"  about {round_seconds(left)} in all")
             is_first = False
         elif share >= 1 and name in started:
             more = f", about {round_seconds(left)} left" if left is not None and left >= WORTH_SAYING else ""
-            say(f"  {name}: {time.monotonic() - started.pop(name):.1f} s{more}")
+            print_line(f"  {name}: {time.monotonic() - started.pop(name):.1f} s{more}")
 
-    return tell
+    return show
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def _moving() -> Iterator[None]:
     with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
         whole = progress.add_task("all", total=1.0, left="", visible=False)
 
-        def tell(name: str, share: float, left: float | None) -> None:
+        def show(name: str, share: float, left: float | None) -> None:
             if left is not None:
                 spent = time.monotonic() - began
                 words = f"about {round_seconds(left)} left" if left >= WORTH_SAYING else ""
@@ -153,5 +153,5 @@ def _moving() -> Iterator[None]:
                 tasks[name] = progress.add_task(name, total=1.0, left="")
             progress.update(tasks[name], completed=share)
 
-        with listening(tell):
+        with progress_listener(show):
             yield

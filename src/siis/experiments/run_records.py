@@ -32,23 +32,23 @@ class Records:
     ) -> None:
         self.path, self.keys, self.fields = path, keys, (*keys, *measures)
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".json")
+        settings_path = path.with_suffix(".json")
         settings = json.loads(json.dumps({**settings, "version": __version__}))
-        same = path.exists() and beside.exists() and json.loads(beside.read_text()) == settings
+        same = path.exists() and settings_path.exists() and json.loads(settings_path.read_text()) == settings
         if path.exists() and not same:
             path.replace(path.with_name(path.name + ".old"))
         kept = read_rows(path, keys, measures) if same else []
         self.rows: dict[tuple[Any, ...], dict[str, Any]] = {self.key(row): row for row in kept}
-        beside.write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
+        settings_path.write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
         self.finish()
 
     def key(self, row: dict[str, Any]) -> tuple[Any, ...]:
         """Give what names a run, numbers rounded as the file holds them."""
         return tuple(float(f"{v:.6g}") if isinstance(v, float) else v for v in (row[k] for k in self.keys))
 
-    def missing(self, wanted: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def missing(self, calls: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Give the runs that are not there yet."""
-        return [call for call in wanted if self.key(dict(zip(self.keys, call, strict=True))) not in self.rows]
+        return [call for call in calls if self.key(dict(zip(self.keys, call, strict=True))) not in self.rows]
 
     def add(self, row: dict[str, Any]) -> None:
         """Append one finished run."""

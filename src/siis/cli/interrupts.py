@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 INTERRUPTED = 130
-_kept = ""  # what an interrupted user is told about files
+_message = ""  # printed after Ctrl-C
 
 
-def listen() -> None:
+def install_sigint_handler() -> None:
     """From now on Ctrl-C ends the process with a sentence, wherever it is.
 
     An exception would not do: while modules are imported it may come up where Python can only print it and go on.
@@ -25,7 +25,7 @@ def listen() -> None:
 
 
 @contextmanager
-def raising() -> Iterator[None]:
+def sigint_raises() -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt here, where there is something to be undone or a terminal to be restored."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not _stop:
         yield
@@ -37,16 +37,16 @@ def raising() -> Iterator[None]:
         signal.signal(signal.SIGINT, _stop)
 
 
-def promise(kept: str) -> None:
+def set_interrupt_message(sentence: str) -> None:
     """Set the sentence about files that is printed on Ctrl-C from now on."""
-    global _kept  # noqa: PLW0603  (a signal handler is given no arguments of ours)
-    _kept = kept
+    global _message  # noqa: PLW0603  (a signal handler is given no arguments of ours)
+    _message = sentence
 
 
 def stop() -> NoReturn:
     """Say that the work was interrupted, and end at once: compiled loops in other threads would go on for a while."""
     with suppress(OSError):  # not through sys.stderr, which may be in the middle of a line
-        os.write(2, f"\n{f'Interrupted. {_kept}'.strip()}\n".encode(errors="replace"))
+        os.write(2, f"\n{f'Interrupted. {_message}'.strip()}\n".encode(errors="replace"))
     os._exit(INTERRUPTED)
 
 

@@ -21,14 +21,14 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what spreadsheets take for t
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class MergedLabels:
     """The labels of n examples."""
 
     y: Any  # for ``fit``
     # (n,) given label of each example, by name, or None; of annotators: the likeliest one
     labels: Any
     sample_weight: Floats | None  # (n,)
-    verified: Bools  # (n,) checked by a reviewer, or known to be right as the file says
+    verified: Bools  # (n,) checked by a reviewer, or marked as right in the file
 
 
 class Distributions:
@@ -41,17 +41,17 @@ class Distributions:
         return np.array(self.Y, dtype=dtype)
 
 
-def given_of(data: Data, checked: Mapping[str, str]) -> Given:
+def merge_checked(data: Data, checked: Mapping[str, str]) -> MergedLabels:
     """Combine the labels of the data with checked ones (label by id)."""
     verified = np.zeros(len(data.ids), dtype=bool)
-    at = {**data.verified, **placed(data.ids, checked)}
+    at = {**data.verified, **by_row(data.ids, checked)}
     verified[list(at)] = True
     if data.annotations is None:
         assert data.labels is not None
         labels = data.labels.copy()
         for i, label in at.items():
             labels[i] = label
-        return Given(code_names(labels), labels, None, verified)
+        return MergedLabels(code_names(labels), labels, None, verified)
     annotated = from_annotators(data.annotations, long=False)
     names = [str(name) for name in annotated.classes]
     Y, weights = annotated.Y.copy(), annotated.weights.copy()
@@ -65,7 +65,7 @@ def given_of(data: Data, checked: Mapping[str, str]) -> Given:
     labels = np.full(len(data.ids), None, dtype=object)
     for i in np.flatnonzero(soft_rows(Y)).tolist():
         labels[i] = names[int(np.argmax(Y[i]))]
-    return Given(Distributions(Y, names), labels, weights, verified)
+    return MergedLabels(Distributions(Y, names), labels, weights, verified)
 
 
 def digest_of(data: Data) -> str:
@@ -81,27 +81,27 @@ def new_classes(data: Data, checked: Mapping[str, str]) -> list[str]:
     answers = data.labels if data.labels is not None else data.annotations
     assert answers is not None
     known = {str(label) for label in answers[named(answers)]}
-    return sorted({unguarded(label) for label in checked.values()} - known)
+    return sorted({unquote_formula(label) for label in checked.values()} - known)
 
 
-def placed(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
+def by_row(ids: tuple[str, ...], checked: Mapping[str, str]) -> dict[int, str]:
     """Replace ids by row numbers, and take off the quotes that guard against formulas."""
     place = {name: i for i, name in enumerate(ids)}
     found = {}
     for name, label in checked.items():
-        known = name if name in place else unguarded(name)
+        known = name if name in place else unquote_formula(name)
         if known not in place:
             remedy = did_you_mean(name, ids) or "Use the corrections of a report on the same data."
             raise ValueError(f"corrections must name examples of the data; there is no id {name!r}. {remedy}")
-        found[place[known]] = unguarded(label)
+        found[place[known]] = unquote_formula(label)
     return found
 
 
-def guarded(text: str) -> str:
+def quote_formula(text: str) -> str:
     """Prefix a cell with a quote if a spreadsheet would run it as a formula."""
     return f"'{text}" if text.startswith(FORMULA) and not (is_number(text) and text == text.strip()) else text
 
 
-def unguarded(text: str) -> str:
+def unquote_formula(text: str) -> str:
     """Take the quote off again."""
     return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text

@@ -1,4 +1,4 @@
-"""What a report says, as plain data: numbers, strings and lists. None means that it does not apply."""
+"""The content of a report as plain data: numbers, strings and lists. None means that it does not apply."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Reliability:
 
 
 @dataclass(frozen=True)
-class Enough:
+class Gain:
     """Expected gain from further labels; None where it cannot be estimated."""
 
     labels: int  # number of further labels
@@ -163,7 +163,7 @@ class Finding:
     """Near-duplicates, outliers, overlap or annotators: a sentence and a short table."""
 
     title: str
-    said: str
+    sentence: str
     columns: list[str]
     rows: list[list[str]]
 
@@ -191,5 +191,5 @@ class ReportData:
     pictured: int | None  # the first so many suspects or doubtful labels have thumbnails; None if none has
     tabled: int | None  # the same for cells
     findings: list[Finding] = field(default_factory=list)
-    enough: Enough | None = None  # None with method="paper", or if all examples are labelled
+    label_gain: Gain | None = None  # None with method="paper", or if all examples are labelled
     large: dict[str, str] = field(default_factory=dict)  # large pictures by id, as data URIs, up to a size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from siis.cli.screen import in_background, printable, say
+from siis.cli.terminal import in_background, print_line, printable
 from siis.results import REPORT
 
 if TYPE_CHECKING:
@@ -30,26 +30,26 @@ def fit_on_cluster(
             "--workers and --memory are for --cluster local; other clusters have their own. Leave them out."
         )
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         if not quiet:
-            say(line)
+            print_line(line)
 
     def work() -> dict[str, object]:
         with connected(ClusterOptions(address, workers or WORKERS, memory or MEMORY)) as client:
             if link := client.dashboard_link:
-                tell(f"dashboard: {link}")
-            return fit(options, out, client, tell)
+                log(f"dashboard: {link}")
+            return fit(options, out, client, log)
 
     summary = in_background(work)
     if as_json:
         typer.echo(json.dumps(summary))
     elif not quiet:
-        told = summary["cluster"]
-        assert isinstance(told, dict)
+        figures = summary["cluster"]
+        assert isinstance(figures, dict)
         typer.echo(
             printable(
-                f"\n{told['rows']:,} rows are classified ({ANSWERS}/part-*.parquet in {out}); about "
-                f"{told['noise_rate']:.0%} of the {told['labelled']:,} given labels seem wrong. Open {out / REPORT}, "
-                "the report on a sample, in a browser."
+                f"\n{figures['rows']:,} rows are classified ({ANSWERS}/part-*.parquet in {out}); about "
+                f"{figures['noise_rate']:.0%} of the {figures['labelled']:,} given labels seem wrong. Open "
+                f"{out / REPORT}, the report on a sample, in a browser."
             )
         )

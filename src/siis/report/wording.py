@@ -1,17 +1,17 @@
-"""Numbers in plain words."""
+"""Figures in sentences."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from siis.report.data import Counts, Enough, Reliability, Trust
+from siis.report.report_data import Counts, Gain, Reliability, Trust
 from siis.texts import plural
 
 GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"), (0.8, "good"))
 NONE_WRONG = "No given label looks wrong."
 LOOSE = "labels and features are only loosely related"
-UNSURE = 0.7  # the least sure answers are spoken of where their probabilities are below
+UNSURE = 0.7  # the least certain predictions are mentioned if their probabilities are lower
 LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
 
@@ -41,14 +41,14 @@ def expected_wrong(counts: Counts, trust: Trust) -> float:
 
 def summary(counts: Counts, trust: Trust) -> list[str]:
     """The fit in sentences."""
-    said = [_answered(counts), *_wrong(counts, trust)]
+    sentences = [_answered(counts), *_wrong(counts, trust)]
     if counts.checked:
-        said.append(
+        sentences.append(
             f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as correct."
         )
     if trust.unreached:
-        said.insert(0 if is_led_by_unreached(counts, trust) else len(said), unreached(counts, trust))
-    return said
+        sentences.insert(0 if is_led_by_unreached(counts, trust) else len(sentences), unreached(counts, trust))
+    return sentences
 
 
 def _answered(counts: Counts) -> str:
@@ -64,36 +64,32 @@ def _answered(counts: Counts) -> str:
 
 
 def _wrong(counts: Counts, trust: Trust) -> list[str]:
-    """How many labels are wrong, and which: the two must fit."""
+    """How many labels are wrong, and which: the two must agree."""
     if trust.noise_rate is not None and not trust.is_rate_known:
         high = "" if trust.noise_high is None else f" (at most {percent(trust.noise_high)})"
-        said = [f"The share of wrong labels cannot be estimated here{high}: {LOOSE}."]
+        unknown = f"The share of wrong labels cannot be estimated here{high}: {LOOSE}."
         if counts.suspects:
-            return [*said, _look_wrong(counts, trust)]
-        return [*said, f"No single label stands out; {_listed(counts)}." if counts.doubtful else NONE_WRONG]
+            return [unknown, _look_wrong(counts, trust)]
+        return [unknown, f"No single label stands out; {_listed(counts)}." if counts.doubtful else NONE_WRONG]
     n, wrong, suspects = counts.labelled - counts.checked, expected_wrong(counts, trust), counts.suspects
-    rate, span = "", ""
-    if trust.noise_rate is not None:
-        rate = percent(trust.noise_rate)
-        has_span = trust.noise_low is not None and trust.noise_high is not None
-        span = f"95 % interval: {percent(trust.noise_low)} to {percent(trust.noise_high)}" if has_span else ""  # type: ignore[arg-type]
+    rate = "" if trust.noise_rate is None else percent(trust.noise_rate)
+    span = ""
+    if rate and trust.noise_low is not None and trust.noise_high is not None:
+        span = f"95 % interval: {percent(trust.noise_low)} to {percent(trust.noise_high)}"
     if suspects:
-        some = "" if trust.noise_rate is None else about(trust.noise_rate)
-        said = (
-            [f"{some[0].upper()}{some[1:]} of the given labels are wrong{f' ({span})' if span else ''}."]
-            if some
-            else []
-        )
-        said.append(_look_wrong(counts, trust))
+        sentences = [_look_wrong(counts, trust)]
+        if trust.noise_rate is not None:
+            some = about(trust.noise_rate)
+            share = f"{some[0].upper()}{some[1:]} of the given labels are wrong{f' ({span})' if span else ''}."
+            sentences = [share, *sentences]
         if wrong >= 1.5 * suspects + 1:
-            said.append(f"About {round(wrong - suspects):,} more are probably wrong, but cannot be identified.")
-        return said
+            sentences.append(f"About {round(wrong - suspects):,} more are probably wrong, but cannot be identified.")
+        return sentences
+    bracket = f"({rate}{f', {span}' if span else ''})"
     if counts.doubtful:
-        span = f" ({rate}{f', {span}' if span else ''})"
         some = f"About {round(wrong):,} of the {n:,} given labels {'is' if round(wrong) == 1 else 'are'}"
-        return [f"{some} probably wrong{span}, but no single label stands out; {_listed(counts)}."]
-    few = [f"Less than one given label is probably wrong ({rate}{f', {span}' if span else ''})."] if rate else []
-    return [*few, NONE_WRONG]
+        return [f"{some} probably wrong {bracket}, but no single label stands out; {_listed(counts)}."]
+    return [*([f"Less than one given label is probably wrong {bracket}."] if rate else []), NONE_WRONG]
 
 
 def _look_wrong(counts: Counts, trust: Trust) -> str:
@@ -119,35 +115,33 @@ def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
 
 def unreached(counts: Counts, trust: Trust) -> str:
     """How many examples no label is connected to, what that means and what to do."""
-    share, is_one = percent(trust.unreached / counts.examples), trust.unreached == 1
+    share = percent(trust.unreached / counts.examples)
     how = "" if trust.neighbor_recall is None else " by more neighbours (--n-neighbors)"
-    said = f"{trust.unreached:,} of {counts.examples:,} examples ({share})"
-    if is_one:
-        return f"{said} is connected to no label: its class is a guess. Label it, or join it to others{how}."
-    return f"{said} are connected to no label: their classes are guesses. Label some, or join them to others{how}."
+    some = f"{trust.unreached:,} of {counts.examples:,} examples ({share})"
+    if trust.unreached == 1:
+        return f"{some} is connected to no label: its class is a guess. Label it, or join it to others{how}."
+    return f"{some} are connected to no label: their classes are guesses. Label some, or join them to others{how}."
 
 
-def verdict(counts: Counts, trust: Trust) -> str | None:
+def unreached_warning(counts: Counts, trust: Trust) -> str | None:
     """A warning about examples that are connected to no label; None if there are none."""
     if not trust.unreached:
         return None
-    said = unreached(counts, trust)
-    if is_led_by_unreached(counts, trust):
-        said += " Do not rely on these answers."
-    return f"{said} The statements below about neighbourhoods and labels hold for the other examples only."
+    advice = " Do not rely on these answers." if is_led_by_unreached(counts, trust) else ""
+    rest = "The statements below about neighbourhoods and labels hold for the other examples only."
+    return f"{unreached(counts, trust)}{advice} {rest}"
 
 
-def sureness(reliability: Reliability, trust: Trust) -> list[str]:
+def agreement_sentences(reliability: Reliability, trust: Trust) -> list[str]:
     """One or two sentences on how often the predictions agree with held-out labels."""
-    met, wanted = [about(share) for share in reliability.agreement], ["", ""]
+    shares, expected = [about(share) for share in reliability.agreement], ["", ""]
     if trust.noise_rate is not None and trust.is_rate_known:
         top, bottom = percent(reliability.expected[-1]), percent(reliability.expected[0])
-        why = f"with {about(trust.noise_rate)} wrong labels"
-        wanted = [f" (expected {why}: {top})", f" (expected: {bottom})"]
-    said = [f"Of {_given(reliability, -1)}, {met[-1]} agree with held-out labels{wanted[0]}."]
-    if len(met) > 1 and reliability.high[0] <= UNSURE:
-        said.append(f"Of {_given(reliability, 0)}, {met[0]} agree{wanted[1]}.")
-    return said
+        expected = [f" (expected with {about(trust.noise_rate)} wrong labels: {top})", f" (expected: {bottom})"]
+    sentences = [f"Of {_given(reliability, -1)}, {shares[-1]} agree with held-out labels{expected[0]}."]
+    if len(shares) > 1 and reliability.high[0] <= UNSURE:
+        sentences.append(f"Of {_given(reliability, 0)}, {shares[0]} agree{expected[1]}.")
+    return sentences
 
 
 def _given(reliability: Reliability, k: int) -> str:
@@ -157,23 +151,21 @@ def _given(reliability: Reliability, k: int) -> str:
     return f"the predictions with a probability of {100 * low:.0f} to {high}"
 
 
-def to_do(actions: Iterable[str]) -> str:
+def query_heading(actions: Iterable[str]) -> str:
     """The heading of the queries: "Label", "Check" or "Label or check"."""
-    asked = set(actions)
-    return next(iter(asked)).capitalize() if len(asked) == 1 else "Label or check"
+    kinds = set(actions)
+    return next(iter(kinds)).capitalize() if len(kinds) == 1 else "Label or check"
 
 
-def enough(found: Enough) -> str:
+def gain_sentence(gain: Gain) -> str:
     """The expected gain from further labels in a sentence."""
-    labels = "one more label" if found.labels == 1 else f"{found.labels:,} more labels"
-    if found.gain is None or found.low is None or found.high is None:
-        return f"The gain from {labels} cannot be estimated: {found.reason}."
-    gain, low, high = (round(100 * value, 1) + 0.0 for value in (found.gain, found.low, found.high))
-    span = f"95 % interval: {low:.1f} to {high:.1f}"
-    said = f"Expected gain from {labels}: {gain:+.1f} percentage points of accuracy ({span})."
-    return (
-        said if found.accuracy is None else f"{said} At present {about(found.accuracy)} of the predictions are right."
-    )
+    labels = "one more label" if gain.labels == 1 else f"{gain.labels:,} more labels"
+    if gain.gain is None or gain.low is None or gain.high is None:
+        return f"The gain from {labels} cannot be estimated: {gain.reason}."
+    mean, low, high = (round(100 * value, 1) + 0.0 for value in (gain.gain, gain.low, gain.high))
+    expected = f"Expected gain from {labels}: {mean:+.1f} percentage points of accuracy"
+    now = "" if gain.accuracy is None else f" At present {about(gain.accuracy)} of the predictions are right."
+    return f"{expected} (95 % interval: {low:.1f} to {high:.1f}).{now}"
 
 
 def query_reason(given: str | None, quality: float, is_reached: bool) -> str:
@@ -186,7 +178,7 @@ def query_reason(given: str | None, quality: float, is_reached: bool) -> str:
     return "It has no label, and its class and those of its neighbours are uncertain."
 
 
-def reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], is_held_out: bool) -> str:
+def issue_reason(given: str, suggested: str, quality: float, neighbors: Sequence[str], is_held_out: bool) -> str:
     """Why a label is suspected, in a sentence; of held-out or of predicted probabilities."""
     judge = "judged by the other labels, it is right with" if is_held_out else "in the answer, this label has"
     belief = f"{judge} a probability of {percent(quality)}"
