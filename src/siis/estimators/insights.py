@@ -18,9 +18,9 @@ from siis.labels.given import VERIFIED_WEIGHT
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import COUNT
 from siis.quality.annotators import annotator_table
-from siis.quality.copies import copy_table
 from siis.quality.enough import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, unknown_gain
 from siis.quality.issues import VERIFIED, representatives
+from siis.quality.near_duplicates import near_duplicate_table
 from siis.quality.outliers import isolation, outlier_table
 from siis.quality.overlap import overlap_table
 from siis.result_table import Table
@@ -74,7 +74,7 @@ class Insights:
             labels_differ, whether the labels of the group are of several classes.
         """
         near = self._near_features("near_duplicates")
-        return copy_table(near, self.vertex_, self._codes, self.classes_)
+        return near_duplicate_table(near, self.vertex_, self._codes, self.classes_)
 
     def outliers(self) -> Table:
         """List the examples that are far from all others, the farthest first.

@@ -4,9 +4,9 @@ from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.annotators import annotator_table
 from siis.quality.assess import Assessment, assess_labels, warn_about_labels
 from siis.quality.calibration import Calibration
-from siis.quality.copies import copy_table
 from siis.quality.enough import LabelGain, label_gain
 from siis.quality.issues import issue_table, ranking_table
+from siis.quality.near_duplicates import near_duplicate_table
 from siis.quality.noise import NoiseModel, fit_noise
 from siis.quality.outliers import outlier_table
 from siis.quality.overlap import overlap_table
@@ -20,11 +20,11 @@ __all__ = [
     "NoiseModel",
     "annotator_table",
     "assess_labels",
-    "copy_table",
     "fit_noise",
     "issue_table",
     "label_agreement",
     "label_gain",
+    "near_duplicate_table",
     "outlier_table",
     "overlap_table",
     "query_table",

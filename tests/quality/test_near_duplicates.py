@@ -9,7 +9,7 @@ import siis
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.graph import Graph, Neighbors, gaussian_weights, knn_from_graph, neighbors_within
-from siis.quality.copies import CLOSEST, copy_table, copy_threshold
+from siis.quality.near_duplicates import CLOSEST, near_duplicate_table, near_duplicate_threshold
 from siis.quality.outliers import isolation, outlier_threshold
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ def test_clean_data_have_neither():
     for d in (2, 5, 20, 60):
         near = neighbors_within(rng.normal(size=(800, d)) + 6 * np.eye(4, d)[np.arange(800) % min(d, 4)], 10)
         none = np.full(800, -1)
-        copies += copy_table(near, np.arange(800), none, np.arange(2)).n_rows
+        copies += near_duplicate_table(near, np.arange(800), none, np.arange(2)).n_rows
         scores = isolation(near)
         far += np.count_nonzero(scores > outlier_threshold(scores))
     assert copies <= 2
@@ -126,14 +126,14 @@ def test_clean_data_have_neither():
 def test_thresholds_follow_the_data():
     rng = np.random.default_rng(1)
     line, plane, many = (
-        copy_threshold(neighbors_within(rng.uniform(size=(500, d)), 8).distances) for d in (1, 2, 50)
+        near_duplicate_threshold(neighbors_within(rng.uniform(size=(500, d)), 8).distances) for d in (1, 2, 50)
     )
     assert line < plane < many == CLOSEST
     K, m, n = 8, 3.0, 4000  # distances as they are in three dimensions
     radii = np.sort(rng.uniform(size=(n, K)), axis=1) ** (1 / m)
-    assert copy_threshold(radii) == pytest.approx((0.05 / (n * (K - 1))) ** (1 / m), rel=0.15)
+    assert near_duplicate_threshold(radii) == pytest.approx((0.05 / (n * (K - 1))) ** (1 / m), rel=0.15)
     grid = Neighbors(np.tile(np.arange(3), (9, 1)), np.ones((9, 3)))
-    assert copy_threshold(grid.distances) == CLOSEST, "where all neighbours are equally far"
+    assert near_duplicate_threshold(grid.distances) == CLOSEST, "where all neighbours are equally far"
     assert outlier_threshold(isolation(grid)) == 1.5
 
 

@@ -18,7 +18,7 @@ CLOSEST = 0.25  # of the local scale: what is farther is no copy, however rare s
 CHANCE = 0.05  # pairs of different examples that are taken for copies by chance, in all
 
 
-def copy_threshold(distances: Floats) -> float:
+def near_duplicate_threshold(distances: Floats) -> float:
     """How close, over the local scale, two examples must be to be copies, (C14).
 
     Where examples lie at random in m dimensions, each of the K - 1 neighbours before the last one is closer than t
@@ -44,7 +44,7 @@ def copy_threshold(distances: Floats) -> float:
     return float(min(CLOSEST, np.exp(by_chance)))
 
 
-def copy_table(near: Neighbors, vertex: Ints, codes: Ints, classes: Any) -> Table:
+def near_duplicate_table(near: Neighbors, vertex: Ints, codes: Ints, classes: Any) -> Table:
     """List the groups of equal and nearly equal examples; those whose labels differ first, then the closest.
 
     Parameters
@@ -99,7 +99,7 @@ def _close_pairs(near: Neighbors) -> tuple[Ints, Ints, Floats]:
     tails, lengths = near.indices[:, :-1].ravel(), near.distances[:, :-1].ravel()
     local = np.minimum(scale[heads], scale[tails])
     ratios = np.divide(lengths, local, out=np.where(lengths > 0, np.inf, 0.0), where=local > 0)
-    close = np.flatnonzero(ratios < copy_threshold(near.distances))
+    close = np.flatnonzero(ratios < near_duplicate_threshold(near.distances))
     return heads[close], tails[close], ratios[close]
 
 
