@@ -11,7 +11,7 @@ from siis.shards import job
 from siis.shards.cells import Cells, search, search_all, train_cells
 from siis.shards.files import load_array, map_array, release_pages, save_arrays
 from siis.tables import Roles
-from siis.tables.blocks import Block, block_labels, find_blocks
+from siis.tables.parquet_blocks import Block, block_labels, find_blocks
 from siis.workflow import FitOptions
 
 

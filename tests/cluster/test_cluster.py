@@ -30,7 +30,7 @@ from siis.shards.files import save_object
 from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
-from siis.tables.blocks import find_blocks
+from siis.tables.parquet_blocks import find_blocks
 from siis.workflow import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
@@ -99,7 +99,7 @@ def first(options, client, tmp_path_factory):
 
     patch.setattr(job, "_finish", saving)
     patch.setattr(shards_job, "MOST_SAMPLED", 900)
-    patch.setattr("siis.tables.blocks.MOST_ROWS", 700)
+    patch.setattr("siis.tables.parquet_blocks.MOST_ROWS", 700)
     said = []
     summary = fit(options, out, client, said.append)
     yield out, saved, summary, said

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from siis.tables import Recipe, Roles, read
-from siis.tables.readings import _possible, learn_reading
+from siis.tables.cell_formats import _possible_forms, learn_format
 
 KIND = Roles(label="kind")
 
@@ -195,13 +195,13 @@ def test_new_files_of_another_kind_are_refused(write):
 
 
 def learned(cells):
-    return learn_reading(pa.chunked_array([pa.array(cells)]), ".")
+    return learn_format(pa.chunked_array([pa.array(cells)]), ".")
 
 
 def test_long_texts_are_not_searched_for_dates():
     looks_like_one = "1-2-3 12 May 2020 12:30 " + "x" * 50_000
-    assert _possible(pa.array([looks_like_one] * 60)) == []
-    assert _possible(pa.array([looks_like_one] * 60 + ["1-2-2003"])) == ["number", "date"]
+    assert _possible_forms(pa.array([looks_like_one] * 60)) == []
+    assert _possible_forms(pa.array([looks_like_one] * 60 + ["1-2-2003"])) == ["number", "date"]
     assert learned(["1" + "abc " * 12_500] * 60) is None
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from siis import __version__
 from siis.tables import Roles, read
-from siis.tables.corrections import read_checked
+from siis.tables.checked_labels import read_checked
 from siis.tables.sheet import read_sheet
 from siis.tables.tools.tool_file import Answer
 from tool_case import annotation, read_lines, sentences, tasks, write_json, write_lines

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.tables import Recipe, Roles, read
-from siis.tables.words import pieces
+from siis.tables.tfidf import pieces
 
 WORDS = (["cat", "dog", "mouse", "fur", "tail", "paw", "bark"], ["stock", "bond", "market", "price", "trade", "bank"])
 TEXT = Roles(label="kind", text="prose", text_only=True)

@@ -99,7 +99,7 @@ def test_a_fit_codes_labels_once(method, rng, monkeypatch):
     def again(Y):
         raise AssertionError("classes are numbered already")
 
-    monkeypatch.setattr("siis.labels.given.encode_labels", counted)
+    monkeypatch.setattr("siis.labels.given_labels.encode_labels", counted)
     monkeypatch.setattr("siis.labels.vertex_labels.label_kinds", again)
     X = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 5])
     y, verified = np.repeat([3, 7], 20), np.arange(40) < 2

@@ -22,7 +22,7 @@ from siis.shards.files import load_object, save_object
 from siis.shards.job import ANSWERS, Tell
 from siis.shards.stages import write_answers
 from siis.tables import read
-from siis.tables.blocks import Block, TableReader, block_labels, block_rows, find_blocks
+from siis.tables.parquet_blocks import Block, TableReader, block_labels, block_rows, find_blocks
 from siis.workflow.fit_job import check_options
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.merged_labels import merge_checked

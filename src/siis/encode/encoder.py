@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from siis._types import Floats
-from siis.encode.choice import EncoderChoice
+from siis.encode.encoder_choice import EncoderChoice
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Encoder:
         How many contents are best handed over at once.
     run : callable
         Contents -> ndarray of float32, shape (n, d).
-    said : str
+    settings : str
         Its settings, in words.
     """
 
@@ -41,7 +41,7 @@ class Encoder:
     digest: str
     chunk: int
     run: Callable[[Sequence[Content]], Floats]
-    said: str
+    settings: str
 
 
 def load_encoder(choice: EncoderChoice, kind: Literal["images", "texts"]) -> Encoder:
@@ -56,9 +56,9 @@ def load_encoder(choice: EncoderChoice, kind: Literal["images", "texts"]) -> Enc
     -------
     Encoder
     """
-    from siis.encode.images import onnx_images  # noqa: PLC0415  (they need what is above)
+    from siis.encode.image_encoders import onnx_images  # noqa: PLC0415  (they need what is above)
     from siis.encode.libraries import sentence_transformer, timm_images  # noqa: PLC0415
-    from siis.encode.sentences import onnx_texts  # noqa: PLC0415
+    from siis.encode.text_encoders import onnx_texts  # noqa: PLC0415
 
     if kind == "images" and choice.tokenizer is not None:
         raise ValueError("a tokenizer is for texts; the examples are images. Leave --tokenizer out.")

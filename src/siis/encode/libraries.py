@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder
-from siis.encode.images import BATCH, Preprocessing, image_encoder
+from siis.encode.encoder_choice import EncoderChoice
+from siis.encode.image_encoders import BATCH, Preprocessing, image_encoder
 from siis.encode.onnx_file import need
-from siis.encode.sentences import CHUNK
+from siis.encode.text_encoders import CHUNK
 from siis.texts import one_line, quoted
 
 

@@ -14,7 +14,7 @@ from siis.estimators.evidence import Evidence
 from siis.graph import Graph, Neighbors, knn_from_graph, neighbors_within
 from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
-from siis.labels.given import VERIFIED_WEIGHT
+from siis.labels.given_labels import VERIFIED_WEIGHT
 from siis.labels.unlabelled import coded_rows
 from siis.parameters import COUNT
 from siis.quality.annotators import annotator_table

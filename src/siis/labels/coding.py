@@ -14,7 +14,7 @@ from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, 
 from siis.texts import itemised, listed, plural
 
 MERGE = "y = [label and folded(label) for label in y], with folded from siis.labels.label_spelling,"
-FIRST_ROUNDED = 2.0**53  # from here on floats do not tell whole numbers apart
+FIRST_ROUNDED = 2.0**53  # from here on floats do not represent all whole numbers
 LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Floats
-from siis.tables.cells import bools, floats
+from siis.tables.cell_values import bools, floats
 
 CODES = (
     "usd|eur|gbp|jpy|chf|cny|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|ron|bgn|brl|mxn|ars|clp|cop|zar|krw|rub|uah|try"
@@ -32,7 +32,7 @@ def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
     apostrophe.
     """
     found = pc.struct_field
-    texts = _tidy(texts)
+    texts = _normalized(texts)
     parts = pc.extract_regex(texts, _pattern(decimal))
     sign, number = found(parts, "sign"), found(parts, "number")
     digits = pc.replace_substring_regex(number, GROUPS[decimal], "")
@@ -63,7 +63,7 @@ def has_scales(texts: Any) -> bool:
     return bool(pc.any(pc.match_substring_regex(texts, rf"\d\s*(?:{'|'.join(SCALES)})\s*$")).as_py())
 
 
-def _tidy(texts: Any) -> Any:
+def _normalized(texts: Any) -> Any:
     """Write minus signs and spaces in one way, and a minus for parentheses."""
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, "[\u00a0\u202f\u2009]", " "))

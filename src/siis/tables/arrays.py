@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.plain_data import check, frozen
-from siis.tables.cells import fits_single, median_of
+from siis.tables.cell_values import fits_single, median_of
 from siis.tables.sheet import Sheet
 from siis.texts import listed, plural, quoted, readable
 

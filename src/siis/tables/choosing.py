@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 from siis._types import Floats
 from siis.results import ANSWER_COLUMNS
 from siis.tables.amounts import SCALES, has_scales
-from siis.tables.cells import as_texts, is_text, missing
+from siis.tables.cell_formats import Cells, Reading, ambiguous, learn_format
+from siis.tables.cell_values import as_texts, is_text, missing
+from siis.tables.column_uses import LEFT_OUT, ColumnUse, notes_of
 from siis.tables.columns import Columns, unreadable
+from siis.tables.image_columns import holds_images_or_names
 from siis.tables.parts import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, category_scale
-from siis.tables.pictures import holds_pictures
-from siis.tables.readings import Cells, Reading, ambiguous, learn_reading
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
-from siis.tables.understood import LEFT_OUT, ColumnUse, notes_of
 from siis.texts import one_line, quoted
 
 MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES, or too many for its rows
@@ -94,10 +94,10 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
         option = f" ({sheet.option('image')} compares by them)" if sheet.is_file else ""
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"pictures{option}"))
         return
-    found = learn_reading(column, sheet.decimal)
+    found = learn_format(column, sheet.decimal)
     if found is not None:
         reading, cells = found
-        reason = _why_not(name, column, cells.numbers, is_named)
+        reason = _reason_left_out(name, column, cells.numbers, is_named)
         if reason:
             chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=reason))
             return
@@ -116,10 +116,10 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
 
 def _is_of_pictures(column: Any, n: int) -> bool:
     """Whether cells are images, or names of images that mostly differ; names that repeat are categories."""
-    return holds_pictures(column) and (not is_text(column) or 2 * len(pc.unique(column)) > n)
+    return holds_images_or_names(column) and (not is_text(column) or 2 * len(pc.unique(column)) > n)
 
 
-def _why_not(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
+def _reason_left_out(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
     """Why a column of numbers is no feature; empty if it is one."""
     finite = numbers[np.isfinite(numbers)]
     if not finite.size:
@@ -131,7 +131,7 @@ def _why_not(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
     ahead = (numbers - np.arange(numbers.size))[np.isfinite(numbers)]
     if ahead[0] in (0.0, 1.0) and bool((ahead == ahead[0]).all()):
         return "counts the rows"
-    known = column.filter(pa.chunked_array([pa.array(np.isfinite(numbers))]))  # floats do not tell long ids apart
+    known = column.filter(pa.chunked_array([pa.array(np.isfinite(numbers))]))  # floats cannot represent long ids
     is_whole = bool((finite == np.round(finite)).all())
     if is_whole and _names_ids(name) and len(pc.unique(known)) == len(known):
         return "numbers that name the rows"
@@ -148,17 +148,17 @@ def _names_ids(name: str) -> bool:
 def _remark(column: Any, part: Measure) -> str:
     """How a column of numbers or dates was read, if that is not obvious."""
     reading = part.reading
-    said = [one_line(reading.unit)] if reading.unit else []
+    remarks = [one_line(reading.unit)] if reading.unit else []
     if reading.form == "number" and is_text(column) and has_scales(column):
-        said.append(", ".join(f"{scale} = {factor:,.0f}" for scale, factor in SCALES.items()))
+        remarks.append(", ".join(f"{scale} = {factor:,.0f}" for scale, factor in SCALES.items()))
     if reading.form == "number" and reading.style == ",":
-        said.append("decimal commas")
+        remarks.append("decimal commas")
     if reading.style in ORDERS:
         guess = "; days and months could be exchanged" if ambiguous(column, reading) else ""
-        said.append(f"{ORDERS[reading.style]}{guess}")
+        remarks.append(f"{ORDERS[reading.style]}{guess}")
     if part.cycles:
-        said.append(f"with the time of the {', '.join(part.cycles)}")
-    return "; ".join(said)
+        remarks.append(f"with the time of the {', '.join(part.cycles)}")
+    return "; ".join(remarks)
 
 
 def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 from siis.plain_data import check_distinct
 from siis.tables.amounts import SHARES
-from siis.tables.cells import as_texts, bools, fits_single, is_text, marked
+from siis.tables.cell_formats import Cells, Reading
+from siis.tables.cell_values import as_texts, bools, fits_single, is_text, marked
 from siis.tables.parts import Choice, Measure, Part
-from siis.tables.readings import Cells, Reading
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
 from siis.texts import itemised, plural, quoted
@@ -115,8 +115,8 @@ def _counted(column: Any, at: Bools) -> str:
     found = pc.utf8_trim_whitespace(column.filter(pa.chunked_array([pa.array(at)])))
     pairs = [(item["values"], item["counts"]) for item in pc.value_counts(found).to_pylist()]
     pairs.sort(key=lambda pair: (-pair[1], pair[0]))
-    said = [f"{quoted(text)} {count:,} x" for text, count in pairs[:SHOWN_MARKS]]
-    return ", ".join(said + ([f"{len(pairs) - SHOWN_MARKS:,} others"] if len(pairs) > SHOWN_MARKS else []))
+    shown = [f"{quoted(text)} {count:,} x" for text, count in pairs[:SHOWN_MARKS]]
+    return ", ".join(shown + ([f"{len(pairs) - SHOWN_MARKS:,} others"] if len(pairs) > SHOWN_MARKS else []))
 
 
 def _precision(sheet: Sheet, parts: Iterable[Part]) -> type[np.floating[Any]]:
@@ -179,16 +179,16 @@ def _codes(sheet: Sheet, part: Choice, column: Any, report: _Report) -> Any:
             f"{sheet.path}: feature {quoted(part.name)} must hold categories; it holds {column.type}. Convert the "
             "column."
         )
-    codes, said = part.codes(texts)
-    is_said = bools(said.is_valid())
-    n_missing = int(np.count_nonzero(~is_said))
+    codes, present = part.codes(texts)
+    is_present = bools(present.is_valid())
+    n_missing = int(np.count_nonzero(~is_present))
     if n_missing:
         report.absent.append(f"{quoted(part.name)} ({plural(n_missing, 'cell')})")
-    strange = is_said & (codes < 0)
+    strange = is_present & (codes < 0)
     if part.other:
         codes[strange] = len(part.values)
     elif strange.any():
-        cell = quoted(str(said[int(np.argmax(strange))].as_py()))
+        cell = quoted(str(present[int(np.argmax(strange))].as_py()))
         cells = plural(int(np.count_nonzero(strange)), "cell")
         report.unseen.append(f"{quoted(part.name)} ({cells}, {cell} for one: no category there)")
     return codes

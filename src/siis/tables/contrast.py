@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from siis.tables.cells import missing
-from siis.tables.readings import learn_reading
+from siis.tables.cell_formats import learn_format
+from siis.tables.cell_values import missing
 
 CLEARLY = 1.0  # standard deviations: numbers that are no farther apart are not called different
 ONE_IS_MISSING = 2 * CLEARLY  # what counts where one example has a number and the other has none
@@ -52,7 +52,7 @@ def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
 
     Money, percents and dates are numbers, and marks such as ? are missing, as in features.
     """
-    found = learn_reading(column, decimal)
+    found = learn_format(column, decimal)
     if found is not None:
         reading, cells = found
         numbers = cells.numbers.astype(np.float64, copy=False)
@@ -62,8 +62,8 @@ def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
             scaled = numbers / largest
             values = {i: float(scaled[i]) if known[i] else None for i in examples}
             return Contrast(values, float(np.std(scaled[known])), reading.form == "truth", 1.0, True)
-    said = pc.if_else(missing(column), pa.scalar(None, column.type), column)
-    n_said, n_distinct = len(said) - said.null_count, len(pc.unique(said.drop_null()))
-    is_marked = n_distinct <= max(FEW, n_said / 2)
-    weight = 1 - max(n_distinct - 1, 0) / max(len(said) - 1, 1)
-    return Contrast({i: said[i].as_py() for i in examples}, None, False, weight, is_marked)
+    present = pc.if_else(missing(column), pa.scalar(None, column.type), column)
+    n_present, n_distinct = len(present) - present.null_count, len(pc.unique(present.drop_null()))
+    is_marked = n_distinct <= max(FEW, n_present / 2)
+    weight = 1 - max(n_distinct - 1, 0) / max(len(present) - 1, 1)
+    return Contrast({i: present[i].as_py() for i in examples}, None, False, weight, is_marked)

@@ -9,16 +9,16 @@ from typing import TypeAlias
 from siis._types import Features
 from siis.encode import EncoderChoice, load_encoder
 from siis.tables.choosing import Chosen, choose_features
+from siis.tables.column_uses import ColumnUse, notes_of, summary_of
 from siis.tables.columns import Columns
-from siis.tables.encoded import Sentences
-from siis.tables.given import texts_of
+from siis.tables.ids_and_labels import texts_of
 from siis.tables.joined import Joined
+from siis.tables.network_features import NetworkTexts
 from siis.tables.sheet import Sheet
-from siis.tables.understood import ColumnUse, notes_of, summary_of
-from siis.tables.words import Words
+from siis.tables.tfidf import Words
 from siis.texts import quoted
 
-TableEncoding: TypeAlias = Columns | Words | Sentences | Joined
+TableEncoding: TypeAlias = Columns | Words | NetworkTexts | Joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +79,10 @@ def encode_again(
         return C, None, notes
     words = encoder.words if isinstance(encoder, Joined) else (encoder,)
     cells = [cells_of(sheet, one.column, "the text column") for one in words]
-    network = next((one.encoder.load("texts", located) for one in words if isinstance(one, Sentences)), None)
+    network = next((one.encoder.load("texts", located) for one in words if isinstance(one, NetworkTexts)), None)
     encoded: list[tuple[Features, list[str]]] = []
     for one, column in zip(words, cells, strict=True):
-        if isinstance(one, Sentences):
+        if isinstance(one, NetworkTexts):
             assert network is not None
             encoded.append(one.encode(column, network))
         else:
@@ -109,18 +109,18 @@ def shown_texts(cells: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 def _learn_words(
     sheet: Sheet, texts: tuple[str, ...], network: EncoderChoice | None
-) -> tuple[list[Words | Sentences], list[Features], list[str]]:
-    words: list[Words | Sentences] = []
+) -> tuple[list[Words | NetworkTexts], list[Features], list[str]]:
+    words: list[Words | NetworkTexts] = []
     W: list[Features] = []
     about: list[str] = []
     encoder = None if network is None else load_encoder(network, "texts")
     for name in texts:
         cells = cells_of(sheet, name, f"the text column ({sheet.option('text')})")
         if network is not None and encoder is not None:
-            sentences, X, said = Sentences.learn(name, network, encoder, cells)
+            sentences, X, more = NetworkTexts.learn(name, network, encoder, cells)
             words.append(sentences)
             W.append(X)
-            about += said
+            about += more
             continue
         one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
         V, notes = one.encode(cells)

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from siis._types import Ints
-from siis.tables.data import Answers, Roles
-from siis.tables.given import ids_of, labels_of
-from siis.tables.images import find_images
+from siis.tables.examples import Answers, Roles
+from siis.tables.ids_and_labels import ids_of, labels_of
+from siis.tables.pixels import find_images
 from siis.tables.sheet import Sheet, read_sheet
 from siis.texts import listed, plural, quoted, unknown
 

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from siis._types import Features, Floats
 from siis.plain_data import check, check_distinct, frozen
 from siis.tables.columns import Columns
-from siis.tables.encoded import Sentences
+from siis.tables.network_features import NetworkTexts
 from siis.tables.parts import Choice
-from siis.tables.words import Words
+from siis.tables.tfidf import Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Joined:
     """
 
     kind: ClassVar[str] = "joined"
-    words: tuple[Words | Sentences, ...]  # one for each column of texts
+    words: tuple[Words | NetworkTexts, ...]  # one for each column of texts
     columns: Columns | None  # the other columns; None where there are texts alone
     scales: Floats  # (d,): a feature x of ``columns`` becomes scale * x - shift
     shifts: Floats
@@ -39,7 +39,7 @@ class Joined:
         )
 
     @classmethod
-    def learn(cls, words: Sequence[Words | Sentences], columns: Columns, C: Floats) -> Self:
+    def learn(cls, words: Sequence[Words | NetworkTexts], columns: Columns, C: Floats) -> Self:
         """Learn the weights of the other columns from their features C, shape (n, d)."""
         is_number = [not isinstance(part, Choice) for part in columns.parts for _ in part.feature_names]
         C = C.astype(np.float64, copy=False)  # as the words are
@@ -53,7 +53,7 @@ class Joined:
         return cls(tuple(words), columns, frozen(scales / length), frozen(shifts / length))
 
     @classmethod
-    def of_words(cls, words: Sequence[Words | Sentences]) -> Self:
+    def of_words(cls, words: Sequence[Words | NetworkTexts]) -> Self:
         """Join texts without other columns."""
         return cls(tuple(words), None, frozen(np.zeros(0)), frozen(np.zeros(0)))
 

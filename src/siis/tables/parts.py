@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from siis._types import Floats, Ints
 from siis.plain_data import check, check_distinct
-from siis.tables.cells import median_of, missing
-from siis.tables.readings import Reading
+from siis.tables.cell_formats import Reading
+from siis.tables.cell_values import median_of, missing
 from siis.tables.times import CYCLES, cycles_of, written
 
 MOST_CATEGORIES = 50
@@ -105,10 +105,10 @@ class Choice:
 
     def codes(self, texts: Any) -> tuple[Ints, Any]:
         """Categories of cells, shape (n,), -1 if none; and the texts, null if missing."""
-        said = pc.if_else(missing(texts), pa.scalar(None, texts.type), texts)
-        found = pc.fill_null(pc.index_in(said, value_set=pa.array(self.values, type=texts.type)), -1)
+        present = pc.if_else(missing(texts), pa.scalar(None, texts.type), texts)
+        found = pc.fill_null(pc.index_in(present, value_set=pa.array(self.values, type=texts.type)), -1)
         codes = np.array(found.to_numpy(), dtype=np.int64)
-        return codes, said
+        return codes, present
 
     def encode(self, codes: Ints) -> Floats:
         """Features of codes of shape (n,); returns (n, len(feature_names))."""

@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from siis.encode import EncoderChoice
-from siis.encode.pictures import Picture
+from siis.encode.image_files import ImageSource
 from siis.plain_data import from_plain, to_plain
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
 from siis.tables.columns import Columns
-from siis.tables.data import NewData
-from siis.tables.encoded import Pictures, Sentences
+from siis.tables.examples import NewData
 from siis.tables.features import encode_again
-from siis.tables.given import ids_of
-from siis.tables.images import Pixels, find_images, left_out
+from siis.tables.ids_and_labels import ids_of
+from siis.tables.image_columns import images_of, only_column
 from siis.tables.joined import Joined
-from siis.tables.pictures import only_column, pictures_of
-from siis.tables.several import found_files, joint_name, read_sheets
+from siis.tables.many_files import found_files, joint_name, read_sheets
+from siis.tables.network_features import NetworkImages, NetworkTexts
+from siis.tables.pixels import Pixels, find_images, left_out
 from siis.tables.sheet import Sheet, is_table
-from siis.tables.words import Words
+from siis.tables.tfidf import Words
 from siis.texts import plural
 
-Encoder: TypeAlias = Columns | Words | Sentences | Joined | Pixels | Pictures | Values
+Encoder: TypeAlias = Columns | Words | NetworkTexts | Joined | Pixels | NetworkImages | Values
 VERSION = 3
 DAMAGED = "The model file is damaged or was not written by this version of siis: fit and save the model again."
 
@@ -35,7 +35,7 @@ class Recipe:
 
     Attributes
     ----------
-    encoder : Columns, Words, Sentences, Joined, Pixels, Pictures or Values
+    encoder : Columns, Words, NetworkTexts, Joined, Pixels, NetworkImages or Values
     """
 
     encoder: Encoder
@@ -59,7 +59,7 @@ class Recipe:
     @property
     def _has_network(self) -> bool:
         parts = self.encoder.words if isinstance(self.encoder, Joined) else (self.encoder,)
-        return any(isinstance(part, Pictures | Sentences) for part in parts)
+        return any(isinstance(part, NetworkImages | NetworkTexts) for part in parts)
 
     def apply(
         self,
@@ -83,19 +83,19 @@ class Recipe:
         encoding : str
             Of text files.
         id : str, optional
-            Column that names the examples (NPZ: the array, "ids" unless said); without it they are numbered from 1.
+            Column that names the examples (NPZ: the array, "ids" by default); without it they are numbered from 1.
         usual_id : str, optional
             The same, where the file has it and ``id`` is left out.
         page : str, optional
-            The sheet of an XLSX file; the first unless said.
+            The sheet of an XLSX file; the first by default.
         located : EncoderChoice, optional
             Where the network is now that the recipe was learned with; if left out, where it was.
         image : str, optional
-            Column of pictures of a table; the only one unless said.
+            Column of pictures of a table; the only one by default.
         image_folder : Path, optional
-            Folder of the files that it names; that of the table unless said.
+            Folder of the files that it names; that of the table by default.
         header_row : int, optional
-            Row of the names of columns in a text file or a sheet, from 1; found unless said.
+            Row of the names of columns in a text file or a sheet, from 1; found by default.
 
         Returns
         -------
@@ -109,13 +109,13 @@ class Recipe:
             raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
         if located is not None and not self._has_network:
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
-        if isinstance(self.encoder, Pixels | Pictures):
+        if isinstance(self.encoder, Pixels | NetworkImages):
             if len(files) == 1 and path.is_dir() and not is_table(path):
                 if header_row is not None:
                     raise ValueError(f"{path}: a row of column names is for tables. Leave --header-row out.")
                 return _new_images(self.encoder, path, encoding, id, page, located)
             sheet = read_sheets(files, encoding, page, header_row)
-            pictures = pictures_of(sheet, only_column(sheet, image), image_folder)
+            pictures = images_of(sheet, only_column(sheet, image), image_folder)
             ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
             return _of_pictures(self.encoder, ids, pictures, located, sheet.notes)
         if image is not None or image_folder is not None:
@@ -135,7 +135,7 @@ def _usual_id(sheet: Sheet, usual: str | None) -> str | None:
 
 
 def _new_images(
-    encoder: Pixels | Pictures,
+    encoder: Pixels | NetworkImages,
     path: Path,
     encoding: str,
     id: str | None,
@@ -149,16 +149,16 @@ def _new_images(
 
 
 def _of_pictures(
-    encoder: Pixels | Pictures,
+    encoder: Pixels | NetworkImages,
     ids: tuple[str, ...],
-    pictures: tuple[Picture, ...],
+    pictures: tuple[ImageSource, ...],
     located: EncoderChoice | None,
     about: tuple[str, ...],
 ) -> NewData:
     """Encode images; those that cannot be read are left out and named."""
     broken: dict[int, str] = {}
     notes: tuple[str, ...] = ()
-    if isinstance(encoder, Pictures):
+    if isinstance(encoder, NetworkImages):
         X, notes = encoder.encode(pictures, broken, located)
     else:
         X = encoder.encode(pictures, broken)

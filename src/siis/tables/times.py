@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
-from siis.tables.cells import bools, floats
+from siis.tables.cell_values import bools, floats
 
 ORDERS = {"ymd": "year-month-day", "mdy": "month/day/year", "dmy": "day/month/year", "named": "with names of months"}
 CYCLES = {"day": 1.0, "week": 7.0, "year": 365.2425}  # in days

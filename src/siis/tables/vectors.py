@@ -49,6 +49,6 @@ def _matrix(column: Any, width: int) -> Any:
     kind = np.float32 if column.type.value_type in SINGLE else np.float64
     X = np.full((len(column), width), np.nan, dtype=kind, order="F")
     numbers = pc.list_flatten(column).cast(pa.from_numpy_dtype(kind), safe=False)
-    said = np.asarray(column.is_valid().to_numpy(), dtype=bool)
-    X[said] = np.asarray(numbers.to_numpy()).reshape(-1, width)
+    present = np.asarray(column.is_valid().to_numpy(), dtype=bool)
+    X[present] = np.asarray(numbers.to_numpy()).reshape(-1, width)
     return X

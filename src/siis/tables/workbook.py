@@ -44,7 +44,7 @@ def read_workbook(
         )
     others = tuple(name for name in names if name != wanted)
     notes = [f"sheet {quoted(wanted)}; not read: {listed(others)} (--sheet names another)"] if others else []
-    while rows and not any(_is_said(cell) for cell in rows[-1]):
+    while rows and not any(_is_filled(cell) for cell in rows[-1]):
         rows.pop()
     if not rows:
         raise ValueError(
@@ -56,12 +56,12 @@ def read_workbook(
             f"{path}: sheet {quoted(wanted)} holds {len(rows):,} rows; --header-row says {header_row:,}. "
             "Name another one."
         )
-    first = next(i for i, row in enumerate(rows) if any(_is_said(cell) for cell in row))
+    first = next(i for i, row in enumerate(rows) if any(_is_filled(cell) for cell in row))
     start = _row_of_names(rows, first) if header_row is None else header_row - 1
     if header_row is None and start > first:
         notes.append(f"column names are in row {start + 1:,} of the sheet; --header-row names another")
     rows = rows[start:]
-    width = max(k + 1 for row in rows for k, cell in enumerate(row) if _is_said(cell))
+    width = max(k + 1 for row in rows for k, cell in enumerate(row) if _is_filled(cell))
     rows = [[*row, *[None] * width][:width] for row in rows]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
     columns = [_column([row[k] for row in rows[1:]]) for k in range(width)]
@@ -78,15 +78,15 @@ def _row_of_names(rows: list[list[Any]], first: int) -> int:
 
     Rows above it are titles. Without such a row, the first row that is not empty holds the names.
     """
-    counts = [sum(map(_is_said, row)) for row in rows]
+    counts = [sum(map(_is_filled, row)) for row in rows]
     width = max(counts)
     found = next(i for i, count in enumerate(counts) if 2 * count >= width and count >= min(2, width))
-    said = [cell for cell in rows[found] if _is_said(cell)]
+    said = [cell for cell in rows[found] if _is_filled(cell)]
     is_names = all(isinstance(cell, str) for cell in said) and len(set(said)) == len(said)
     return found if is_names else first
 
 
-def _is_said(cell: Any) -> bool:
+def _is_filled(cell: Any) -> bool:
     return cell is not None and bool(str(cell).strip())
 
 

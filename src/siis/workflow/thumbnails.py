@@ -10,19 +10,19 @@ from typing import Any
 
 from PIL import Image
 
-from siis.encode.pictures import Picture
+from siis.encode.image_files import ImageSource
 
 SIDE = 64  # pixels of a thumbnail, at most
 LARGE = 480  # pixels of a large picture, at most
 Pictures = Callable[[int], str | None]
 
 
-def thumbnails_of(images: Sequence[Picture] | None) -> Pictures | None:
+def thumbnails_of(images: Sequence[ImageSource] | None) -> Pictures | None:
     """Function from row number to thumbnail (data URI); None without images."""
     return None if images is None else cache(lambda index: data_uri(_opened(images[index], SIDE)))
 
 
-def large_of(images: Sequence[Picture] | None) -> Pictures | None:
+def large_of(images: Sequence[ImageSource] | None) -> Pictures | None:
     """Function from row number to large picture (data URI), None where the thumbnail shows every pixel."""
 
     def large(index: int) -> str | None:
@@ -41,7 +41,7 @@ def data_uri(image: Any) -> str:
     return min((_address(image, kind) for kind in ("PNG", "JPEG")), key=len)
 
 
-def _opened(picture: Picture, side: int) -> Any:
+def _opened(picture: ImageSource, side: int) -> Any:
     with picture.open("rb") as file, Image.open(file) as image:
         image.draft("RGB", (2 * side, 2 * side))  # large photographs are decoded small
         return image.convert("RGB")

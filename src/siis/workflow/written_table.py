@@ -15,7 +15,7 @@ from typing import Any
 from siis.files import check_writable
 from siis.results import ANSWER_COLUMNS
 from siis.tables import Data
-from siis.tables.cells import as_texts
+from siis.tables.cell_values import as_texts
 from siis.tables.sheet import Sheet
 from siis.tables.workbook import INSTALL
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siis.tables.tools.fields import (
+from siis.tables.tools.json_fields import (
     check_id,
     expect,
     flattened,

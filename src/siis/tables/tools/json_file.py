@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from siis.tables.tools.argilla import is_records, read_records
-from siis.tables.tools.fields import parsed, read_text
+from siis.tables.tools.json_fields import parsed, read_text
+from siis.tables.tools.json_records import read_list
 from siis.tables.tools.label_studio import is_tasks, read_tasks
-from siis.tables.tools.records import read_list
 from siis.tables.tools.tool_file import ToolFile
 
 JSON = (".json", ".json.gz")

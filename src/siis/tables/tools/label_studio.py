@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from siis.tables.tools.fields import check_id, expect, flattened, label_text, the_label, tool_file, written_items
+from siis.tables.tools.json_fields import check_id, expect, flattened, label_text, the_label, tool_file, written_items
 from siis.tables.tools.tool_file import (
     AGENT,
     DIGITS,

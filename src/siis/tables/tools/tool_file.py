@@ -138,13 +138,13 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
         by_question[vote.question].append(vote)
     cells: dict[str, list[str | None]] = {}
     questions, verified, who = {}, {}, []
-    for question, said in by_question.items():
-        is_single = len({vote.row for vote in said}) == len(said)
+    for question, answers in by_question.items():
+        is_single = len({vote.row for vote in answers}) == len(answers)
         before = f"{question}: " if len(by_question) > 1 else ""
         titles: dict[tuple[str, int], str] = {}
         turns: dict[tuple[int, str], int] = defaultdict(int)
-        sure = []
-        for vote in said:
+        marked = []
+        for vote in answers:
             turns[vote.row, vote.annotator] += 1
             key = ("", 1) if is_single else (vote.annotator, turns[vote.row, vote.annotator])
             if key not in titles:
@@ -154,13 +154,13 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
                 cells[titles[key]] = [None] * n
             cells[titles[key]][vote.row] = vote.label
             if vote.is_verified:
-                sure.append((vote.row, titles[key]))
-        questions[question], verified[question] = tuple(titles.values()), tuple(sure)
-        if is_single and any(vote.annotator for vote in said):
+                marked.append((vote.row, titles[key]))
+        questions[question], verified[question] = tuple(titles.values()), tuple(marked)
+        if is_single and any(vote.annotator for vote in answers):
             title = free_name(f"{before}{WHO}", {*taken, *cells})
             cells[title] = [None] * n
             who.append(title)
-            for vote in said:
+            for vote in answers:
                 cells[title][vote.row] = vote.annotator or None
     columns = {name: pa.chunked_array([pa.array(labels, pa.large_string())]) for name, labels in cells.items()}
     return VoteColumns(columns, questions, verified, frozenset(who))

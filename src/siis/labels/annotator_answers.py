@@ -12,7 +12,7 @@ from siis.labels.coding import encode_labels
 from siis.labels.unlabelled import coded_rows
 
 DISTINCT = 0.9  # share of the pairs (task, worker) that occur once in a table of one row for each answer
-EXPECTED = 5.0  # answers of a class, by its share in all answers; below that nobody is said to avoid it
+EXPECTED = 5.0  # answers of a class, by its share in all answers; below that nobody counts as avoiding it
 AVOIDED = 0.2  # share of the expected answers below which an annotator avoids a class
 PART = 0.25  # share of all answers in the classes that a general annotator may avoid
 

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 
 from siis._types import Features
-from siis.encode.pictures import Picture, are_photographs
+from siis.encode.image_files import ImageSource, are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
-from siis.tables.asked import as_told, check_answered, verified_of
-from siis.tables.cells import as_texts, is_text
-from siis.tables.data import Answers, Data, Roles
-from siis.tables.encoded import Pictures
+from siis.tables.cell_values import as_texts, is_text
+from siis.tables.column_uses import LEFT_OUT, ColumnUse
+from siis.tables.examples import Answers, Data, Roles
 from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
-from siis.tables.given import ids_of, label_summary, labels_of
-from siis.tables.images import Pixels, left_out
-from siis.tables.pictures import is_inside, picture_columns, pictures_of, with_pictures
+from siis.tables.ids_and_labels import ids_of, label_summary, labels_of
+from siis.tables.image_columns import image_columns, images_of, is_inside, with_images
+from siis.tables.many_files import found_files, joint_name, read_sheets
+from siis.tables.network_features import NetworkImages
+from siis.tables.pixels import Pixels, left_out
 from siis.tables.recipe import Recipe
-from siis.tables.rows import rows_of
-from siis.tables.several import found_files, joint_name, read_sheets
+from siis.tables.row_cells import rows_of
 from siis.tables.sheet import Sheet, is_table
-from siis.tables.understood import LEFT_OUT, ColumnUse
+from siis.tables.tool_roles import check_answered, infer_roles, verified_of
 from siis.texts import listed, plural, quoted
 
 
@@ -38,7 +38,7 @@ class _Examples:
     labels: Answers | None
     annotations: Answers | None
     texts: tuple[str, ...] | None
-    images: tuple[Picture, ...] | None
+    images: tuple[ImageSource, ...] | None
     source: Any  # a Sheet, the arrays of an NPZ file, or None for images
     notes: tuple[str, ...]
     verified: dict[int, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class _Examples:
         )
 
 
-LABEL = "label"  # what the column of labels is called where nobody says so
+LABEL = "label"  # default name of the column of labels
 PHOTOGRAPH = 96  # pixels of the shorter side
 SAMPLE = 50  # images that are looked at
 PHOTOGRAPHS = (
@@ -76,14 +76,14 @@ PROSE = 20  # letters of a text that nobody named, in the mean
 def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     """Read examples, their given labels and their features.
 
-    The suffix tells the format: CSV and TSV (also with .gz), JSON and JSONL as labelling tools write them, XLSX,
+    The suffix gives the format: CSV and TSV (also with .gz), JSON and JSONL as labelling tools write them, XLSX,
     Parquet, Arrow/Feather, NPZ; or a folder of images, of JSONL files, one for each annotator (also as ZIP), or of
     a data set of Hugging Face.
 
     Parameters
     ----------
     path : Path, or sequence of Path
-        Several tables with the same columns are read as one; * and ? stand for anything.
+        Several tables with the same columns are read as one; * and ? are wildcards.
     roles : Roles
 
     Returns
@@ -118,7 +118,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     shown |= set() if sheet is None else sheet.vectors
     shown |= set() if sheet is None else sheet.metadata.votes
     if sheet is not None and examples.images is not None:
-        shown |= {name for name in picture_columns(sheet) if is_inside(sheet.columns[name])}
+        shown |= {name for name in image_columns(sheet) if is_inside(sheet.columns[name])}
     return Data(
         ids=examples.ids,
         labels=examples.labels,
@@ -193,8 +193,8 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
     """The examples, and the roles with the column of labels if that is obvious."""
     _refuse(joint_name(files), "a table", labels_file=roles.labels_file)
     sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
-    roles, question, about = as_told(sheet, wished)
-    roles, more = with_pictures(sheet, roles, wished)
+    roles, question, about = infer_roles(sheet, wished)
+    roles, more = with_images(sheet, roles, wished)
     about += more
     named, roles = roles, _with_label(sheet, roles)
     check_answered(sheet, roles)
@@ -214,7 +214,7 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles
         ]
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
     texts = shown_texts(cells) if cells else None
-    images = None if roles.image is None else pictures_of(sheet, roles.image, roles.image_folder)
+    images = None if roles.image is None else images_of(sheet, roles.image, roles.image_folder)
     ids = ids_of(sheet, roles.id)
     said = (*sheet.notes, *about, *notes)
     return _Examples(ids, labels, annotations, texts, images, sheet, said, verified, question), roles
@@ -329,10 +329,10 @@ def _features(
 
 
 def _of_images(
-    images: tuple[Picture, ...], roles: Roles, broken: dict[int, str]
+    images: tuple[ImageSource, ...], roles: Roles, broken: dict[int, str]
 ) -> tuple[Features, Recipe, str, tuple[str, ...]]:
     if roles.encoder is not None:
-        pictures, X, summary, notes = Pictures.learn(roles.encoder, images, broken)
+        pictures, X, summary, notes = NetworkImages.learn(roles.encoder, images, broken)
         return X, Recipe(pictures), summary, notes
     pixels = Pixels()
     X = pixels.encode(images, broken)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from siis.labels.unlabelled import named
-from siis.tables.data import Answers, Roles
+from siis.tables.examples import Answers, Roles
 from siis.tables.sheet import Sheet
 from siis.texts import listed, quoted
 
 
-def as_told(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
+def infer_roles(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
     """Fill in roles from the metadata of a tool: question, annotators, ids and texts. Roles that the user named stay.
 
     Returns the roles, the question (None if labels are a plain column or the user named annotators), and notes.

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis.labels.unlabelled import UNLABELLED
-from siis.tables.tools.fields import response_votes
+from siis.tables.tools.json_fields import response_votes
 from siis.tables.tools.tool_file import (
     AGENT,
     DIGITS,
@@ -156,7 +156,7 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
     for name in coded.keys() - suggested:
         table = _with(table, name, _class_names(path, name, table[name], coded[name]))
         notes.append(f"column {quoted(name)}: numbers of classes, shown by their names")
-    said, refused, n_skipped = _responses(path, table, questions)
+    answers, refused, n_skipped = _responses(path, table, questions)
     parts = [
         name for q in questions for name in table.column_names if name.startswith((q + RESPONSES, q + SUGGESTION))
     ]
@@ -170,14 +170,15 @@ def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], 
         "Argilla" if questions else "Hugging Face",
         id=id_column(columns, ID),
         texts=(TEXT,) if TEXT in columns and _is_text(columns[TEXT].type) else (),
-        questions=said.questions,
-        votes=frozenset(said.columns) - said.who,
-        aside=said.who | {name for name in columns if name == ID or (questions and (name in OWN or name in parts))},
+        questions=answers.questions,
+        votes=frozenset(answers.columns) - answers.who,
+        aside=answers.who
+        | {name for name in columns if name == ID or (questions and (name in OWN or name in parts))},
         refused=refused,
-        unanswered=None if said.questions or refused or not questions else "no response was submitted",
+        unanswered=None if answers.questions or refused or not questions else "no response was submitted",
         is_project=bool(questions),
     )
-    return table, said.columns, notes, metadata, origin
+    return table, answers.columns, notes, metadata, origin
 
 
 def _is_text(kind: Any) -> bool:
@@ -211,14 +212,14 @@ def _responses(path: Path, table: Any, questions: Sequence[str]) -> tuple[VoteCo
         states = table[question + STATUS].to_pylist() if has_status else [None] * table.num_rows
         for row, found in enumerate(answers):
             where = f"{path}, row {row + 1:,}"
-            said = found if isinstance(found, list) else [] if found is None else [found]
-            who, state = users[row] or [], states[row] or [SUBMITTED] * len(said)
-            if not (isinstance(who, list) and isinstance(state, list) and len(who) == len(said) == len(state)):
+            given = found if isinstance(found, list) else [] if found is None else [found]
+            who, state = users[row] or [], states[row] or [SUBMITTED] * len(given)
+            if not (isinstance(who, list) and isinstance(state, list) and len(who) == len(given) == len(state)):
                 raise ValueError(
-                    f"{where}: {quoted(question)} must have a user and a status for each of its {len(said)} "
+                    f"{where}: {quoted(question)} must have a user and a status for each of its {len(given)} "
                     "responses; found other numbers of them. Export it again."
                 )
-            for value, user, one in zip(said, who, state, strict=True):
+            for value, user, one in zip(given, who, state, strict=True):
                 if one != SUBMITTED or value is None:
                     n_skipped += 1
                 else:

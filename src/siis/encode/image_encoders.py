@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder
+from siis.encode.encoder_choice import EncoderChoice
+from siis.encode.image_files import centre
 from siis.encode.onnx_file import Network, Port, read_network
-from siis.encode.pictures import centre
 from siis.engine.threads import in_threads
 from siis.texts import plural, quoted
 
@@ -60,7 +60,7 @@ class Preprocessing:
             pixels = ((pixels.astype(np.float32) / 255 - mean) / std).astype(self.kind)
         return np.ascontiguousarray(np.moveaxis(pixels, 3, 1) if self.channels_first else pixels)
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The settings in words."""
         size = f"the middle of each made {self.width} x {self.height} pixels"
         if self.kind == "uint8":
@@ -89,7 +89,7 @@ def image_encoder(
         return np.concatenate(found)
 
     key = hashlib.sha256(f"images {RULES} {digest} {preprocessing!r}".encode()).hexdigest()
-    return Encoder(name, key, batch, run, preprocessing.said())
+    return Encoder(name, key, batch, run, preprocessing.describe())
 
 
 def pooled(output: Any, n: int, name: str) -> Floats:
@@ -147,14 +147,14 @@ def _preprocessing(network: Network, port: Port, choice: EncoderChoice) -> Prepr
 
 def _colours(network: Network, shape: tuple[int | None, ...]) -> tuple[int, bool]:
     """Number of colours, and whether they are the first dimension."""
-    said = network.metadata.get("Image.BitmapPixelFormat")
-    wanted = (FORMATS[said],) if said in FORMATS else (3, 1)
+    stated = network.metadata.get("Image.BitmapPixelFormat")
+    wanted = (FORMATS[stated],) if stated in FORMATS else (3, 1)
     for colours in wanted:
         if shape[1] == colours:
             return colours, True
         if shape[3] == colours:
             return colours, False
-    if shape[1] is None and said in FORMATS:
+    if shape[1] is None and stated in FORMATS:
         return wanted[0], True
     sizes = " x ".join("?" if size is None else str(size) for size in shape)
     raise ValueError(
@@ -164,9 +164,9 @@ def _colours(network: Network, shape: tuple[int | None, ...]) -> tuple[int, bool
 
 
 def _side(network: Network, side: int | None, wanted: int | None) -> int:
-    said = network.metadata.get("size", "")
-    if side is None and wanted is None and said.isdecimal():
-        wanted = int(said)
+    stated = network.metadata.get("size", "")
+    if side is None and wanted is None and stated.isdecimal():
+        wanted = int(stated)
     if side is not None and wanted is not None and side != wanted:
         raise ValueError(
             f"{network.path}: takes images of {side} pixels; --encoder-size says {wanted}. Leave it out."
@@ -187,13 +187,13 @@ def _scaling(network: Network, choice: EncoderChoice, colours: int) -> Scaling:
     try:
         stored = {name: json.loads(network.metadata[name]) for name in ("mean", "std") if name in network.metadata}
         numbers = {name: tuple(map(float, x if isinstance(x, list) else [x])) for name, x in stored.items()}
-        said = EncoderChoice(str(network.path), None, numbers.get("mean"), numbers.get("std"))
+        stated = EncoderChoice(str(network.path), None, numbers.get("mean"), numbers.get("std"))
     except (ValueError, TypeError, RecursionError):
         raise ValueError(
             f"{network.path}: its metadata mean and std must be one number or three, as in [0.5, 0.5, 0.5]; they are "
             "not. Write them again."
         ) from None
-    mean, std = choice.mean or said.mean or mean, choice.std or said.std or std
+    mean, std = choice.mean or stated.mean or mean, choice.std or stated.std or std
     if colours == 1 and 3 in (len(mean), len(std)):
         raise ValueError(f"{network.path}: takes grey images, of one mean and one deviation; found three.")
     return mean, std

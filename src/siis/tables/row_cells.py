@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from siis.tables.cells import as_texts
+from siis.tables.cell_values import as_texts
 from siis.tables.sheet import Sheet
 
 

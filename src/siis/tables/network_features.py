@@ -12,8 +12,8 @@ import numpy as np
 
 from siis._types import Floats
 from siis.encode import Encoder, EncoderChoice, load_encoder
-from siis.encode.pictures import Picture
-from siis.encode.run import encode
+from siis.encode.encode import encode
+from siis.encode.image_files import ImageSource
 from siis.plain_data import check
 from siis.texts import plural, quoted
 
@@ -61,7 +61,7 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False)
-class Pictures:
+class NetworkImages:
     """Encodes images by a network."""
 
     kind: ClassVar[str] = "encoded images"
@@ -74,7 +74,7 @@ class Pictures:
 
     @classmethod
     def learn(
-        cls, choice: EncoderChoice, paths: Sequence[Picture], broken: dict[int, str]
+        cls, choice: EncoderChoice, paths: Sequence[ImageSource], broken: dict[int, str]
     ) -> tuple[Self, Floats, str, tuple[str, ...]]:
         """Encode n images; returns the encoder, X of shape (n, d), a summary and notes.
 
@@ -83,18 +83,18 @@ class Pictures:
         encoder = load_encoder(choice, "images")
         X, notes = encode(encoder, paths, broken=broken)
         summary = f"{plural(X.shape[1], 'feature')} of {quoted(encoder.name)}"
-        said = f"encoder {quoted(encoder.name)}: {encoder.said}"
-        return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (said, *notes)
+        about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
+        return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (about, *notes)
 
     def encode(
-        self, paths: Sequence[Picture], broken: dict[int, str], located: EncoderChoice | None = None
+        self, paths: Sequence[ImageSource], broken: dict[int, str], located: EncoderChoice | None = None
     ) -> tuple[Floats, tuple[str, ...]]:
         """Encode more images, as in ``learn``; returns X of shape (n, d) and notes."""
         return encode(self.encoder.load("images", located), paths, broken=broken)
 
 
 @dataclass(frozen=True, eq=False)
-class Sentences:
+class NetworkTexts:
     """Encodes texts by a network, as rows of unit length."""
 
     kind: ClassVar[str] = "encoded text"
@@ -117,8 +117,8 @@ class Sentences:
     ) -> tuple[Self, Floats, tuple[str, ...]]:
         """Encode n texts by the loaded encoder; returns the encoder, X of shape (n, d), and notes."""
         X, notes = encode(encoder, texts)
-        said = f"encoder {quoted(encoder.name)}: {encoder.said}"
-        return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (said, *notes)
+        about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
+        return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (about, *notes)
 
     def encode(self, texts: Sequence[str], encoder: Encoder) -> tuple[Floats, list[str]]:
         """Encode more texts; returns X of shape (n, d) and notes."""

@@ -18,7 +18,7 @@ DEEP_MODES = ("I;16", "I;16B", "I;16L", "I")  # 16 bits for each pixel
 REMEDY = "Replace it, or take it out of the folder."
 
 
-class BrokenPicture(ValueError):
+class UnreadableImage(ValueError):
     """An image that cannot be read: what is wrong with it, and its name."""
 
     def __init__(self, problem: str, name: str) -> None:
@@ -27,17 +27,17 @@ class BrokenPicture(ValueError):
 
 
 @contextmanager
-def a_picture(name: str) -> Iterator[None]:
-    """Turn any error about a damaged image into a BrokenPicture."""
+def image_errors(name: str) -> Iterator[None]:
+    """Turn any error about a damaged image into a UnreadableImage."""
     try:
         with readable(Path(name), "an image", REMEDY):
             yield
     except ValueError as problem:
-        raise BrokenPicture(str(problem), name) from None
+        raise UnreadableImage(str(problem), name) from None
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedImage:
     """An image that is stored in a table; it is read like a path."""
 
     name: str  # for messages
@@ -55,7 +55,7 @@ class Embedded:
         return io.BytesIO(self.data)
 
 
-Picture: TypeAlias = Path | Embedded
+ImageSource: TypeAlias = Path | EmbeddedImage
 
 
 def opened(file: Any, mode: str, width: int, height: int) -> Any:
@@ -82,12 +82,12 @@ def centre(name: str, data: bytes, mode: str, width: int, height: int) -> Any:
     """The largest centre crop of this shape, resized; returns uint8 of shape (height, width, colours)."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - only needed for images
 
-    with a_picture(name):
+    with image_errors(name):
         image = ImageOps.fit(opened(io.BytesIO(data), mode, width, height), (width, height), Image.Resampling.BICUBIC)
         return np.asarray(image, dtype=np.uint8).reshape(height, width, len(mode))
 
 
-def are_photographs(paths: tuple[Picture, ...], side: int, sample: int) -> bool:
+def are_photographs(paths: tuple[ImageSource, ...], side: int, sample: int) -> bool:
     """Whether most images of a sample have a shorter side of at least ``side`` pixels; icons do not."""
     from PIL import Image  # noqa: PLC0415 - only needed for images
 

@@ -13,8 +13,8 @@ from siis._types import Bools
 from siis.labels.coding import label_notes
 from siis.labels.label_spelling import folded, spellings
 from siis.labels.unlabelled import MISSING, are_signs, is_minus_one, named
-from siis.tables.cells import as_texts
-from siis.tables.data import Answers, Roles
+from siis.tables.cell_values import as_texts
+from siis.tables.examples import Answers, Roles
 from siis.tables.sheet import Sheet
 from siis.tables.workbook import other_sheets
 from siis.texts import listed, plural, quoted
@@ -79,17 +79,17 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
             raise ValueError("each annotator must be named once; a column was named twice. Leave one out.")
         read = [answers_of(sheet, name, "an annotator (--annotators)") for name in annotators]
         annotations = np.column_stack(read)
-        return None, annotations, settle(annotations, f"columns {listed(annotators)}", roles, marks)
+        return None, annotations, resolve_labels(annotations, f"columns {listed(annotators)}", roles, marks)
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named, or be called label. Use --label with one of its "
             f"columns: {listed(list(sheet.columns))}.{other_sheets(sheet.others)}"
         )
     answers = answers_of(sheet, label, "the label column (--label)")
-    return answers, None, settle(answers, f"column {quoted(label)}", roles, marks)
+    return answers, None, resolve_labels(answers, f"column {quoted(label)}", roles, marks)
 
 
-def settle(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
+def resolve_labels(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
     """Unlabel and merge what the user named, in place; the notes name other labels that may be meant so.
 
     Needs the answers of all examples: a part does not show whether -1 is a class or which spelling is commonest.
@@ -160,13 +160,13 @@ def label_summary(labels: Answers | None, annotations: Answers | None, where: st
     """Count what is labelled, and refuse data without a label."""
     answers = labels if labels is not None else annotations
     assert answers is not None
-    said = named(answers)
-    classes = plural(len(set(answers[said])), "class", "classes")
-    if not said.any():
+    is_label = named(answers)
+    classes = plural(len(set(answers[is_label])), "class", "classes")
+    if not is_label.any():
         raise ValueError(
             f"{where}: at least one example must be labelled; found none. Label some examples of each class."
         )
     if annotations is None:
-        return f"{np.count_nonzero(said):,} labelled, {classes}"
+        return f"{np.count_nonzero(is_label):,} labelled, {classes}"
     people = plural(annotations.shape[1], "annotator")
-    return f"{people}, {plural(int(np.count_nonzero(said)), 'answer')}, {classes}"
+    return f"{people}, {plural(int(np.count_nonzero(is_label)), 'answer')}, {classes}"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 from siis.plain_data import check
 from siis.tables.amounts import SHARES, commonest_unit, read_amounts
-from siis.tables.cells import as_numbers, bools, is_text, marked, missing
+from siis.tables.cell_values import as_numbers, bools, is_text, marked, missing
 from siis.tables.times import ORDERS, read_clock, read_days, typed_days
 
 TRUTH = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
@@ -60,7 +60,7 @@ class Reading:
             numbers = as_numbers(column, decimal)
             if numbers is not None:
                 return _plain(numbers)
-        return _cells(_said(column), self._values(_said(column), decimal))
+        return _cells(_present(column), self._values(_present(column), decimal))
 
     def _typed(self, column: Any, decimal: str) -> Cells | None:
         if pa.types.is_temporal(column.type):
@@ -70,21 +70,21 @@ class Reading:
         numbers = as_numbers(column, decimal) if self.form in ("number", "truth") else None
         return None if numbers is None else _plain(numbers)
 
-    def _values(self, said: Any, decimal: str) -> Floats:
+    def _values(self, present: Any, decimal: str) -> Floats:
         """Numbers of texts, NaN for missing and other texts."""
         if self.form == "clock":
-            return read_clock(said)
+            return read_clock(present)
         if self.form == "date":
-            return read_days(said, self.style or _order(said))
+            return read_days(present, self.style or _order(present))
         if self.form == "truth":
             words = np.array(list(TRUTH.values()))
-            at = pc.index_in(pc.ascii_lower(said), value_set=pa.array(list(TRUTH), said.type))
+            at = pc.index_in(pc.ascii_lower(present), value_set=pa.array(list(TRUTH), present.type))
             values = words[np.array(pc.fill_null(at, 0).to_numpy(zero_copy_only=False), dtype=np.int64)]
-            return np.where(bools(at.is_valid()), values, _in_unit(*read_amounts(said, "."), ""))
-        return _in_unit(*read_amounts(said, self.style or decimal), self.unit)
+            return np.where(bools(at.is_valid()), values, _in_unit(*read_amounts(present, "."), ""))
+        return _in_unit(*read_amounts(present, self.style or decimal), self.unit)
 
 
-def learn_reading(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
+def learn_format(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
     """How to read a column as numbers, with its cells; None if most cells are no numbers, dates or truth values."""
     if is_text(column):
         return _learn_texts(column, decimal)
@@ -97,15 +97,15 @@ def learn_reading(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
 
 
 def _learn_texts(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
-    said = _said(column)
-    if _are_truth_values(said):
-        return _tried(Reading("truth"), said, decimal)
+    present = _present(column)
+    if _are_truth_values(present):
+        return _checked_format(Reading("truth"), present, decimal)
     numbers = as_numbers(column, decimal)
     if numbers is not None:
         return Reading("number"), _plain(numbers)
-    if pc.any(pc.match_substring_regex(said, r"\d")).as_py():
-        for form in _possible(said):
-            found = _tried(_styled(form, said, decimal), said, decimal)
+    if pc.any(pc.match_substring_regex(present, r"\d")).as_py():
+        for form in _possible_forms(present):
+            found = _checked_format(_styled(form, present, decimal), present, decimal)
             if found is not None:
                 return found
     return None
@@ -115,12 +115,12 @@ def ambiguous(column: Any, reading: Reading) -> bool:
     """Whether days and months of a column could be exchanged."""
     if reading.style not in ("mdy", "dmy") or not is_text(column):
         return False
-    one, other = (read_days(_said(column), order) for order in ("mdy", "dmy"))
+    one, other = (read_days(_present(column), order) for order in ("mdy", "dmy"))
     read_alike = np.array_equal(np.isnan(one), np.isnan(other))
     return bool(read_alike) and not np.array_equal(one, other, equal_nan=True)
 
 
-def _said(column: Any) -> Any:
+def _present(column: Any) -> Any:
     """Stripped texts; null where one is missing."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return pc.if_else(missing(column), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
@@ -130,40 +130,40 @@ def _plain(numbers: Floats) -> Cells:
     return Cells(numbers, np.zeros(numbers.size, dtype=bool))
 
 
-def _cells(said: Any, values: Floats) -> Cells:
-    unread = bools(said.is_valid()) & np.isnan(values)
-    n_strange = int(np.count_nonzero(unread & ~bools(marked(said)))) if unread.any() else 0
+def _cells(present: Any, values: Floats) -> Cells:
+    unread = bools(present.is_valid()) & np.isnan(values)
+    n_strange = int(np.count_nonzero(unread & ~bools(marked(present)))) if unread.any() else 0
     return Cells(values, unread, n_strange)
 
 
-def _tried(reading: Reading, said: Any, decimal: str) -> tuple[Reading, Cells] | None:
+def _checked_format(reading: Reading, present: Any, decimal: str) -> tuple[Reading, Cells] | None:
     """The reading with its cells if it reads nearly all of them, else None."""
-    cells = _cells(said, reading._values(said, decimal))
+    cells = _cells(present, reading._values(present, decimal))
     n_read = int(np.count_nonzero(~np.isnan(cells.numbers)))
     if n_read == 0:
         return None
     if cells.n_strange:
-        if reading.form == "date" and pc.any(pc.match_substring_regex(said, SHORT_YEAR)).as_py():
+        if reading.form == "date" and pc.any(pc.match_substring_regex(present, SHORT_YEAR)).as_py():
             return None  # versions such as 1.10.22 are dates only where all of them could be
         share = cells.n_strange / (n_read + cells.n_strange)
-        strange = pc.unique(said.filter(pa.array(cells.unread & ~bools(marked(said))))).to_pylist()
+        strange = pc.unique(present.filter(pa.array(cells.unread & ~bools(marked(present))))).to_pylist()
         is_one_word = len(strange) == 1 and cells.n_strange > 1 and not any(c.isdigit() for c in strange[0])
         if share > (ONE_WORD if is_one_word else FEW):
             return None
     return reading, cells
 
 
-def _possible(said: Any) -> list[str]:
+def _possible_forms(present: Any) -> list[str]:
     """Forms that a sample of texts could have; patterns of dates are slow, and few columns need them."""
-    is_short = pc.less_equal(pc.utf8_length(said), LONGEST)
-    telling = said.filter(pc.and_(is_short, pc.invert(marked(said))))  # where it is null, the filter drops it
+    is_short = pc.less_equal(pc.utf8_length(present), LONGEST)
+    telling = present.filter(pc.and_(is_short, pc.invert(marked(present))))  # where it is null, the filter drops it
     spread = np.unique(np.linspace(0, max(len(telling) - 1, 0), min(SAMPLE, len(telling))).astype(np.int64))
     some = telling.take(pa.array(spread))
     return [form for form, look in LOOKS.items() if pc.any(pc.match_substring_regex(some, look)).as_py()]
 
 
-def _are_truth_values(said: Any) -> bool:
-    words = pc.unique(pc.ascii_lower(said).drop_null())
+def _are_truth_values(present: Any) -> bool:
+    words = pc.unique(pc.ascii_lower(present).drop_null())
     return 0 < len(words) <= 2 and any(set(words.to_pylist()) <= pair for pair in PAIRS)
 
 
@@ -173,17 +173,17 @@ def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
     return np.where(is_bare | (units == unit), numbers, np.nan)
 
 
-def _styled(form: str, said: Any, decimal: str) -> Reading:
+def _styled(form: str, present: Any, decimal: str) -> Reading:
     if form == "number":
-        return _number_reading(said, decimal)
-    return Reading(form, _order(said) if form == "date" else "")
+        return _number_reading(present, decimal)
+    return Reading(form, _order(present) if form == "date" else "")
 
 
-def _number_reading(said: Any, decimal: str) -> Reading:
+def _number_reading(present: Any, decimal: str) -> Reading:
     """The decimal mark and unit that read most cells; the mark of the file if both read as many."""
     readings = []
     for mark in (decimal, "," if decimal == "." else "."):
-        numbers, units = read_amounts(said, mark)
+        numbers, units = read_amounts(present, mark)
         found = {
             u: int(np.count_nonzero(~np.isnan(_in_unit(numbers, units, u)))) for u in (commonest_unit(units), "")
         }
@@ -195,13 +195,13 @@ def _number_reading(said: Any, decimal: str) -> Reading:
     return Reading("number", other, other_unit) if n_other > n_usual else Reading("number", usual, unit)
 
 
-def _order(said: Any) -> str:
+def _order(present: Any) -> str:
     """The order of day, month and year that reads most dates; points mean day.month, else the month is first."""
-    n_read = {"ymd": int(np.count_nonzero(~np.isnan(read_days(said, "ymd"))))}
-    if n_read["ymd"] == len(said) - said.null_count:
+    n_read = {"ymd": int(np.count_nonzero(~np.isnan(read_days(present, "ymd"))))}
+    if n_read["ymd"] == len(present) - present.null_count:
         return "ymd"
-    n_read |= {order: int(np.count_nonzero(~np.isnan(read_days(said, order)))) for order in ORDERS}
+    n_read |= {order: int(np.count_nonzero(~np.isnan(read_days(present, order)))) for order in ORDERS}
     best = max(n_read.values())
-    has_points = pc.any(pc.match_substring_regex(said, r"^\d{1,2}[.-]")).as_py()
+    has_points = pc.any(pc.match_substring_regex(present, r"^\d{1,2}[.-]")).as_py()
     orders = ("ymd", "dmy", "mdy", "named") if has_points else ("ymd", "mdy", "dmy", "named")
     return next(order for order in orders if n_read[order] == best)

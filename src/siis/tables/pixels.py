@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.pictures import BrokenPicture, Picture, a_picture, opened
+from siis.encode.image_files import ImageSource, UnreadableImage, image_errors, opened
 from siis.plain_data import check
 from siis.texts import listed, plural
 
@@ -36,7 +36,7 @@ class Pixels:
         """Number of features, d."""
         return self.size * self.size
 
-    def encode(self, paths: tuple[Picture, ...], broken: dict[int, str]) -> Floats:
+    def encode(self, paths: tuple[ImageSource, ...], broken: dict[int, str]) -> Floats:
         """Read n images, shape (n, size * size).
 
         ``broken`` collects what is wrong with images that cannot be read, by index; their rows are arbitrary.
@@ -44,15 +44,15 @@ class Pixels:
         X = np.empty((len(paths), self.size * self.size), dtype=np.float32)
         for i, path in enumerate(paths):
             try:
-                with warnings.catch_warnings(), a_picture(str(path)):
+                with warnings.catch_warnings(), image_errors(str(path)):
                     warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
                     X[i] = _grey(path, self.size)
-            except BrokenPicture as problem:
+            except UnreadableImage as problem:
                 broken[i] = str(problem)
         return X
 
 
-def _grey(path: Picture, size: int) -> Floats:
+def _grey(path: ImageSource, size: int) -> Floats:
     from PIL import Image  # noqa: PLC0415 - only needed for images
 
     with path.open("rb") as file:

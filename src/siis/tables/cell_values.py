@@ -71,18 +71,18 @@ def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
         return _array(column.cast(pa.float64()))  # nothing missing, nothing to strip: the quick way
     except pa.ArrowInvalid:
         pass
-    said = pc.if_else(missing(column, NO_NUMBER), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
+    present = pc.if_else(missing(column, NO_NUMBER), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
     if decimal == ",":
-        said = pc.replace_substring(said, ",", ".")  # 1.234,5 has two points then, and is no number
+        present = pc.replace_substring(present, ",", ".")  # 1.234,5 has two points then, and is no number
     try:
-        return _array(said.cast(pa.float64()))
+        return _array(present.cast(pa.float64()))
     except pa.ArrowInvalid:
         pass
-    return _truth_values(said)
+    return _truth_values(present)
 
 
-def _truth_values(said: Any) -> Floats | None:
-    folded = pc.ascii_lower(said)
+def _truth_values(present: Any) -> Floats | None:
+    folded = pc.ascii_lower(present)
     is_true, is_false = pc.equal(folded, "true"), pc.equal(folded, "false")
     if not pc.all(pc.or_(is_true, is_false)).as_py():
         return None

@@ -12,9 +12,9 @@ import numpy as np
 
 from siis._types import Features, Ints
 from siis.labels.unlabelled import named
-from siis.tables.data import Answers, Roles
+from siis.tables.examples import Answers, Roles
 from siis.tables.features import encode_again
-from siis.tables.given import answers_of, settle, texts_of
+from siis.tables.ids_and_labels import answers_of, resolve_labels, texts_of
 from siis.tables.sheet import Sheet, as_plain
 from siis.tables.vectors import spread
 from siis.texts import quoted
@@ -92,11 +92,11 @@ def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
     known: dict[str, str] = {}  # one object for all cells that say the same
     for block in blocks:
         answers = answers_of(_sheet(block, block.table([name])), name, "the label column (--label)")
-        said = np.flatnonzero(named(answers))
-        rows.append(block.first + said)
-        labels += [known.setdefault(label, label) for label in answers[said]]
+        labelled = np.flatnonzero(named(answers))
+        rows.append(block.first + labelled)
+        labels += [known.setdefault(label, label) for label in answers[labelled]]
     every = np.array(labels, dtype=object)
-    settle(every, f"column {quoted(name)}", roles)
+    resolve_labels(every, f"column {quoted(name)}", roles)
     kept = named(every)
     return np.concatenate(rows)[kept], every[kept]
 

@@ -21,7 +21,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     Numbers stay as they are, also where they are written as money, percents or with units; marks for missing values
     become the median. Dates become days and the cycles that they run through; categories become one feature each,
-    the rare ones together. Texts become TF-IDF features beside the others. What tells nothing is left out:
+    the rare ones together. Texts become TF-IDF features next to the others. Columns without information are left out:
     ``columns_`` says which.
 
     Parameters

@@ -27,7 +27,7 @@ from siis.tables.tools.tool_file import (
 )
 from siis.texts import listed, quoted
 
-INLINE, PICTURE = "data:", "data:image/"  # how a file begins that stands in the file itself, and a picture
+INLINE, PICTURE = "data:", "data:image/"  # starts of a file in a cell, and of an image
 DEEPEST = 100  # objects within objects
 KINDS = {dict: "a JSON object", list: "a JSON list", bool: "true or false"}
 T = TypeVar("T", dict[str, Any], list[Any], bool)
@@ -147,11 +147,11 @@ def _holds_files(values: Sequence[Any]) -> bool:
 
 def _width(values: Sequence[Any]) -> int:
     """Common length of lists of numbers; 0 if lengths differ or there are other values."""
-    said = [value for value in values if value is not None]
-    widths = {len(value) if isinstance(value, list) else 0 for value in said}
+    present = [value for value in values if value is not None]
+    widths = {len(value) if isinstance(value, list) else 0 for value in present}
     is_numbers = all(
         isinstance(item, int | float) and not isinstance(item, bool)
-        for value in said
+        for value in present
         if isinstance(value, list)
         for item in value
     )
@@ -231,20 +231,20 @@ def tool_file(
     if ids is not None:
         id_names = (free_name(ID, columns),)
         columns |= {id_names[0]: column_of(ids)} if any(one is not None for one in ids) else {}
-    said = vote_columns(votes, len(records), columns)
+    answers = vote_columns(votes, len(records), columns)
     metadata = ToolMetadata(
         tool,
         id=id_column(columns, *id_names),
         texts=tuple(name for name in texts if name in columns),
-        questions=said.questions,
-        verified=said.verified,
-        votes=frozenset(said.columns) - said.who,
-        aside=said.who | own | {name for name in columns if name in id_names or name.startswith(aside)},
+        questions=answers.questions,
+        verified=answers.verified,
+        votes=frozenset(answers.columns) - answers.who,
+        aside=answers.who | own | {name for name in columns if name in id_names or name.startswith(aside)},
         refused=refused or {},
-        unanswered=None if said.questions or refused else unanswered,
+        unanswered=None if answers.questions or refused else unanswered,
         **more,
     )
-    return ToolFile({**columns, **said.columns}, len(records), [*notes, *left_out], metadata, origin)
+    return ToolFile({**columns, **answers.columns}, len(records), [*notes, *left_out], metadata, origin)
 
 
 def read_text(path: Path, encoding: str) -> str:

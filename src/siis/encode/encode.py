@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder, load_encoder
+from siis.encode.encoder_choice import EncoderChoice
 from siis.encode.feature_cache import FeatureCache
-from siis.encode.pictures import BrokenPicture, Picture, a_picture
+from siis.encode.image_files import ImageSource, UnreadableImage, image_errors
 from siis.progress import Progress
 from siis.texts import quoted
 
@@ -71,7 +71,10 @@ def _loaded(encoder: str | EncoderChoice | Encoder, kind: Literal["images", "tex
 
 
 def encode(
-    encoder: Encoder, items: Sequence[Picture] | Sequence[str], verbose: int = 0, broken: dict[int, str] | None = None
+    encoder: Encoder,
+    items: Sequence[ImageSource] | Sequence[str],
+    verbose: int = 0,
+    broken: dict[int, str] | None = None,
 ) -> tuple[Floats, tuple[str, ...]]:
     """Encode n images or texts, each of which is read once and held while its batch is computed.
 
@@ -90,7 +93,7 @@ def encode(
         X = np.empty((n, row.size), dtype=np.float32) if X.size == 0 else X
         X[at] = row
 
-    def leave_out(at: list[int], problem: BrokenPicture) -> None:
+    def leave_out(at: list[int], problem: UnreadableImage) -> None:
         if broken is None:
             raise problem
         broken.update(dict.fromkeys(at, str(problem)))
@@ -99,7 +102,7 @@ def encode(
         while waiting:
             try:
                 found = _checked(encoder, list(waiting.values()))
-            except BrokenPicture as problem:
+            except UnreadableImage as problem:
                 key = next(key for key, one in waiting.items() if one.name == problem.name)
                 del waiting[key]
                 leave_out(rows.pop(key), problem)
@@ -114,7 +117,7 @@ def encode(
         for i in range(n):
             try:
                 one = _content(items[i], i)
-            except BrokenPicture as problem:
+            except UnreadableImage as problem:
                 leave_out([i], problem)
                 continue
             key = hashlib.sha256(one.data).digest()
@@ -132,10 +135,10 @@ def encode(
     return X, (cache.problem,) if cache.problem else ()
 
 
-def _content(item: Picture | str, i: int) -> Content:
+def _content(item: ImageSource | str, i: int) -> Content:
     if isinstance(item, str):
         return Content(f"text {i + 1:,}", item.encode(errors="replace"))
-    with a_picture(str(item)):
+    with image_errors(str(item)):
         return Content(str(item), item.read_bytes())
 
 

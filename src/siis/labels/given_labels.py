@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.annotators import AnnotatedLabels
 from siis.labels.coding import LabelCoding, encode_labels, one_hot
+from siis.labels.dawid_skene import AnnotatedLabels
 from siis.labels.unlabelled import UNLABELLED, soft_rows
 from siis.labels.vertex_labels import label_kinds
 
@@ -96,9 +96,9 @@ def read_labels(y: Any, sample_weight: Any = None, verified: Any = None) -> Give
         coding = coding.only(used)
         classes, codes, kinds = coding.classes, coding.codes, coding.codes[used]
         Y = one_hot(kinds, classes.size)
-    sure = _verified(verified, used)
-    weights = np.where(sure, VERIFIED_WEIGHT * weights, weights)
-    return GivenLabels(classes, codes, used, labelled & ~used, Y, kinds, weights[used], sure)
+    is_verified = _verified(verified, used)
+    weights = np.where(is_verified, VERIFIED_WEIGHT * weights, weights)
+    return GivenLabels(classes, codes, used, labelled & ~used, Y, kinds, weights[used], is_verified)
 
 
 def _soft(y: Any) -> tuple[np.ndarray[Any, Any], Floats]:
@@ -138,16 +138,16 @@ def _weights(sample_weight: Any, labelled: Bools) -> Floats:
 def _verified(verified: Any, used: Bools) -> Bools:
     if verified is None:
         return np.zeros(used.size, dtype=bool)
-    sure = np.asarray(verified)
-    if sure.shape != used.shape or sure.dtype != bool:
+    is_verified = np.asarray(verified)
+    if is_verified.shape != used.shape or is_verified.dtype != bool:
         raise ValueError(
-            f"verified must hold True or False for each of {used.size} examples; found shape {sure.shape} of "
-            f"{sure.dtype}"
+            f"verified must hold True or False for each of {used.size} examples; found shape {is_verified.shape} of "
+            f"{is_verified.dtype}"
         )
-    if (sure & ~used).any():
-        i = int(np.flatnonzero(sure & ~used)[0])
+    if (is_verified & ~used).any():
+        i = int(np.flatnonzero(is_verified & ~used)[0])
         raise ValueError(
             f"verified must be False where there is no label, or one of weight 0; it is True at index {i}. Give the "
             "example its label."
         )
-    return sure
+    return is_verified

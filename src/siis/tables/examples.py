@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from siis._types import Features
 from siis.encode import EncoderChoice
-from siis.encode.pictures import Picture
+from siis.encode.image_files import ImageSource
 
 if TYPE_CHECKING:
+    from siis.tables.column_uses import ColumnUse
     from siis.tables.recipe import Recipe
-    from siis.tables.rows import Rows
+    from siis.tables.row_cells import Rows
     from siis.tables.sheet import Sheet
     from siis.tables.tools.tool_file import Answer
-    from siis.tables.understood import ColumnUse
 
-Answers: TypeAlias = NDArray[np.object_]  # of str, or None where nothing was said
+Answers: TypeAlias = NDArray[np.object_]  # of str, or None
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class Roles:
     Attributes
     ----------
     label : str, optional
-        Column of the given labels; empty cells are unlabelled. "label" unless said, where there is one; NPZ: the
-        array, "y" unless said. Folder of images: the column of the labels file, "label" unless said.
+        Column of the given labels; empty cells are unlabelled. "label" by default, if there is one; NPZ: the
+        array, "y" by default. Folder of images: the column of the labels file, "label" by default.
     id : str, optional
-        Column that names the examples; without it they are numbered from 1. NPZ: the array, "ids" unless said.
-        Folder of images: the column of the labels file that names the images, "file" or "id" unless said.
+        Column that names the examples; without it they are numbered from 1. NPZ: the array, "ids" by default.
+        Folder of images: the column of the labels file that names the images, "file" or "id" by default.
     features : tuple of str, optional
         Columns to compare examples by. None: all that hold numbers, dates or categories.
     text : str or tuple of str, optional
-        Columns of texts to compare examples by, beside the other columns (with embeddings or a graph: only to show).
+        Columns of texts to compare examples by, next to the other columns (with embeddings or a graph: only to show).
     text_only : bool
         Compare examples by their texts alone.
     annotators : tuple of str
@@ -52,9 +52,9 @@ class Roles:
         Table with the labels of a folder of images.
     image : str, optional
         Column of pictures to compare examples by: names of files, data URIs or contents (with embeddings or a graph:
-        only to show). That of a labelling tool unless said.
+        only to show). That of a labelling tool by default.
     image_folder : Path, optional
-        Folder of the files that this column names; that of the table unless said.
+        Folder of the files that this column names; that of the table by default.
     encoder : EncoderChoice, optional
         Network that turns images or texts into features; without it they are compared by pixels and words.
     encoding : str
@@ -66,9 +66,9 @@ class Roles:
     merge_classes : bool
         Labels that differ only in how they are written are one class, called as most of them are.
     sheet : str, optional
-        Of an XLSX file; the first unless said.
+        Of an XLSX file; the first by default.
     header_row : int, optional
-        Row of the names of columns in a text file or a sheet, from 1; found unless said.
+        Row of the names of columns in a text file or a sheet, from 1; found by default.
     """
 
     label: str | None = None
@@ -107,7 +107,7 @@ class Data:
     X : ndarray of float32 or float64, or csr_array, shape (n, d); a graph: csr_array of shape (n, n)
     affinity : {"nearest_neighbors", "precomputed"}
     texts : tuple of str, length n, or None
-    images : tuple of Path or Embedded, length n, or None
+    images : tuple of Path or EmbeddedImage, length n, or None
     recipe : Recipe, or None for a graph
         Turns files with new examples into rows like those of X.
     notes : tuple of str
@@ -136,7 +136,7 @@ class Data:
     X: Features
     affinity: str
     texts: tuple[str, ...] | None
-    images: tuple[Picture, ...] | None
+    images: tuple[ImageSource, ...] | None
     recipe: Recipe | None
     notes: tuple[str, ...]
     rows: Rows | None = None
@@ -163,14 +163,14 @@ class NewData:
     ids : tuple of str, length n
     X : ndarray of float32 or float64, or csr_array, shape (n, d)
     texts : tuple of str, length n, or None
-    images : tuple of Path or Embedded, length n, or None
+    images : tuple of Path or EmbeddedImage, length n, or None
     notes : tuple of str
     """
 
     ids: tuple[str, ...]
     X: Features
     texts: tuple[str, ...] | None
-    images: tuple[Picture, ...] | None
+    images: tuple[ImageSource, ...] | None
     notes: tuple[str, ...]
 
     def __post_init__(self) -> None:

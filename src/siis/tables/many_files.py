@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from siis.tables.sheet import TABLES, Sheet, read_sheet
-from siis.tables.tools.columnar import Table
+from siis.tables.tools.huggingface import Table
 from siis.texts import listed, plural, quoted
 
 
@@ -55,13 +55,13 @@ def read_sheets(
     columns = {name: _joined(name, sheets) for name in first.columns}
     sizes = ", ".join(f"{sheet.path.name} ({plural(sheet.n, 'row')})" for sheet in sheets)
     notes = dict.fromkeys(note for sheet in sheets for note in sheet.notes)
-    said = (f"{len(sheets):,} files: {sizes}", *notes)
+    about = (f"{len(sheets):,} files: {sizes}", *notes)
     n = sum(sheet.n for sheet in sheets)
     return Sheet(
         joint_name(paths),
         columns,
         n,
-        said,
+        about,
         first.decimal,
         metadata=first.metadata,
         origin=_origin(sheets),
@@ -83,12 +83,12 @@ def _check_alike(first: Sheet, sheet: Sheet) -> None:
     lacking = [name for name in first.columns if name not in sheet.columns]
     more = [name for name in sheet.columns if name not in first.columns]
     if lacking or more:
-        said = [f"it lacks {listed(lacking)}"] if lacking else []
-        said += (
+        changes = [f"it lacks {listed(lacking)}"] if lacking else []
+        changes += (
             [f"{listed(more)} is not there" if len(more) == 1 else f"{listed(more)} are not there"] if more else []
         )
         raise ValueError(
-            f"{sheet.path}: must have the columns of {first.path.name}; {', and '.join(said)}. Write them alike."
+            f"{sheet.path}: must have the columns of {first.path.name}; {', and '.join(changes)}. Write them alike."
         )
     if sheet.decimal != first.decimal:
         commas, points = (sheet, first) if sheet.decimal == "," else (first, sheet)

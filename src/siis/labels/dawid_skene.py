@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.answers import Answers, read_answers
+from siis.labels.annotator_answers import Answers, read_answers
 from siis.labels.unlabelled import soft_rows
 
 ROUNDS = 200
@@ -148,8 +148,8 @@ def _one_coin(given: Answers) -> tuple[Floats, Floats]:
     for _ in range(ROUNDS):
         prior = _prior(given, Y)
         before, (Y, _) = Y, _posterior(given, theta, prior)
-        said = _log_chances(given, theta)
-        others = _softmax((_start(given, prior) + given.by_example(said))[given.example] - said)
+        logs = _log_chances(given, theta)
+        others = _softmax((_start(given, prior) + given.by_example(logs))[given.example] - logs)
         q = others[np.arange(m), given.answer][has_others]
         hits = _hits(by, theta[:, 0, 0][by], q, a, c)
         least = (1 / c + USUAL_SKILL) / 2  # specialists meet mostly where one of them is wrong

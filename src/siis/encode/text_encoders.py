@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.choice import EncoderChoice
 from siis.encode.encoder import Content, Encoder
+from siis.encode.encoder_choice import EncoderChoice
 from siis.encode.onnx_file import Network, need, read_network
 from siis.texts import quoted, readable
 

@@ -11,10 +11,10 @@ from typing import Any
 from siis.decisions import JOURNAL, UNDONE
 from siis.labels.unlabelled import named
 from siis.results import PREDICTION_COLUMNS
-from siis.tables.asked import as_told, check_answered, verified_of
-from siis.tables.data import Data, Roles
-from siis.tables.given import answers_of, ids_of, labels_of, texts_of
+from siis.tables.examples import Data, Roles
+from siis.tables.ids_and_labels import answers_of, ids_of, labels_of, texts_of
 from siis.tables.sheet import Sheet, read_sheet
+from siis.tables.tool_roles import check_answered, infer_roles, verified_of
 from siis.tables.tools.tool_file import ToolMetadata
 from siis.texts import quoted
 
@@ -60,7 +60,7 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
         merge_classes=roles.merge_classes,
     )
     _check_later(sheet.path, sheet.metadata, wanted, data)
-    here, question, _ = as_told(sheet, wanted)
+    here, question, _ = infer_roles(sheet, wanted)
     labels, annotations, _ = labels_of(sheet, replace(here, text=None))
     verified = verified_of(sheet, here, question, labels, annotations)
     answers = annotations if annotations is not None else None if labels is None else labels[:, None]
@@ -69,8 +69,8 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     checked = {}
     ids = ids_of(sheet, here.id)
     for row, name in enumerate(ids):
-        said = Counter(answers[row][named(answers[row])].tolist())
-        new = [verified[row]] if row in verified else list(said - before.get(name, Counter()))
+        given = Counter(answers[row][named(answers[row])].tolist())
+        new = [verified[row]] if row in verified else list(given - before.get(name, Counter()))
         if len(new) > 1:
             raise ValueError(
                 f"{path}: an id must have one checked label; {quoted(name)} has {quoted(new[0])} and "

@@ -14,24 +14,24 @@ from urllib.parse import parse_qs, unquote, unquote_to_bytes, urlsplit
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from siis.encode.pictures import Embedded, Picture
-from siis.tables.cells import is_text
-from siis.tables.data import Roles
-from siis.tables.images import SUFFIXES
+from siis.encode.image_files import EmbeddedImage, ImageSource
+from siis.tables.cell_values import is_text
+from siis.tables.examples import Roles
+from siis.tables.pixels import SUFFIXES
 from siis.tables.sheet import Sheet
 from siis.texts import listed, plural, quoted
 
 IMAGE = "image"  # what tools call the column of pictures
-IN_TEXT = "data:image/"  # how a picture begins that stands in a cell
+IN_TEXT = "data:image/"  # start of an image in a cell
 BYTES, PATH = "bytes", "path"  # the fields of a picture of Hugging Face
 STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF")  # PNG, JPEG, GIF, BMP, WebP
 LOCAL = "d"  # the parameter in which Label Studio names a local file
 
 
-def picture_columns(sheet: Sheet) -> list[str]:
+def image_columns(sheet: Sheet) -> list[str]:
     """Columns whose cells are all images, names of images or empty."""
     aside = {*sheet.metadata.aside, *sheet.metadata.votes}
-    return [name for name, column in sheet.columns.items() if name not in aside and holds_pictures(column)]
+    return [name for name, column in sheet.columns.items() if name not in aside and holds_images_or_names(column)]
 
 
 def is_inside(column: Any) -> bool:
@@ -39,7 +39,7 @@ def is_inside(column: Any) -> bool:
     return not is_text(column) or bool(pc.any(pc.starts_with(column, IN_TEXT)).as_py())
 
 
-def holds_pictures(column: Any) -> bool:
+def holds_images_or_names(column: Any) -> bool:
     """Whether each cell that is not empty is an image, or the name of one."""
     if pa.types.is_struct(column.type):
         names = {field.name for field in column.type}
@@ -64,7 +64,7 @@ def _cells(column: Any) -> Iterator[str]:
     return (text for chunk in column.chunks for cell in chunk if (text := (cell.as_py() or "").strip()))
 
 
-def pictures_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[Picture, ...]:
+def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource, ...]:
     """The image of each row, length n; different names must be different files.
 
     A file is looked for by its whole path first, and then without its first folders, since a tool names files as its
@@ -79,7 +79,7 @@ def pictures_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[Picture, 
     if folder is not None and not folder.is_dir():
         raise ValueError(f"{folder}: must be a folder of pictures (--image-folder); there is none. Check the path.")
     base = (sheet.path if sheet.path.is_dir() else sheet.path.parent) if folder is None else folder
-    found: list[Picture] = []
+    found: list[ImageSource] = []
     lost: list[tuple[int, str]] = []
     names: dict[Path, str] = {}
     for row, value in enumerate(column.to_pylist(), start=1):
@@ -113,15 +113,15 @@ def _named(value: Any) -> str:
     return str(value[PATH]) if isinstance(value, dict) else str(value).strip()
 
 
-def _picture(value: Any, where: str, base: Path) -> Picture | str:
+def _picture(value: Any, where: str, base: Path) -> ImageSource | str:
     """An image, or the name of one that does not exist; empty if the cell is."""
     if isinstance(value, dict):
         if value.get(BYTES) is not None:
-            return Embedded(where, value[BYTES])
+            return EmbeddedImage(where, value[BYTES])
         value = value.get(PATH)
     text = (value or "").strip()
     if text.startswith("data:"):
-        return Embedded(where, _content(text, where))
+        return EmbeddedImage(where, _content(text, where))
     return _located(text, base) or text
 
 
@@ -174,7 +174,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[str]]:
+def with_images(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[str]]:
     """Use the images that a labelling tool shows, unless the user has named another way to compare examples."""
     if roles.image is not None:
         return replace(roles, text=wished.text), []
@@ -187,7 +187,7 @@ def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, lis
                 f"{sheet.path}: --image-folder goes with a column of pictures; found none. Name it with --image."
             )
         return roles, []
-    if (sheet.metadata.texts or not sheet.metadata.tool_is_known) and not _is_at_hand(
+    if (sheet.metadata.texts or not sheet.metadata.tool_is_known) and not _first_image_exists(
         sheet, name, wished.image_folder
     ):
         return roles, [f"pictures of column {quoted(name)} not found; --image-folder names their folder"]
@@ -197,7 +197,7 @@ def with_pictures(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, lis
 
 def _main_column(sheet: Sheet) -> str | None:
     """The column of images; images in the table take precedence over names of files."""
-    columns = picture_columns(sheet)
+    columns = image_columns(sheet)
     inside = [name for name in columns if is_inside(sheet.columns[name])]
     wanted = inside or [name for name in columns if name == IMAGE] or columns
     if len(wanted) > 1:
@@ -208,7 +208,7 @@ def _main_column(sheet: Sheet) -> str | None:
     return wanted[0] if wanted else None
 
 
-def _is_at_hand(sheet: Sheet, name: str, folder: Path | None) -> bool:
+def _first_image_exists(sheet: Sheet, name: str, folder: Path | None) -> bool:
     """Whether the first image exists."""
     column = sheet.columns[name]
     base = sheet.path if sheet.path.is_dir() else sheet.path.parent
