@@ -1,4 +1,9 @@
-"""Errors that say more than their type."""
+"""Errors that carry more than their type, and messages that each interface words in its own names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,3 +17,44 @@ class UnreachedWarning(UserWarning):
 
 
 FAILURES = (NumericalError, np.linalg.LinAlgError)  # what ends one attempt among several, and not the work
+
+
+class Message(str):
+    """The text of an error or a warning that names parameters, attributes or arguments.
+
+    In the template, ``{tol}`` is a name and ``{metric:cosine}`` a name with its value; both may stand beside fields
+    whose values are given by keyword. As a string it uses Python's names: ``metric='cosine'``.
+    """
+
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, template: str, **values: Any) -> Message:
+        """Write the message in Python's names."""
+        message = super().__new__(cls, template.format_map(_Fields(values)))
+        message.template, message.values = template, values
+        return message
+
+    def worded(self, names: Mapping[str, str]) -> str:
+        """The message in other names, such as "--metric" for metric."""
+        values = {k: v.worded(names) if isinstance(v, Message) else v for k, v in self.values.items()}
+        return self.template.format_map(_Fields({**values, **{k: _Option(name) for k, name in names.items()}}))
+
+
+class _Fields(dict[str, Any]):
+    def __missing__(self, name: str) -> _Name:
+        return _Name("affinity='precomputed'" if name == "precomputed" else name)
+
+
+class _Name(str):
+    """A parameter of Python: ``metric``, ``metric='cosine'``, ``tol=0.1``."""
+
+    def __format__(self, value: str) -> str:
+        return f"{self}={value if value[-1].isdigit() else repr(value)}" if value else str(self)
+
+
+class _Option(str):
+    """An option of a command: ``--metric``, ``--metric cosine``."""
+
+    def __format__(self, value: str) -> str:
+        return f"{self} {value}" if value else str(self)

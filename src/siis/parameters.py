@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from siis.errors import Message
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -38,7 +40,7 @@ def one_of(*choices: str) -> Rule:
 def metrics(*choices: str) -> Rule:
     """Allow one of some metrics; a ready-made graph is none."""
     rule = one_of(*choices)
-    return Rule(rule.holds, f"{rule.text} (for a ready-made graph of weights, set affinity='precomputed')")
+    return Rule(rule.holds, Message("{rule} (for a ready-made graph of weights, set {precomputed})", rule=rule.text))
 
 
 FLAG = Rule(lambda value: isinstance(value, bool | np.bool_), "True or False")
@@ -74,7 +76,15 @@ def check_parameters(estimator: Any, rules: dict[str, Rule]) -> None:
     for name, rule in rules.items():
         value = getattr(estimator, name)
         if not rule.holds(value):
-            raise ValueError(f"{name} of {type(estimator).__name__} must be {rule.text}; found {value!r}")
+            owner = f" of {type(estimator).__name__}"
+            raise ValueError(
+                Message(
+                    f"{{{name}}}{{owner}} must be {{rule}}; found {{value!r}}",
+                    owner=owner,
+                    rule=rule.text,
+                    value=value,
+                )
+            )
 
 
 def seed_of(random_state: Any) -> int:

@@ -22,7 +22,7 @@ from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.lazy import cached_property
 from siis.engine.rows import dots, project_rows, row_norms
 from siis.engine.types import Array, Precision
-from siis.errors import NumericalError
+from siis.errors import Message, NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
 from siis.spectral import Basis
@@ -107,8 +107,14 @@ class Program:
         alpha = np.broadcast_to(np.asarray(self.alpha, dtype=np.float64), vertices.shape)
         if alpha.size and not (alpha.min() >= SMALLEST and alpha.max() <= LARGEST):
             raise ValueError(
-                f"alpha (times sample_weight) must be positive and lie between {SMALLEST:g} and {LARGEST:g}; "
-                f"found {alpha.min():.3g} to {alpha.max():.3g}"
+                Message(
+                    "{alpha} (times {sample_weight}) must be positive and lie between {least:g} and {most:g}; found "
+                    "{low:.3g} to {high:.3g}",
+                    least=SMALLEST,
+                    most=LARGEST,
+                    low=alpha.min(),
+                    high=alpha.max(),
+                )
             )
         for name, weight in (("beta", self.beta), ("gamma", self.gamma)):
             if not (np.isfinite(weight) and weight >= 0):

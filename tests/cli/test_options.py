@@ -1,4 +1,4 @@
-"""Messages of the classifier, in the words of the command line."""
+"""Messages of the library in the names of the command line."""
 
 import ast
 import re
@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 import siis
+from siis.errors import Message
 from siis.estimators.classifier import SIISClassifier
 from siis.parameters import check_parameters
-from siis.workflow.options import OPTIONS, in_options
+from siis.workflow.option_names import NAMES, OPTIONS, worded
 
 ROOT = Path(siis.__file__).parent
-SPEAKERS = (
+SOURCES = (
+    "estimators/choices.py",
     "estimators/classifier.py",
+    "engine/choice.py",
+    "graph/precomputed.py",
+    "parameters.py",
     "estimators/base.py",
     "estimators/solving.py",
     "quality/assess.py",
@@ -25,11 +30,11 @@ SPEAKERS = (
     "selection/final.py",
     "spectral/smooth.py",
 )
-KEPT = {"label_issues.csv", "make_pipeline"}  # a file, and what Python users are told; tables are encoded
+KEPT = {"label_issues.csv", "make_pipeline"}  # a file, and advice to Python users; tables are encoded
 
 
 def texts(node):
-    """The text of an f-string, with 7 in place of its values."""
+    """The text of an f-string, with 7 in place of its values; of a Message, its template."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -38,48 +43,64 @@ def texts(node):
 
 
 def messages():
-    for name in SPEAKERS:
+    for name in SOURCES:
         for node in ast.walk(ast.parse((ROOT / name).read_text())):
             if isinstance(node, ast.Call) and node.args:
                 called = ast.unparse(node.func)
                 if called in ("warnings.warn", "ValueError", "RuntimeError", "NumericalError"):
                     yield name, texts(node.args[0])
+                elif called == "Message" and "7" not in texts(node.args[0]):
+                    yield name, in_options(texts(node.args[0]))
+
+
+def in_options(template):
+    return re.sub(r"{[^{}]*({\w+[^{}]*})?}", lambda field: NAMES.get(re.match(r"{(\w+)", field[0])[1], "7"), template)
 
 
 def test_no_message_names_a_python_identifier():
     found = list(messages())
-    assert len(found) > 20
+    assert len(found) > 30
     for name, message in found:
-        said = in_options(message)
-        names = set(re.findall(r"[\w.]*[a-zA-Z]_[\w.]*", said)) - KEPT
-        assert not names, f"{name}: {said}"
-        assert not re.search(r"\w=['\w]", said), f"{name}: {said}"
+        names = set(re.findall(r"[\w.]*[a-zA-Z]_[\w.]*", message)) - KEPT
+        assert not names, f"{name}: {message}"
+        assert not re.search(r"\w=['\w]", message), f"{name}: {message}"
 
 
 @pytest.mark.parametrize(
     "name", sorted(set(SIISClassifier._rules) - {"verbose", "affinity", "class_prior", "warm_start"})
 )
 def test_every_parameter_is_refused_by_the_name_of_its_option(name):
-    with pytest.raises(ValueError, match=name) as caught:
+    with pytest.raises(ValueError, match=f"{name} of SIISClassifier must be ") as caught:
         check_parameters(SIISClassifier(**{name: object()}), SIISClassifier._rules)
-    assert in_options(str(caught.value)).startswith(f"{OPTIONS[name]} must be ")
+    assert worded(caught.value).startswith(f"{OPTIONS[name]} must be ")
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "python", "options"),
     [
-        ("Raise max_iter or tol.", "Raise --max-iter or --tol."),
-        ("(raise alpha) or smooth less (lower beta), where", "(raise --alpha) or smooth less (lower --beta), where"),
-        ("after max_iter=9 iterations, above tol=0.001.", "after --max-iter 9 iterations, above --tol 0.001."),
-        ("Use another search, or neighbor_search='exact'.", "Use another search, or --neighbor-search exact."),
-        ("use method='paper'", "use --method paper"),
-        ("more than n_components=3: Raise n_neighbors, or", "more than --n-components 3: Raise --n-neighbors, or"),
-        ("these classes: alpha (80%), beta, tol. The graph", "these classes: alpha (80%), beta, tol. The graph"),
-        ("each of the graph or metric is a word", "each of the graph or metric is a word"),
+        (Message("Raise {max_iter} or {tol}."), "Raise max_iter or tol.", "Raise --max-iter or --tol."),
+        (
+            Message("after {max_iter:{n}} iterations, {gap:.1e} above {tol:{t:g}}.", n=9, gap=0.5, t=1e-3),
+            "after max_iter=9 iterations, 5.0e-01 above tol=0.001.",
+            "after --max-iter 9 iterations, 5.0e-01 above --tol 0.001.",
+        ),
+        (Message("Use {metric:cosine}."), "Use metric='cosine'.", "Use --metric cosine."),
+        (
+            Message("{y} must hold {{}} {name}", name="{tol} alpha"),
+            "y must hold {} {tol} alpha",
+            "the labels must hold {} {tol} alpha",
+        ),
+        (
+            Message("{metric}{owner} must be {rule}", owner=" of K", rule=Message("1 ({precomputed})")),
+            "metric of K must be 1 (affinity='precomputed')",
+            "--metric must be 1 (--graph)",
+        ),
+        ("alpha and beta are classes", "alpha and beta are classes", "alpha and beta are classes"),
     ],
 )
-def test_words(message, said):
-    assert in_options(message) == said
+def test_a_message_in_the_names_of_python_and_of_the_command_line(message, python, options):
+    assert message == str(ValueError(message)) == python
+    assert worded(ValueError(message)) == options
 
 
 @pytest.mark.parametrize("command", [("fit", "data.csv"), ("demo",)])

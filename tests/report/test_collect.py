@@ -446,7 +446,7 @@ def test_bad_input(judged, arguments, message):
         collect(judged, **{"ids": IDS, **arguments})
 
 
-@pytest.mark.filterwarnings("ignore:y holds only the strings")
+@pytest.mark.filterwarnings("ignore:-1 and 1 in y")
 @pytest.mark.parametrize("names", [("-1", "1"), ("-1.0", "1.0")])
 def test_minus_one_is_a_class_beside_one_however_it_is_written(names):
     X, y = blobs(names=(*names, names[0]))

@@ -90,7 +90,7 @@ def test_many_examples_are_searched_approximately(cloud, monkeypatch):
     monkeypatch.setattr(module, "has_faiss", lambda: False)
     with pytest.warns(UserWarning, match=r"siis\[ann\]"):
         assert neighbors_within(cloud, 5, "auto").method == "exact"
-    with pytest.raises(ValueError, match="needs a dense X"):
+    with pytest.raises(ValueError, match="needs a dense array of X"):
         neighbors_within(sp.csr_array(cloud), 5, "faiss")
 
 

@@ -65,7 +65,9 @@ def error_sentence(problem: BaseException) -> str:
     if isinstance(problem, MemoryError):
         return "there is not enough memory for this. Use fewer examples or columns, or a machine with more."
     if not isinstance(problem, OSError):
-        return " ".join(str(problem).split())
+        from siis.workflow.option_names import worded  # noqa: PLC0415  (heavy)
+
+        return " ".join(worded(problem).split())
     if problem.errno == errno.ENOSPC:
         where = problem.filename or "the output"
         return f"{where} cannot be written: the disk is full. Free some space, or choose another --out."

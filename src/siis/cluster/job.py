@@ -26,7 +26,6 @@ from siis.tables.parquet_blocks import Block, TableReader, block_labels, block_r
 from siis.workflow.fit_job import check_options
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.merged_labels import merge_checked
-from siis.workflow.options import said_in_options
 from siis.workflow.outcome import fit_data
 from siis.workflow.outputs import output_files
 
@@ -85,8 +84,7 @@ def _check(options: FitOptions) -> None:
     if not options.roles.get("label"):
         raise ValueError("on a cluster, the column of labels must be named with --label")
     check_options(options)
-    with said_in_options():
-        check_choices(options.parameters)
+    check_choices(options.parameters)
 
 
 def begin(options: FitOptions, blocks: Sequence[Block], work: Path) -> None:

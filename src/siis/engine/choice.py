@@ -7,13 +7,17 @@ from importlib.util import find_spec
 
 from siis.engine.base import Engine
 from siis.engine.numpy import NUMPY
+from siis.errors import Message
 
 DASK = "dask"  # the workers of a cluster: many engines, one in each shard
 ENGINES = ("auto", "numpy", "torch", DASK)
 WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
 DRIVERS = ("libcuda.so.1", "nvcuda.dll", "libamdhip64.so")
 MOST_SAID = 80  # characters of what PyTorch says about a device
-INSTALL = "Install it with `pip install 'siis[gpu]'`, or use engine='numpy'."
+NEEDS_TORCH = (
+    "{engine:{name}} with {device:{found}} needs PyTorch, which is not installed. Install it with "
+    "`pip install 'siis[gpu]'`, or use {engine:numpy}."
+)
 
 
 def has_driver() -> bool:
@@ -35,13 +39,15 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
     on, empty where there was no choice.
     """
     if name == "numpy" and device != "auto":
-        raise ValueError(f"engine='numpy' has no devices; found device={device!r}. Use engine='torch'.")
+        raise ValueError(
+            Message("{engine:numpy} has no devices; found {device:{found}}. Use {engine:torch}.", found=device)
+        )
     if name == "numpy" or (name == "auto" and n < WORTH_A_GPU and device == "auto"):
         return NUMPY, ""
     if find_spec("torch") is None or find_spec("array_api_compat") is None:
         if name == "auto" and device == "auto":
             return NUMPY, ""
-        raise ValueError(f"engine={name!r} with device={device!r} needs PyTorch, which is not installed. {INSTALL}")
+        raise ValueError(Message(NEEDS_TORCH, name=name, found=device))
     if name == "auto" and device == "auto" and not has_driver():
         return NUMPY, "on the CPU: there is no driver of a GPU here"
     from siis.engine.torch import TorchEngine, gpu_problem  # noqa: PLC0415  (an extra, slow to import)
@@ -52,12 +58,18 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
             return NUMPY, f"on the CPU: {problem}"
         device = "cpu" if problem else "cuda"
     if device.startswith("cuda") and problem:
-        raise ValueError(f"device={device!r} needs a GPU; {problem}. Use engine='numpy'.")
+        raise ValueError(
+            Message("{device:{found}} needs a GPU; {problem}. Use {engine:numpy}.", found=device, problem=problem)
+        )
     try:
         engine = TorchEngine(device)
     except (RuntimeError, AssertionError) as wrong:
         why = (str(wrong).strip() or type(wrong).__name__).splitlines()[0][:MOST_SAID]
         raise ValueError(
-            f"device={device!r} cannot be used here ({why}). Use device='cpu' or device='cuda'."
+            Message(
+                "{device:{name}} cannot be used here ({why}). Use {device:cpu} or {device:cuda}.",
+                name=device,
+                why=why,
+            )
         ) from None
     return engine, f"on {engine.name}"

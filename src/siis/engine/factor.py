@@ -13,7 +13,7 @@ from siis._types import Floats, Sparse
 from siis.engine.base import Engine, Operator
 from siis.engine.cg import conjugate_gradients
 from siis.engine.numpy import NUMPY
-from siis.errors import NumericalError
+from siis.errors import Message, NumericalError
 
 THIN = 0.05  # mean width of the envelope, as a share of n
 SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
@@ -101,9 +101,13 @@ def _dense_solver(M: Floats) -> LinearSolver:
     diagonal = np.diagonal(M)
     if not np.isfinite(M).all():
         raise NumericalError(
-            f"a linear system has entries that are not finite (diagonal from {diagonal.min():.1e} to "
-            f"{diagonal.max():.1e}): the weights of graph and labels are too far apart. Rescale the graph's weights, "
-            "alpha or sample_weight."
+            Message(
+                "a linear system has entries that are not finite (diagonal from {low:.1e} to {high:.1e}): the "
+                "weights of graph and labels are too far apart. Rescale the graph's weights, {alpha} or "
+                "{sample_weight}.",
+                low=diagonal.min(),
+                high=diagonal.max(),
+            )
         )
     live = diagonal > 0  # 0 where nothing depends on a coefficient
     scale = np.where(live, 1 / np.sqrt(np.where(live, diagonal, 1.0)), 0.0)[:, None]

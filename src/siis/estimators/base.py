@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.errors import UnreachedWarning
+from siis.errors import Message, UnreachedWarning
 from siis.graph import (
     Graph,
     NeighborGraph,
@@ -174,8 +174,13 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 raise
             n, c = X.shape[0], labels.classes.size
             raise ValueError(
-                f"the device's memory does not hold a fit to {n:,} examples and {c} classes; nothing of it was kept. "
-                f"Half of the examples may fit ({n // 2:,}); or use engine='numpy'."
+                Message(
+                    "the device's memory does not hold a fit to {n:,} examples and {c} classes; nothing of it was "
+                    "kept. Half of the examples may fit ({half:,}); or use {engine:numpy}.",
+                    n=n,
+                    c=c,
+                    half=n // 2,
+                )
             ) from None
         return self._take(X, labels, answer)
 
@@ -389,18 +394,28 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _warn_of(self, classes: Any, sizes: Ints, n_lost: int, n: int, n_vertices: int) -> None:
         """Warn of examples that no label reaches, and where all others have got one class."""
         if n_lost:
-            remedy = "Join" if self.affinity == "precomputed" else "Raise n_neighbors, join"
+            remedy = "Join" if self.affinity == "precomputed" else Message("Raise {n_neighbors}, join")
             warnings.warn(
-                f"{n_lost} of {n} examples are connected to no label: is_reached_ is False "
-                f"there and {self._unreached}. {remedy} them to others, or label one of them.",
+                Message(
+                    "{lost} of {n} examples are connected to no label: {is_reached_} is False there and {unreached}. "
+                    "{remedy} them to others, or label one of them.",
+                    lost=n_lost,
+                    n=n,
+                    unreached=self._unreached,
+                    remedy=remedy,
+                ),
                 UnreachedWarning,
                 stacklevel=4,
             )
         if classes.size > 1 and np.count_nonzero(sizes) == 1 and n_vertices > 1:
             warnings.warn(
-                f"every example was given the class {classes[np.argmax(sizes)]}, although {classes.size} "
-                "classes were given: the graph outweighs the labels. Trust the labels more (raise alpha) or smooth "
-                "less (lower beta), where the method has them.",
+                Message(
+                    "every example was given the class {winner}, although {n} classes were given: the graph "
+                    "outweighs the labels. Trust the labels more (raise {alpha}) or smooth less (lower {beta}), "
+                    "where the method has them.",
+                    winner=classes[np.argmax(sizes)],
+                    n=classes.size,
+                ),
                 UserWarning,
                 stacklevel=4,
             )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from siis._types import Features
+from siis.errors import Message
 from siis.shards import Choices, Reader
 
 if TYPE_CHECKING:
@@ -30,12 +31,18 @@ def check_choices(parameters: Mapping[str, Any]) -> None:
     for name, (possible, why) in ALONE.items():
         value = parameters.get(name, possible[0])
         if not any(type(value) is type(one) and value == one for one in possible):
-            raise ValueError(f"on a cluster, {why}; found {name}={value!r}. Leave it at {name}={possible[0]!r}.")
+            raise ValueError(
+                Message(
+                    f"on a cluster, {{why}}; found {{{name}:{{value}}}}. Leave it at {{{name}:{possible[0]}}}.",
+                    why=why,
+                    value=value,
+                )
+            )
     if parameters.get("class_prior") is not None:
-        raise ValueError("on a cluster, class sizes are not used; found class_prior. Leave it out.")
+        raise ValueError(Message("on a cluster, class sizes are not used; found {class_prior}. Leave it out."))
     if parameters.get("affinity") == "precomputed":
         raise ValueError(
-            "on a cluster, examples are compared by their features; found affinity='precomputed'. Give features."
+            Message("on a cluster, examples are compared by their features; found {precomputed}. Give features.")
         )
 
 

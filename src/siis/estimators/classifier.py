@@ -16,7 +16,7 @@ from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.choice import ENGINES, choose_engine
 from siis.engine.types import Array
-from siis.errors import FAILURES
+from siis.errors import FAILURES, Message
 from siis.estimators.averaging import (
     Choices,
     averaged_evidence,
@@ -489,7 +489,7 @@ class SIISClassifier(OnCluster, Insights):
         self._refuse_on_cluster(name)
         if not hasattr(self, "label_quality_"):
             raise ValueError(
-                f"{name} needs labels that were judged while held out; fit with method='auto' on two classes or more"
+                Message("{name} needs held-out scores; fit with {method:auto} on two classes or more", name=name)
             )
 
     def _graph_setting(self) -> tuple[int, str, str]:
@@ -500,7 +500,7 @@ class SIISClassifier(OnCluster, Insights):
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
         if self.method == "paper" and self.class_prior is not None:
             raise ValueError(
-                "known class sizes need method='auto'; the plain method does not use them. Leave them out."
+                Message("known class sizes need {method:auto}; the plain method does not use them. Leave them out.")
             )
         if self.method == "paper" or labels.classes.size == 1:
             return super()._classify(X, labels, progress, engine)

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from siis.engine import NUMPY, Engine
+from siis.errors import Message
 from siis.graph import Graph
 from siis.program import Program
 from siis.progress import Progress, Report, no_progress
@@ -29,9 +30,13 @@ def enough_components(graph: Graph, n_components: int) -> int:
     """
     if graph.n_components > n_components:
         warnings.warn(
-            f"the labels lie in {graph.n_components} connected components of the graph, more than "
-            f"n_components={n_components}: one constant for each is used instead. Raise n_neighbors, or "
-            "n_components to separate examples of one component.",
+            Message(
+                "the labels lie in {found} connected components of the graph, more than {n_components:{n}}: one "
+                "constant for each is used instead. Raise {n_neighbors}, or {n_components} to separate examples of "
+                "one component.",
+                found=graph.n_components,
+                n=n_components,
+            ),
             UserWarning,
             stacklevel=5,
         )
@@ -66,8 +71,13 @@ def certified_or_warned(
     solution = log_history(solve_certified(program, tol, max_iter, start=start, report=report), progress)
     if solution.status != "certified":
         warnings.warn(
-            f"after max_iter={max_iter} iterations the relative duality gap is {solution.relative_gap:.1e}, "
-            f"above tol={tol:g}. Raise max_iter or tol.",
+            Message(
+                "after {max_iter:{n}} iterations the relative duality gap is {gap:.1e}, above {tol:{goal:g}}. Raise "
+                "{max_iter} or {tol}.",
+                n=max_iter,
+                gap=solution.relative_gap,
+                goal=tol,
+            ),
             ConvergenceWarning,
             stacklevel=5,
         )

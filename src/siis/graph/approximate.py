@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from siis._types import Floats, Ints
+from siis.errors import Message
 from siis.progress import Report
 
 LISTS = 4.0  # cells of the inverted file, over the root of the number of points
@@ -17,7 +18,7 @@ POINTS_PER_LIST = 64  # on which cells are trained
 TRAINING_STEPS = 10
 GOOD_RECALL = 0.95  # of the nearest neighbours, at which no more cells are searched
 QUERIES = 20_000  # in one block
-INSTALL = "Install it with `pip install 'siis[ann]'`, or use neighbor_search='exact'."
+INSTALL = "Install it with `pip install 'siis[ann]'`, or use {neighbor_search:exact}."
 
 
 def has_faiss() -> bool:
@@ -32,7 +33,7 @@ def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: i
     with its exact neighbours, (s, n_wanted), suffices. Returns (n, n_wanted).
     """
     if not has_faiss():
-        raise ValueError(f"neighbor_search='faiss' needs faiss, which is not installed. {INSTALL}")
+        raise ValueError(Message("{neighbor_search:faiss} needs faiss, which is not installed. " + INSTALL))
     import faiss  # noqa: PLC0415  (an extra)
 
     n, d = points.shape
@@ -74,8 +75,12 @@ def complete(indices: Ints, n: int) -> Ints:
     )
     if bad.size:
         warnings.warn(
-            f"the neighbour search left places empty at {bad.size} of {len(indices)} examples; they are filled with "
-            "arbitrary ones. Use neighbor_search='exact'.",
+            Message(
+                "the neighbour search left places empty at {bad} of {n} examples; they are filled with arbitrary "
+                "ones. Use {neighbor_search:exact}.",
+                bad=bad.size,
+                n=len(indices),
+            ),
             UserWarning,
             stacklevel=2,
         )

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
+from siis.errors import Message
 from siis.graph.distinct import distinct_rows
 from siis.graph.graph import Graph, join
 from siis.graph.neighbors import (
@@ -103,8 +104,11 @@ def build_neighbor_graph(
     k = min(n_neighbors, n_vertices - 1)
     if k < n_neighbors:
         warnings.warn(
-            f"n_neighbors={n_neighbors} but there are only {n_vertices} distinct examples: "
-            "each is joined to all others",
+            Message(
+                "{n_neighbors:{k}} but there are only {n} distinct examples: each is joined to all others",
+                k=n_neighbors,
+                n=n_vertices,
+            ),
             UserWarning,
             stacklevel=3,
         )
@@ -113,7 +117,9 @@ def build_neighbor_graph(
     neighbors = neighbors_within(points, k, search, seed, report, engine)
     if (neighbors.distances == 0).any():
         raise ValueError(
-            "distances between different examples underflow to 0; rescale X (for instance to unit variance)"
+            Message(
+                "distances between different examples underflow to 0; rescale {X} (for instance to unit variance)"
+            )
         )
     return from_neighbors(neighbors, bandwidth, kind, vertex, points, engine)
 

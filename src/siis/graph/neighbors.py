@@ -15,6 +15,7 @@ from siis.engine import NUMPY, Engine
 from siis.engine.blocks import PIECES, row_pieces
 from siis.engine.loops import keep_nearest, pair_distances
 from siis.engine.threads import in_threads, one_blas_thread, pause_point
+from siis.errors import Message
 from siis.graph.approximate import INSTALL, complete, has_faiss, recall, with_faiss, with_own
 from siis.progress import Report, no_progress
 
@@ -63,9 +64,12 @@ def prepare(X: Features, metric: str) -> Features:
     empty = np.flatnonzero(np.asarray(lengths).ravel() == 0)
     if empty.size:
         raise ValueError(
-            "metric='cosine' needs rows that are not all zero; "
-            f"{empty.size} rows are, the first at index {empty[0]}. "
-            "Drop these examples or use metric='euclidean'."
+            Message(
+                "{metric:cosine} needs rows that are not all zero; {n} rows are, the first at index {first}. Drop "
+                "these examples or use {metric:euclidean}.",
+                n=empty.size,
+                first=empty[0],
+            )
         )
     unit: Features = normalize(X)
     if not sp.issparse(unit):
@@ -96,7 +100,7 @@ def neighbors_between(
     """
     n = points.shape[0]
     if not 1 <= n_neighbors <= n:
-        raise ValueError(f"n_neighbors must lie in 1..{n}; found {n_neighbors}")
+        raise ValueError(Message("{n_neighbors} must lie in 1..{n}; found {k}", n=n, k=n_neighbors))
     if engine.can_search and queries.shape[0] and not sp.issparse(points):
         there = engine.to_device(points) if held is None else held
         found = Neighbors(*_between_on_engine(engine, queries, points, there, n_neighbors))
@@ -163,7 +167,11 @@ def _method(search: Any, points: Features) -> str:
     if search != "auto":
         if search != "exact" and sp.issparse(points):
             raise ValueError(
-                f"neighbor_search={search!r} needs a dense X; this one is sparse. Use neighbor_search='exact'."
+                Message(
+                    "{neighbor_search:{name}} needs a dense array of {X}; found a sparse one. Use "
+                    "{neighbor_search:exact}.",
+                    name=search,
+                )
             )
         return search
     if sp.issparse(points) or points.shape[0] <= MOST_EXACT:
@@ -171,7 +179,9 @@ def _method(search: Any, points: Features) -> str:
     if has_faiss():
         return "faiss"
     warnings.warn(
-        f"exact neighbours of {points.shape[0]} examples take long, and faiss is not installed. {INSTALL}",
+        Message(
+            "exact neighbours of {n} examples take long, and faiss is not installed. " + INSTALL, n=points.shape[0]
+        ),
         UserWarning,
         stacklevel=2,
     )
@@ -233,8 +243,13 @@ def _measured(share: float, method: str, n_sample: int) -> float:
     """The recall on a sample; a warning where it is poor."""
     if share < POOR_RECALL:
         warnings.warn(
-            f"the neighbour search ({method}) found only {share:.0%} of the nearest neighbours (measured on "
-            f"{n_sample} examples). Use another search, or neighbor_search='exact'.",
+            Message(
+                "the neighbour search ({name}) found only {share:.0%} of the nearest neighbours (measured on {n} "
+                "examples). Use another search, or {neighbor_search:exact}.",
+                name=method,
+                share=share,
+                n=n_sample,
+            ),
             UserWarning,
             stacklevel=4,
         )
@@ -251,8 +266,11 @@ def _ranked(queries: Features, points: Features, n_wanted: int, report: Report =
         lost = _precision_lost(queries, points, distances)
         if lost.any():
             raise ValueError(
-                f"{np.count_nonzero(lost)} examples lie so far from the origin that their neighbours drown in "
-                "rounding; centre and scale X (as a dense array), or use metric='cosine'"
+                Message(
+                    "{n} examples lie so far from the origin that their neighbours drown in rounding; centre and "
+                    "scale {X} (as a dense array), or use {metric:cosine}",
+                    n=np.count_nonzero(lost),
+                )
             )
     else:
         indices, distances = _dense_search(queries, points, n_wanted, n_fetched, report)
@@ -344,7 +362,7 @@ def check_range(X: Features) -> None:
 
 def _check_finite(distances: Floats) -> None:
     if not np.isfinite(distances).all():
-        raise ValueError("distances between examples overflow; rescale X (for instance to unit variance)")
+        raise ValueError(Message("distances between examples overflow; rescale {X} (for instance to unit variance)"))
 
 
 def _ties(distances: Floats) -> Floats:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from siis._types import Floats, Sparse
+from siis.errors import Message
 from siis.graph.graph import Graph
 
 LEAST = 10  # vertices: smaller matrices do not show what they hold
@@ -26,9 +27,11 @@ def graph_of_weights(W: Any) -> Graph:
     graph = Graph(W)
     if are_distances(graph.weights):
         raise ValueError(
-            "affinity='precomputed' takes the weights of a graph, large where examples are alike; this matrix looks "
-            "like distances, which are small there. Turn distances D into weights, for instance "
-            "np.exp(-D**2 / (2 * np.median(D)**2)) with zeros on the diagonal, or fit to the features."
+            Message(
+                "{precomputed} takes the weights of a graph, large where examples are alike; this matrix "
+                "looks like distances, which are small there. Turn distances D into weights, for instance "
+                "np.exp(-D**2 / (2 * np.median(D)**2)) with zeros on the diagonal, or fit to the features."
+            )
         )
     return graph
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from siis._types import Floats
+from siis.errors import Message
 from siis.graph.neighbors import Neighbors
 
 LEAST = 0.1  # weight of the nearest neighbour in graphs of the default
@@ -35,8 +36,13 @@ def gaussian_weights(neighbors: Neighbors, bandwidth: float, least: float = 0.0)
     largest = weights.max(axis=1)
     if np.median(largest) < UNDERFLOW:
         raise ValueError(
-            f"bandwidth={bandwidth:g} is too small for these data: for most examples every neighbour's weight is "
-            f"below {UNDERFLOW:g}. The median distance between neighbours is {median_bandwidth(neighbors):.3g}; "
-            "use a bandwidth of that size, or bandwidth='median'."
+            Message(
+                "{bandwidth:{found:g}} is too small for these data: for most examples every neighbour's weight is "
+                "below {least:g}. The median distance between neighbours is {median:.3g}; use a bandwidth of that "
+                "size, or {bandwidth:median}.",
+                found=bandwidth,
+                least=UNDERFLOW,
+                median=median_bandwidth(neighbors),
+            )
         )
     return weights

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints, answer_type
+from siis.errors import Message
 from siis.labels.label_spelling import NO_ANSWER, LabelWarning, folded, spellings
 from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing, named
 from siis.texts import itemised, listed, plural
@@ -81,7 +82,9 @@ def encode_labels(y: Any) -> LabelCoding:
         present &= ~np.isnan(values)
         given = values[present]
         if np.isinf(given).any():
-            raise ValueError("y contains infinity; a label must be a class, and NaN marks an unlabelled example")
+            raise ValueError(
+                Message("{y} must not contain infinity; a label must be a class, and NaN marks an unlabelled example")
+            )
         if (np.abs(given) >= FIRST_ROUNDED).any():
             raise ValueError(
                 f"a class that is a number must be below {FIRST_ROUNDED:.0f} where numbers are floats, as in columns "
@@ -90,10 +93,12 @@ def encode_labels(y: Any) -> LabelCoding:
             )
         if (given != np.round(given)).any():
             raise ValueError(
-                "Unknown label type: continuous. y must hold classes; found fractions. Round or bin them."
+                Message("Unknown label type: continuous. {y} must hold classes; found fractions. Round or bin them.")
             )
     if values.dtype.kind not in "iufUSbO":
-        raise ValueError(f"Unknown label type: {values.dtype}. y must hold integers, strings or None.")
+        raise ValueError(
+            Message("Unknown label type: {dtype}. {y} must hold integers, strings or None.", dtype=values.dtype)
+        )
     classes, index, counts = np.unique(values[present], return_inverse=True, return_counts=True)
     codes = np.full(values.shape, UNLABELLED, dtype=np.int64)
     codes[present] = index
@@ -105,7 +110,10 @@ def encode_labels(y: Any) -> LabelCoding:
         kept = np.ones(classes.size, dtype=bool)
     if not kept.any():
         raise ValueError(
-            f"y must hold at least one label; all {values.size} examples are unlabelled (-1, None, NaN or NA)"
+            Message(
+                "{y} must hold at least one label; all {n} examples are unlabelled (-1, None, NaN or NA)",
+                n=values.size,
+            )
         )
     return LabelCoding(classes, codes).picked(kept)
 

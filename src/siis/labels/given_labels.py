@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from siis._types import Bools, Floats, Ints
+from siis.errors import Message
 from siis.labels.coding import LabelCoding, encode_labels, one_hot
 from siis.labels.dawid_skene import AnnotatedLabels
 from siis.labels.unlabelled import UNLABELLED, soft_rows
@@ -112,7 +113,7 @@ def _soft(y: Any) -> tuple[np.ndarray[Any, Any], Floats]:
             f"{Y[i].sum():.6g}. Divide each row by its sum, or give classes in one dimension."
         )
     if not Y.any():
-        raise ValueError(f"y must hold at least one label; all {len(Y)} rows are 0 (unlabelled)")
+        raise ValueError(Message("{y} must hold at least one label; all {n} rows are 0 (unlabelled)", n=len(Y)))
     columns = getattr(y, "columns", None)
     classes = np.arange(Y.shape[1]) if columns is None else np.asarray(list(columns))
     return classes, Y

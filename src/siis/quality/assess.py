@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
+from siis.errors import Message
 from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_VERIFIED, VERIFIED
@@ -176,10 +177,14 @@ def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None
     agreement = assessment.agreement
     if agreement.is_weak:
         warnings.warn(
-            "the labels do not follow the neighbourhoods: held-out labels are predicted hardly better than by chance "
-            f"(graph_score_ = {agreement.score:.2f} +- {agreement.error:.2f}). Do not rely on the "
-            "answers. Use features in which examples of a class are close to each other (for instance embeddings "
-            "of a pretrained model), or label more examples.",
+            Message(
+                "the labels do not follow the neighbourhoods: held-out labels are predicted hardly better than by "
+                "chance ({graph_score_}: {score:.2f} +- {error:.2f}). Do not rely on the answers. Use features in "
+                "which examples of a class are close to each other (for instance embeddings of a pretrained model), "
+                "or label more examples.",
+                score=agreement.score,
+                error=agreement.error,
+            ),
             UserWarning,
             stacklevel=5,
         )
@@ -188,8 +193,11 @@ def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None
     if bad.size and not agreement.is_weak:
         names = ", ".join(f"{classes[k]} ({assessment.noise.class_rates[k]:.0%})" for k in bad[:10])
         warnings.warn(
-            f"most labels of these classes seem to be wrong (class_noise_rates_): {names}. Check them first: "
-            "label_issues() lists them.",
+            Message(
+                "most labels of these classes seem to be wrong ({class_noise_rates_}): {classes}. Check them first: "
+                "{label_issues} lists them.",
+                classes=names,
+            ),
             UserWarning,
             stacklevel=5,
         )

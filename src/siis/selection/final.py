@@ -10,7 +10,7 @@ import numpy as np
 
 from siis._types import Floats
 from siis.engine import NUMPY, Engine
-from siis.errors import FAILURES, NumericalError
+from siis.errors import FAILURES, Message, NumericalError
 from siis.evidence import as_distributions, read
 from siis.graph import Graph
 from siis.labels import coded
@@ -163,8 +163,12 @@ def solve_final(
         except FAILURES as failure:
             failures[candidate] = str(failure)
     raise NumericalError(
-        f"none of the {len(failures)} programs that were tried on this graph could be solved; the first: "
-        f"{failures[candidates[0]]} Set n_neighbors to more neighbours, or n_components to fewer."
+        Message(
+            "none of the {n} programs that were tried on this graph could be solved; the first: {problem} Set "
+            "{n_neighbors} to more neighbours, or {n_components} to fewer.",
+            n=len(failures),
+            problem=failures[candidates[0]],
+        )
     )
 
 

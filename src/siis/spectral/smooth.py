@@ -13,7 +13,7 @@ from siis.engine.lazy import cached_property
 from siis.engine.rows import column_norms
 from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array, Precision
-from siis.errors import NumericalError
+from siis.errors import Message, NumericalError
 from siis.graph import Graph
 from siis.progress import Report, no_progress
 from siis.spectral.basis import IdentityBasis, SmoothBasis
@@ -192,7 +192,7 @@ def _attempt(problem: _Problem, method: str, warm: Array | None, seed: int) -> t
 
 def _check(n: int, n_components: int, method: str, start: Array | None) -> None:
     if n_components < 1:
-        raise ValueError(f"n_components must be at least 1; found {n_components}")
+        raise ValueError(Message("{n_components} must be at least 1; found {n}", n=n_components))
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
     if start is not None and (start.ndim != 2 or start.shape[0] != n):

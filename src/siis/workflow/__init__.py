@@ -4,7 +4,7 @@ from siis.workflow.explanation import Explanation, explain
 from siis.workflow.fit_job import JobData, run_job
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.merged_labels import MergedLabels, merge_checked, new_classes
-from siis.workflow.options import said_in_options
+from siis.workflow.option_names import worded
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import checked_labels, output_files
 from siis.workflow.prediction import predict_file
@@ -23,5 +23,5 @@ __all__ = [
     "output_files",
     "predict_file",
     "run_job",
-    "said_in_options",
+    "worded",
 ]

@@ -22,7 +22,6 @@ from siis.tables.checked_labels import read_checked
 from siis.tables.many_files import joint_name
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.merged_labels import MergedLabels, by_row, digest_of, merge_checked, new_classes
-from siis.workflow.options import said_in_options
 from siis.workflow.outcome import Outcome, fit_data
 from siis.workflow.outputs import answer_cells, output_files
 from siis.workflow.thumbnails import large_of, thumbnails_of
@@ -135,8 +134,7 @@ def check_options(options: FitOptions) -> None:
         raise ValueError(
             "--engine dask is for Dask's arrays in Python; a file is fitted on a cluster with --cluster."
         )
-    with said_in_options():
-        check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
+    check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
 
 
 def check_unchanged(options: FitOptions, found: str, table: str | None) -> None:

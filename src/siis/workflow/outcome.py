@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from siis.progress import Progress
 from siis.report import ReportData, collect
 from siis.tables import Data
 from siis.workflow.merged_labels import MergedLabels
-from siis.workflow.options import in_options, said_in_options
+from siis.workflow.option_names import worded
 from siis.workflow.thumbnails import large_of, thumbnails_of
 
 
@@ -54,13 +54,13 @@ def fit_data(
     if data.affinity == "precomputed":
         settings["affinity"] = "precomputed"
     model = SIISClassifier(**settings) if former is None else former.set_params(**settings, warm_start=True)
-    with warnings.catch_warnings(record=True) as caught, said_in_options():
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", LabelWarning)  # reported when the file was read
         warnings.simplefilter("ignore", UnreachedWarning)  # is in the summary
         model.fit(data.X, given.y, sample_weight=given.sample_weight, verified=given.verified)
     model.set_params(warm_start=False)  # a user of the saved model decides anew
-    messages = tuple(dict.fromkeys(in_options(str(warning.message)) for warning in caught))
+    messages = tuple(dict.fromkeys(worded(cast("Warning", warning.message)) for warning in caught))
     with Progress(0).stage("report"):
         findings = find(
             model,

@@ -8,7 +8,6 @@ from pathlib import Path
 from siis.encode import EncoderChoice
 from siis.saved import Saved
 from siis.tables import Recipe
-from siis.workflow.options import said_in_options
 from siis.workflow.outputs import answer_rows, csv_bytes
 
 
@@ -40,6 +39,5 @@ def predict_file(
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
     new = recipe.apply(path, encoding, id, extra["id_column"], page, located, image, image_folder, header_row)
-    with said_in_options():
-        P = saved.model.predict_proba(new.X)
+    P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes
