@@ -21,8 +21,6 @@ ESTIMATORS = [
     SIISClassifier(method="paper"),
     SIISMultilabelClassifier(),
 ]
-WHY = "in the search equal examples are held out one by one, and one of weight k is one label (decision 0019)"
-HELD_OUT_ALONE = {f"check_sample_weight_equivalence_on_{kind}_data": WHY for kind in ("dense", "sparse")}
 ONE_AND_TWO = "Y of this check holds 1 and 2; a tag is 0 or 1"
 TWO_COLUMNS = (
     "it wants probabilities of two classes for one tag; check_classifiers_multilabel_output_format wants one column"
@@ -40,9 +38,7 @@ NOT_FOR_TAGS = {
 
 
 def not_applicable(estimator):
-    if isinstance(estimator, SIISMultilabelClassifier):
-        return NOT_FOR_TAGS
-    return HELD_OUT_ALONE if estimator.method == "auto" else None
+    return NOT_FOR_TAGS if isinstance(estimator, SIISMultilabelClassifier) else None
 
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=:UserWarning", "ignore:every example:UserWarning")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Bools, Floats, Ints
+from siis._types import Bools, Floats
 from siis.engine import NUMPY, Engine
 from siis.engine.rows import evenly
 from siis.engine.types import Array
@@ -239,9 +239,11 @@ def in_order(scores: Scores, located: Located) -> Scores:
     return scores if order is None else replace(scores, final=scores.final[order])
 
 
-def averaged_evidence(choices: Choices, located: Located, scores: Scores, part: Ints, is_sparse: bool) -> Evidence:
-    """The average as evidence at every vertex, on which the program is solved; ``part`` is that of each label."""
-    rows = np.flatnonzero(scores.judged[part])
+def averaged_evidence(
+    choices: Choices, located: Located, scores: Scores, vertices: Vertices, is_sparse: bool
+) -> Evidence:
+    """The average as evidence at every vertex, on which the program is solved."""
+    rows = np.flatnonzero(vertices.by_example(scores.judged[:, None].astype(np.float64)))
     return Evidence(
         located.placed,
         located.pairs,
@@ -249,7 +251,7 @@ def averaged_evidence(choices: Choices, located: Located, scores: Scores, part: 
         choices.selection,
         softmax(scores.final),
         rows,
-        scores.held_out[part[rows]],
+        vertices.by_example(scores.held_out)[rows],
         None,
         1.0,
         located.marks,
@@ -317,8 +319,8 @@ def voices_of(choices: Choices, scores: Scores, located: Located) -> Voices:
         for kind, forest in scores.forests.items():
             names.append(f"forest, {kind}")
             models.append(forest)
-        if KERNEL in choices.plan.families and final.shape[1] <= MOST_CLASSES and located.labels.rows.size > 1:
-            model = linear_scores(X, located.labels)[2]
+        if KERNEL in choices.plan.families and final.shape[1] <= MOST_CLASSES and located.parts.rows.size > 1:
+            model = linear_scores(X, located.parts)[2]
             assert model is not None
             names.append(LINEAR)
             models.append(model)

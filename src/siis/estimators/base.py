@@ -146,9 +146,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             strings are classes, also "none" and "NA", with a warning. Two dimensions: soft labels, rows that sum to
             1, or to 0 where unlabelled; columns are the classes. Or what ``siis.labels.from_annotators`` returns.
         sample_weight : array-like of shape (n,), optional
-            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones (in the search by
-            held-out labels: as one), and one of weight 0 as absent (on a ready-made graph: as unlabelled). Weights of
-            unlabelled examples have no effect.
+            Multiplies alpha for each label; a labelled example of weight k counts as k equal ones, and one of
+            weight 0 as absent (on a ready-made graph: as unlabelled). Weights of unlabelled examples have no effect.
         verified : array-like of bool, shape (n,), optional
             Labels that somebody has checked: each counts as three in the graph, and is the answer for its example.
             In a warm start, what they were before says how many of the others are wrong.

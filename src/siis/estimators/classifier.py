@@ -550,7 +550,7 @@ class SIISClassifier(OnCluster, Insights):
             scores = in_order(scores, located)
         reason = scores.reason + ("" if former is None else KEPT)
         choices = replace(choices, selection=replace(choices.selection, reason=reason))
-        evidence = averaged_evidence(choices, located, scores, vertices.part, sp.issparse(X))
+        evidence = averaged_evidence(choices, located, scores, vertices, sp.issparse(X))
         start = None if former is None else former.solution
         solved = self._solve_final(evidence, constraints, basis_of, progress, start)
         if solved.failures:
@@ -558,7 +558,7 @@ class SIISClassifier(OnCluster, Insights):
         expected = expected_accuracy(scores, located)
         scores, weight = with_program(scores, solved, labels.classes.size, program_weight(choices))
         scores = with_shares(scores, class_shares_of(self.class_prior, labels.classes))
-        evidence = replace(evidence, readings=scores.held_out[vertices.part[evidence.rows]])
+        evidence = replace(evidence, readings=vertices.by_example(scores.held_out)[evidence.rows])
         voices = voices_of(choices, scores, located)
         pooled = Pooled(voices, scores.final, evidence.readings, with_weight(scores.experts, weight))
         n_searched = int(np.count_nonzero(labels.used)) if former is None else former.n_searched
@@ -578,7 +578,7 @@ class SIISClassifier(OnCluster, Insights):
         estimated: tuple[Floats, float] | None,
     ) -> Answer:
         """Judge the labels by their scores while they were held out, and calibrate the answers."""
-        which = vertices.order[evidence.rows]
+        which = evidence.rows
         before = np.where(labels.verified, -1 if before is None else before, labels.codes)
         vertex = evidence.placed.vertex
         assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, estimated)

@@ -36,7 +36,7 @@ class Located:
     Attributes
     ----------
     placed : NeighborGraph
-    pairs, given, parts, labels : VertexLabels
+    pairs, given, parts : VertexLabels
         As in Vertices, by the graph's own numbers of the vertices.
     marks : ndarray of shape (n_vertices,)
         Fingerprint of the example at each vertex; empty on a ready-made graph.
@@ -48,7 +48,6 @@ class Located:
     pairs: VertexLabels
     given: VertexLabels
     parts: VertexLabels
-    labels: VertexLabels
     marks: Ints
     X: Features | None
 
@@ -138,14 +137,14 @@ def build_graph(
     chosen, nothing = selection.chosen, np.zeros(0, dtype=np.int64)
     if vertices.graph is not None:
         graph = ready_made(vertices.graph)
-        return Located(graph, vertices.pairs, vertices.given, vertices.parts, vertices.labels, nothing, None)
+        return Located(graph, vertices.pairs, vertices.given, vertices.parts, nothing, None)
     assert selection.space is not None
     with progress.stage("graph") as report:
         Z = selection.space(vertices.X)
         marks = fingerprints(vertices.X)
         if len(Z) == 1:
             alone = NeighborGraph(Graph(np.zeros((1, 1))), vertices.vertex, Z, 1.0)
-            return Located(alone, vertices.pairs, vertices.given, vertices.parts, vertices.labels, marks, vertices.X)
+            return Located(alone, vertices.pairs, vertices.given, vertices.parts, marks, vertices.X)
         near = neighbors_within(Z, chosen.n_neighbors, constraints.neighbor_search, seed, report, engine)
         is_auto = constraints.bandwidth == "median"
         width = median_bandwidth(near) if is_auto else float(constraints.bandwidth)
@@ -158,19 +157,16 @@ def build_graph(
 def relocate(evidence: Evidence, vertices: Vertices) -> Located:
     """Put other labels on the graph of a former fit to the same examples."""
     if vertices.graph is not None:
-        return Located(
-            evidence.placed, vertices.pairs, vertices.given, vertices.parts, vertices.labels, evidence.marks, None
-        )
+        return Located(evidence.placed, vertices.pairs, vertices.given, vertices.parts, evidence.marks, None)
     return _numbered(evidence.placed, vertices, evidence.marks)
 
 
 def _numbered(graph: NeighborGraph, vertices: Vertices, marks: Ints) -> Located:
     """Labels and examples by the numbers that vertices have on the graph."""
-    pairs, given, parts, labels = vertices.pairs, vertices.given, vertices.parts, vertices.labels
-    X = vertices.X
+    pairs, given, parts, X = vertices.pairs, vertices.given, vertices.parts, vertices.X
     if graph.order is not None:
         number = np.argsort(graph.order)
-        pairs, parts, labels = pairs.relabel(number), parts.relabel(number), labels.relabel(number)
+        pairs, parts = pairs.relabel(number), parts.relabel(number)
         X = X[graph.order]
         given = pairs.aggregate()
-    return Located(graph, pairs, given, parts, labels, marks, X)
+    return Located(graph, pairs, given, parts, marks, X)

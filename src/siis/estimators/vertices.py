@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from siis._types import Bools, Features, Ints
+from siis._types import Bools, Features, Floats, Ints
 from siis.graph import Graph, check_range, distinct_rows, graph_of_weights, prepare
 from siis.labels import GivenLabels, VertexLabels, gather
+from siis.quality.noise import USUAL
 
-MOST_PARTS = 10  # of the copies of an example with one label
+MOST_PARTS = 10  # of a group of equal labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +27,12 @@ class Vertices:
         The distinct (vertex, label) pairs that were given.
     given : VertexLabels
         One label for each labelled vertex: the mean of its pairs.
-    labels : VertexLabels
-        One label for each labelled example, by vertex and label, so that the order of the examples does not matter:
-        what can be held out.
-    order : ndarray of shape (l,)
-        The place among the labelled examples of each of these labels.
     parts : VertexLabels
-        The pairs, each cut into at most ten parts of about as many examples: what can be held out while copies stay.
-    part : ndarray of shape (l,)
-        The part of each of these labels.
+        Equal labels of equal examples are a group, by weight cut into at most ten parts: a part can be held out while
+        the others stay. A row of weight k is cut as k copies of it are.
+    group : ndarray of shape (l,)
+        The group of each labelled example.
+    group_of_part : ndarray of int, one for each part
     verified : ndarray of bool, one for each part
         Whether somebody has checked it.
     graph : Graph, optional
@@ -45,12 +43,18 @@ class Vertices:
     vertex: Ints
     pairs: VertexLabels
     given: VertexLabels
-    labels: VertexLabels
-    order: Ints
     parts: VertexLabels
-    part: Ints
+    group: Ints
+    group_of_part: Ints
     verified: Bools
     graph: Graph | None = None
+
+    def by_example(self, values: Floats) -> Floats:
+        """Values of the parts, shape (p, k), as means of their groups, for each labelled example, shape (l, k)."""
+        n_parts = np.bincount(self.group_of_part)
+        first = np.cumsum(n_parts) - n_parts
+        means = np.add.reduceat(values, first, axis=0) / n_parts[:, None]
+        return np.asarray(means[self.group])
 
 
 def merge_examples(X: Features, labels: GivenLabels, metric: str, affinity: str) -> Vertices:
@@ -81,22 +85,19 @@ def merge_examples(X: Features, labels: GivenLabels, metric: str, affinity: str)
         vertex[present], X = distinct.vertex, distinct.X
     at = vertex[labels.used]
     pairs = gather(at, labels.Y, labels.weights, labels.kinds, labels.counts)
-    order = np.lexsort((labels.weights, labels.kinds, at))
-    each = VertexLabels(at, labels.Y, labels.weights, labels.counts).subset(order)
-    parts, part = _cut(each, labels.kinds[order])
-    verified = np.zeros(parts.rows.size, dtype=bool)
-    verified[part[labels.verified[labels.used][order]]] = True
-    return Vertices(X, vertex, pairs, pairs.aggregate(), each, order, parts, part, verified, graph)
+    parts, group, group_of_part, verified = _cut(at, labels)
+    return Vertices(X, vertex, pairs, pairs.aggregate(), parts, group, group_of_part, verified, graph)
 
 
-def _cut(each: VertexLabels, kinds: Ints) -> tuple[VertexLabels, Ints]:
-    """Labels in the order of their pairs, the copies of a pair dealt to at most ten parts; and the part of each."""
-    starts = np.ones(kinds.size, dtype=bool)
-    starts[1:] = (each.rows[1:] != each.rows[:-1]) | (kinds[1:] != kinds[:-1])
-    first = np.flatnonzero(starts)
-    rank = np.arange(kinds.size) - np.repeat(first, np.diff(np.append(first, kinds.size)))
-    keys = np.cumsum(starts) * MOST_PARTS + rank % MOST_PARTS
-    _, index, part = np.unique(keys, return_index=True, return_inverse=True)
-    weights = np.bincount(part, each.weights).astype(np.float64)
-    counts = np.bincount(part, each.counts).astype(np.float64)
-    return VertexLabels(each.rows[index], each.Y[index], weights, counts), np.asarray(part)
+def _cut(at: Ints, labels: GivenLabels) -> tuple[VertexLabels, Ints, Ints, Bools]:
+    """Equal labels of equal examples as a group, cut into parts by its weight; see ``Vertices``."""
+    sure = labels.verified[labels.used]
+    keys = np.column_stack([at, labels.kinds, sure])
+    _, index, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()
+    weights, counts = np.bincount(group, labels.weights), np.bincount(group, labels.counts)
+    usual = max(1.0, float(np.quantile(counts, USUAL)))
+    n_parts = np.clip(np.round(counts / usual), 1, MOST_PARTS).astype(np.int64)
+    of = np.repeat(np.arange(index.size), n_parts)
+    parts = VertexLabels(at[index[of]], labels.Y[index[of]], (weights / n_parts)[of], (counts / n_parts)[of])
+    return parts, group, of, sure[index[of]]

@@ -92,23 +92,27 @@ def assess_labels(
     n, c = labels.used.size, final.shape[1]
     used = np.flatnonzero(labels.used)
     judged = used[which]
-    codes, weights = labels.codes[judged], labels.counts[which]
-    agreement = label_agreement(scores, codes, weights)
+    codes = labels.codes[judged]
+    known = np.full(judged.size, -1) if before is None else before[judged]
+    group, first = _equal_labels(vertex[judged], labels.kinds[which], labels.verified[judged], known)
+    weights = np.bincount(group, labels.counts[which]).astype(np.float64)
+    each, Y = scores[first], labels.Y[which][first]
+    agreement = label_agreement(each, codes[first], weights)
     doubtful = np.flatnonzero(~labels.verified[judged])
-    known = None if before is None else before[judged]
     unlabelled = vertex[~labels.used & (vertex >= 0)]
-    verified = labels.verified[judged]
+    verified = labels.verified[judged][first]
     rows, accuracy = (None, None) if estimated is None else estimated
-    noise = fit_noise(scores, codes, weights, agreement.is_weak, verified, known, rows, accuracy)
+    noise = fit_noise(each, codes[first], weights, agreement.is_weak, verified, known[first], rows, accuracy)
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = (np.full((rows, c), np.nan, final.dtype) for rows in (n, used.size))
     answers = noise.probabilities(final)
     quality[used] = 1 - noise.doubt  # the only label of its class: nothing but the overall rate speaks about it
     if doubtful.size:
-        posterior = noise.posterior(scores, labels.Y[which])  # (D4), the answer as well
+        posterior = noise.posterior(each, Y)  # (D4), the answer as well
         trust = np.minimum(1.0, weights / weights.mean())[:, None]  # a label of next to no weight has next to no say
         if trust.min() < 1:
-            posterior = trust * posterior + (1 - trust) * noise.probabilities(scores)
+            posterior = trust * posterior + (1 - trust) * noise.probabilities(each)
+        posterior = posterior[group]
         apart = np.setdiff1d(np.arange(used.size), which)
         alone = (1 - noise.doubt) * labels.Y[apart] + noise.doubt * answers[vertex[used[apart]]]
         every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
@@ -118,10 +122,14 @@ def assess_labels(
         doubted = np.flatnonzero(quality[judged] < 0.5)
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
         suggested[judged] = np.argmax(posterior, axis=1)
-    held_out[judged] = noise.probabilities(scores)
+    alone_P = noise.probabilities(each)
+    held_out[judged] = alone_P[group]
     may_be_empty = unlabelled.size > which.size > 0
     some = answers[unlabelled[enough_rows(unlabelled.size, c)]] if may_be_empty else None
-    levels = _levels(some, held_out[judged], labels, which, noise, scores)
+    truth = np.where(verified[:, None], Y, noise.posterior(each, Y))
+    levels = (
+        coverage_levels(alone_P, truth, weights) if some is None else coverage_levels(some, some, np.ones(len(some)))
+    )
     quality = np.minimum(quality, BELOW_VERIFIED)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
     quality[labels.verified], suggested[labels.verified] = VERIFIED, labels.codes[labels.verified]
@@ -130,15 +138,13 @@ def assess_labels(
     )
 
 
-def _levels(
-    unlabelled: Floats | None, held_out: Floats, labels: GivenLabels, which: Ints, noise: NoiseModel, scores: Floats
-) -> Floats:
-    """Levels of sets, (C13): by what is said of unlabelled examples, or by held-out labels."""
-    if unlabelled is not None:
-        return coverage_levels(unlabelled, unlabelled, np.ones(len(unlabelled)))
-    truth = noise.posterior(scores, labels.Y[which])
-    verified = labels.verified[labels.used][which]
-    return coverage_levels(held_out, np.where(verified[:, None], labels.Y[which], truth), labels.counts[which])
+def _equal_labels(vertex: Ints, kinds: Ints, verified: Bools, before: Ints) -> tuple[Ints, Ints]:
+    """The group of each label, (h,), and one label of each group: copies of an example are one label with weight."""
+    keys = np.column_stack([vertex, kinds, verified, before])
+    if not len(keys):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return group.ravel(), first
 
 
 def _follow_checked(quality: Floats, suggested: Ints, labels: GivenLabels, vertex: Ints) -> None:

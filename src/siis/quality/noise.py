@@ -13,6 +13,8 @@ from siis.model.link import BLUNTER, SHARPNESS, Labels, fit_link
 from siis.quality.calibration import Calibration
 
 LEVEL = 0.95
+MOST_COPIES = 10.0  # that a label of large weight counts as, in the total
+USUAL = 0.1  # quantile of the weights that counts as one copy
 ROUNDS = 25
 PSEUDO_COUNT = 20.0  # labels of each true class that are thought to follow the rate
 MOST_IN_ONE = 0.8  # of the labels that are predicted as one class, so that the others are not
@@ -88,7 +90,7 @@ def fit_noise(
     codes : ndarray of shape (l,)
         The given classes.
     weights : ndarray of shape (l,)
-        A label of weight k counts as k labels; all together as no more than there are.
+        A label of weight k counts as k labels; all together as no more than ten for each.
     is_weak : bool
         Whether labels are predicted hardly better than by chance. Then nothing is known of the rate.
     is_verified : ndarray of bool, shape (l,), optional
@@ -108,7 +110,9 @@ def fit_noise(
     c = scores.shape[1]
     is_verified = np.zeros(len(codes), dtype=bool) if is_verified is None else is_verified
     before = np.full(len(codes), -1) if before is None else before
-    weights = weights / max(float(weights.mean()), 1.0) if len(codes) else weights
+    if len(codes):
+        least = max(1.0, float(np.quantile(weights, USUAL)))
+        weights = weights * (np.minimum(weights / least, MOST_COPIES).sum() / weights.sum())
     known = is_verified & (before >= 0)
     changed = float(weights[known & (before != codes)].sum())
     labels = Labels(
