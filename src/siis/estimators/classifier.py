@@ -34,6 +34,7 @@ from siis.estimators.averaging import (
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.evidence import Evidence, build_graph, relocate
 from siis.estimators.insights import Insights
+from siis.estimators.lone import supported_classes, warn_of_lone_classes, with_lone_classes
 from siis.estimators.on_cluster import OnCluster
 from siis.estimators.pooling import Pooled
 from siis.estimators.shares import class_shares
@@ -99,6 +100,7 @@ JUDGED = (
     "_judged",
     "_n_searched",
     "_settings",
+    "_supported",
     "sample_model_",
     "sample_rows_",
     "table_encoder_",
@@ -504,8 +506,18 @@ class SIISClassifier(OnCluster, Insights):
             )
         if self.method == "paper" or labels.classes.size == 1:
             return super()._classify(X, labels, progress, engine)
-        constraints = self._constraints()
         vertices = merge_examples(X, labels, self.metric, self.affinity)
+        supported = supported_classes(vertices.parts)
+        if supported.all() or self.class_prior is not None:
+            return self._selected(vertices, labels, progress, engine)
+        warn_of_lone_classes(labels, supported)
+        some = labels.only(supported)
+        vertices = merge_examples(X, some, self.metric, self.affinity)
+        return with_lone_classes(self._selected(vertices, some, progress, engine), labels, supported)
+
+    def _selected(self, vertices: Vertices, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
+        """The average, of a former fit's choices where these still hold."""
+        constraints = self._constraints()
         former = Former.of(self) if self.warm_start else None
         before = None
         if former is not None:
@@ -590,6 +602,7 @@ class SIISClassifier(OnCluster, Insights):
             _before_codes=before,
             _n_searched=n_searched,
             _settings=self._settings_now(),
+            _supported=np.arange(labels.classes.size),
         )
         return answer
 
@@ -697,8 +710,11 @@ class SIISClassifier(OnCluster, Insights):
         answers = super()._new_answers(X, weights, is_known)
         if hasattr(self, "_voices") and self._voices.models and not is_known.all():
             new = np.flatnonzero(~is_known)
-            graph, _ = self._mean_over(weights[new], self._voices.graph, np.zeros(self.classes_.size))
-            answers[new] = self._calibration(self._voices.score(self._as_fitted(X[new]), graph))
+            graph, _ = self._mean_over(weights[new], self._voices.graph, np.zeros(self._supported.size))
+            answers[new] = 0.0
+            answers[np.ix_(new, self._supported)] = self._calibration(
+                self._voices.score(self._as_fitted(X[new]), graph)
+            )
         return answers
 
     def _as_fitted(self, X: Features) -> Features:

@@ -13,7 +13,7 @@ from siis.estimators.evidence import Evidence
 from siis.estimators.vertices import Vertices
 from siis.graph import fingerprints
 from siis.labels import GivenLabels
-from siis.labels.unlabelled import coded_rows
+from siis.labels.unlabelled import UNLABELLED, coded_rows
 from siis.solvers import Solution
 from siis.spectral import SmoothBasis
 
@@ -68,15 +68,18 @@ class Former:
         """What a classifier has kept of its fit; None where that held no label out, or was by an older siis."""
         if not all(hasattr(model, name) for name in ("_judged", "_settings", "_choices")) or not model._judged.size:
             return None
+        columns = model._supported
+        number = np.full(model.classes_.size + 1, UNLABELLED)  # the last entry is for -1
+        number[columns] = np.arange(columns.size)
         return cls(
             model._evidence,
             model._choices,
             getattr(model, "basis_", None),
             getattr(model, "solution_", None),
-            model.classes_,
-            model._given_codes,
-            model._before_codes if hasattr(model, "_before_codes") else model._given_codes,
-            model.held_out_distributions_,
+            model.classes_[columns],
+            number[model._given_codes],
+            number[model._before_codes],
+            model.held_out_distributions_[:, columns],
             model._n_searched,
             model._settings,
         )

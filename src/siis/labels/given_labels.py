@@ -57,6 +57,22 @@ class GivenLabels:
         """The weights without what certainty adds to them, shape (l,)."""
         return np.where(self.verified[self.used], self.weights / VERIFIED_WEIGHT, self.weights)
 
+    def only(self, kept: Bools) -> GivenLabels:
+        """The labels of some classes, kept: (c,); examples with another label become unlabelled."""
+        number, is_kept = np.cumsum(kept) - 1, self.used & kept[self.codes]
+        among = is_kept[self.used]
+        Y = self.Y[among][:, kept]
+        return GivenLabels(
+            self.classes[kept],
+            np.where(is_kept, number[self.codes], UNLABELLED),
+            is_kept,
+            self.absent,
+            Y,
+            label_kinds(Y),
+            self.weights[among],
+            self.verified & is_kept,
+        )
+
 
 def read_labels(y: Any, sample_weight: Any = None, verified: Any = None) -> GivenLabels:
     """Read labels of any kind.

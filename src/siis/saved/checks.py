@@ -52,6 +52,7 @@ JUDGED = (  # set by every fit that judges labels, or by none
     "_evidence",
     "_given_codes",
     "_suggested",
+    "_supported",
 )
 COMPANIONS = ("source", "ids", "given", "verified", "snippets", "recipe", "recipe_arrays", "id_column")
 OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has saved the model
@@ -198,10 +199,13 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _number(end, "noise_interval_", nan=True)
     _check_table(state["selection_"])
     _check_candidate(state["chosen_"])
+    columns = _needed(state, "_supported")
+    _ints(columns, "_supported", (np.size(columns),), 0, c - 1)
+    _must(columns.size > 1 and bool((np.diff(columns) > 0).all()), "its supported classes are not in order")
     evidence = _needed(state, "_evidence", Evidence)
-    _check_evidence(evidence, n, v, c)
+    _check_evidence(evidence, n, v, columns.size)
     if "_voices" in state:  # 0.1 had none
-        _check_voices(state["_voices"], v, c, d)
+        _check_voices(state["_voices"], v, columns.size, d)
         calibration, levels = _needed(state, "_calibration", Calibration), _needed(state, "_levels")
         m = np.size(calibration.sharpness)
         _must(m > 0, "its calibration is empty")
