@@ -21,7 +21,7 @@ ROLES = {
 PARAMETERS = {
     **{"n_neighbors": "auto", "n_components": 20, "alpha": "auto", "beta": "auto", "bandwidth": "median"},
     **{"metric": "auto", "connectivity": "auto", "laplacian": "auto", "neighbor_search": "auto", "method": "paper"},
-    **{"solver": "certified", "tol": 1e-4, "max_iter": 1000, "random_state": 0, "engine": "auto", "device": "auto"},
+    **{"solver": "auto", "tol": 1e-4, "max_iter": 1000, "random_state": 0, "engine": "auto", "device": "auto"},
 }
 
 
