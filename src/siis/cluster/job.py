@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from siis._types import Ints
+from siis._types import Features, Ints
 from siis.engine.group import Lost
 from siis.estimators.choices import check_choices, choices_of
 from siis.files import check_writable, write_files
 from siis.results import PREDICTIONS, SUMMARY
-from siis.shards import Choices, Job, Labels, NoWorkers, check_seen
+from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_seen
 from siis.shards.files import load_object, save_object
 from siis.shards.job import ANSWERS, Tell
 from siis.shards.stages import write_answers
@@ -50,7 +50,7 @@ def fit(options: FitOptions, out: Path, client: Any, say: Tell = lambda text: No
         Folder of the results.
     client : distributed.Client
     say : callable
-        Is told how the work goes on.
+        Takes lines of progress.
 
     Returns
     -------
@@ -65,10 +65,10 @@ def fit(options: FitOptions, out: Path, client: Any, say: Tell = lambda text: No
         begin(options, blocks, work)
         check_seen(client, work, "Name one that they share with --out.")
         job = Job(work, client, blocks, int(options.parameters.get("random_state") or 0), say)
-        told, sizes = job.run(
+        figures, sizes = job.run(
             lambda: _labels(options, blocks), lambda rows: _chosen(options, blocks, work, rows), write_answers
         )
-        return _finish(work, {**told, "seconds": job.times}, sizes)
+        return _finish(work, {**figures, "seconds": job.times}, sizes)
     except (NoWorkers, Lost) as problem:
         raise ValueError(
             f"the cluster was lost on the way: {problem}. Run the same command again: it goes on from the last stage "
@@ -90,8 +90,8 @@ def _check(options: FitOptions) -> None:
 def begin(options: FitOptions, blocks: Sequence[Block], work: Path) -> None:
     """Go on with the work of a former run on the same files with the same options; else begin anew."""
     files = [(path, Path(path).stat().st_size, Path(path).stat().st_mtime_ns) for path in {b.path for b in blocks}]
-    asked = json.dumps([sorted(files), asdict(options)], default=str, sort_keys=True)
-    mark = hashlib.sha256(asked.encode()).hexdigest()
+    request = json.dumps([sorted(files), asdict(options)], default=str, sort_keys=True)
+    mark = hashlib.sha256(request.encode()).hexdigest()
     path = work / "mark"
     if not (path.exists() and path.read_text() == mark):
         shutil.rmtree(work, ignore_errors=True)
@@ -111,7 +111,7 @@ def _labels(options: FitOptions, blocks: Sequence[Block]) -> Labels:
     return Labels(rows, codes, classes)
 
 
-def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints) -> Choices:
+def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints) -> tuple[SampleChoices, Features]:
     """Choose everything on a sample, as without a cluster; its report, model and lists are the results' own."""
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -130,18 +130,18 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
     id = options.roles.get("id")
     save_object(work / "outputs.pickle", output_files(outcome, asdict(options), id, options.issue_columns))
     reader = TableReader(data.recipe.encoder, id)  # type: ignore[union-attr]
-    return choices_of(outcome.model, data.X, reader)
+    return choices_of(outcome.model, reader), data.X
 
 
-def _finish(work: Path, told: dict[str, Any], sizes: Ints) -> dict[str, Any]:
+def _finish(work: Path, figures: dict[str, Any], sizes: Ints) -> dict[str, Any]:
     """Put the answers and the files of the sample into the folder of the results, the summary last."""
     out = work.parent
     contents: dict[str, bytes] = dict(load_object(work / "outputs.pickle"))
     contents.pop(PREDICTIONS)
     summary = json.loads(contents.pop(SUMMARY))
     del summary["files"][PREDICTIONS]
-    answers = dict(zip(told["classes"], sizes.tolist(), strict=True))
-    summary["cluster"] = {**told, "answers": answers}
+    answers = dict(zip(figures["classes"], sizes.tolist(), strict=True))
+    summary["cluster"] = {**figures, "answers": answers}
     target = out / ANSWERS
     shutil.rmtree(target, ignore_errors=True)
     (work / ANSWERS).rename(target)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from siis._types import Features
 from siis.errors import Message
-from siis.shards import Choices, Reader
+from siis.shards import Reader, SampleChoices
 
 if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
@@ -21,13 +20,7 @@ ALONE = {  # parameters that a cluster knows some values of
 
 
 def check_choices(parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters that a cluster would not heed.
-
-    Parameters
-    ----------
-    parameters : mapping of str to object
-        Of SIISClassifier; those left out have their defaults.
-    """
+    """Refuse parameters of SIISClassifier that a cluster would ignore; those left out have their defaults."""
     for name, (possible, why) in ALONE.items():
         value = parameters.get(name, possible[0])
         if not any(type(value) is type(one) and value == one for one in possible):
@@ -46,25 +39,10 @@ def check_choices(parameters: Mapping[str, Any]) -> None:
         )
 
 
-def choices_of(model: SIISClassifier, X: Features, reader: Reader) -> Choices:
-    """Give what was chosen on a sample.
-
-    Parameters
-    ----------
-    model : SIISClassifier
-        Fitted to the sample.
-    X : array of shape (s, d)
-        The sample.
-    reader : callable
-        Gives the features of a block of rows.
-
-    Returns
-    -------
-    Choices
-    """
+def choices_of(model: SIISClassifier, reader: Reader) -> SampleChoices:
+    """What a classifier has chosen that was fitted to a sample; ``reader`` gives the features of a block of rows."""
     evidence = model._evidence
-    return Choices(
-        X,
+    return SampleChoices(
         reader,
         model.classes_,
         evidence.selection,

@@ -32,7 +32,7 @@ from siis.estimators.dask_rows import (
 from siis.labels import GivenLabels, LabelWarning, read_labels
 from siis.progress import Progress
 from siis.quality import Assessment, warn_about_labels
-from siis.shards import Choices, Job, Labels, NoWorkers, check_seen
+from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_seen
 from siis.shards.files import load_object
 from siis.shards.job import ANSWERS
 from siis.shards.stages import write_arrays
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 CONNECT = "Connect to one first, `client = dask.distributed.Client(...)`, or pass it: SIISClassifier(client=client)."
 STACK = 5  # calls from a warning to the user's own
-BLOCKS, WORK = "blocks", "work"  # folders in that of the work, beside the answers
+BLOCKS, WORK = "blocks", "work"  # folders in that of the work, next to the answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,9 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
     client = current_client(estimator.client)
     y = on_host(y)
     y = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
-    with _heard() as told_of_y:
+    with _recorded_warnings() as label_warnings:
         labels = _labels(y)
-    _repeat(told_of_y)
+    _issue(label_warnings)
     folder, progress = WorkFolder(), Progress(int(estimator.verbose))
     try:
         check_seen(client, folder.path, REMEDY)
@@ -81,21 +81,21 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
         at = np.flatnonzero(labels.used)
         known = Labels(at, labels.codes[at], labels.classes)
         job = Job(folder.path / WORK, client, rows.blocks, seed, lambda line: progress.say(1, line))
-        told, sizes = job.run(lambda: known, sample.choose, write_arrays)
+        figures, sizes = job.run(lambda: known, sample.choose, write_arrays)
     except (NoWorkers, Lost) as problem:
         raise ValueError(f"the cluster was lost on the way: {problem}. Fit again.") from problem
     assessment: Assessment = load_object(folder.path / WORK / "assessment.pickle")
     shutil.rmtree(folder.path / BLOCKS)
     (folder.path / WORK / ANSWERS).rename(folder.path / ANSWERS)
     shutil.rmtree(folder.path / WORK)
-    with _heard() as told_of_all:
-        _warn(sample.model, told, sizes, assessment, known)
-    before = {str(said.message) for said in told_of_y}
-    _repeat([said for said in (*sample.warnings, *told_of_all) if str(said.message) not in before])
+    with _recorded_warnings() as fit_warnings:
+        _warn(sample.model, figures, sizes, assessment, known)
+    before = {str(one.message) for one in label_warnings}
+    _issue([one for one in (*sample.warnings, *fit_warnings) if str(one.message) not in before])
     return {
         **sample.shown,
-        **_answers(folder, rows, told, assessment, known),
-        **_figures(told, sizes, assessment, known),
+        **_answers(folder, rows, figures, assessment, known),
+        **_attributes(figures, sizes, assessment, known),
     }
 
 
@@ -118,20 +118,20 @@ def current_client(client: Any) -> Any:
 
 
 @contextmanager
-def _heard() -> Iterator[list[warnings.WarningMessage]]:
-    """Hear all warnings, and issue none."""
+def _recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Record all warnings, and issue none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield caught
 
 
-def _repeat(said: Iterable[warnings.WarningMessage]) -> None:
-    for one in said:
+def _issue(recorded: Iterable[warnings.WarningMessage]) -> None:
+    for one in recorded:
         warnings.warn(one.message, one.category, stacklevel=STACK)
 
 
 def _check(estimator: SIISClassifier, X: Any, more: list[str]) -> None:
-    """Refuse what a cluster would not heed."""
+    """Refuse what a cluster would ignore."""
     check_choices(estimator.get_params(deep=False))
     if estimator.device != "auto":
         raise ValueError(
@@ -165,16 +165,16 @@ class _Sample:
     def __init__(self, estimator: SIISClassifier, rows: Rows, y: Any, seed: int) -> None:
         self.estimator, self.rows, self.y, self.seed = estimator, rows, y, seed
 
-    def choose(self, rows: Ints) -> Choices:
+    def choose(self, rows: Ints) -> tuple[SampleChoices, Any]:
         """Fit to some rows."""
         X, reader, encoder = self.rows.sample(rows)
         parameters = {**self.estimator.get_params(deep=False), "engine": "auto", "client": None}
         model = type(self.estimator)(**{**parameters, "random_state": self.seed})
-        with _heard() as caught:
+        with _recorded_warnings() as caught:
             model.fit(X, self.y[rows])
         self.model, self.sampled, self.encoder = model, rows, encoder
-        self.warnings = [said for said in caught if not issubclass(said.category, LabelWarning | UnreachedWarning)]
-        return choices_of(model, X, reader)
+        self.warnings = [one for one in caught if not issubclass(one.category, LabelWarning | UnreachedWarning)]
+        return choices_of(model, reader), X
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -186,11 +186,11 @@ class _Sample:
 
 
 def _answers(
-    folder: WorkFolder, rows: Rows, told: dict[str, Any], assessment: Assessment, known: Labels
+    folder: WorkFolder, rows: Rows, figures: dict[str, Any], assessment: Assessment, known: Labels
 ) -> dict[str, Any]:
     """What there is of each row, as Dask arrays."""
     write_labelled(folder.path / ANSWERS, known.rows, quality=assessment.quality, held=assessment.held_out)
-    shards, c = [f"{k:05d}" for k in range(told["shards"])], len(known.classes)
+    shards, c = [f"{k:05d}" for k in range(figures["shards"])], len(known.classes)
     nan, sizes = float("nan"), rows.sizes
     P = lazily(folder, "answers", shards, sizes, c, np.float64, nan)
     return {
@@ -206,15 +206,15 @@ def _winners(P: Floats, classes: Any) -> Any:
     return classes[np.argmax(P, axis=1)]
 
 
-def _figures(told: dict[str, Any], sizes: Ints, assessment: Assessment, known: Labels) -> dict[str, Any]:
-    """What is small."""
+def _attributes(figures: dict[str, Any], sizes: Ints, assessment: Assessment, known: Labels) -> dict[str, Any]:
+    """Small attributes of the fitted estimator."""
     noise = assessment.noise
     return {
         "classes_": known.classes,
-        "objective_": told["objective"],
-        "dual_gap_": told["gap"],
-        "n_iter_": told["iterations"],
-        "bandwidth_": told["bandwidth"],
+        "objective_": figures["objective"],
+        "dual_gap_": figures["gap"],
+        "n_iter_": figures["iterations"],
+        "bandwidth_": figures["bandwidth"],
         "largest_class_share_": float(sizes[:-1].max() / max(sizes[:-1].sum(), 1)),
         "largest_given_share_": float(np.bincount(known.codes).max() / known.codes.size),
         "noise_rate_": noise.rate,
@@ -226,14 +226,14 @@ def _figures(told: dict[str, Any], sizes: Ints, assessment: Assessment, known: L
     }
 
 
-def _warn(model: SIISClassifier, told: dict[str, Any], sizes: Ints, assessment: Assessment, known: Labels) -> None:
+def _warn(model: SIISClassifier, figures: dict[str, Any], sizes: Ints, assessment: Assessment, known: Labels) -> None:
     """Say of all rows what a fit without a cluster would."""
-    if told["status"] != "certified":
+    if figures["status"] != "certified":
         warnings.warn(
-            f"after max_iter={model.max_iter} iterations the relative duality gap is {told['gap']:.1e}, above "
+            f"after max_iter={model.max_iter} iterations the relative duality gap is {figures['gap']:.1e}, above "
             f"tol={model.tol:g}. Raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=1,
         )
     warn_about_labels(assessment, known.codes, known.classes)
-    model._warn_of(known.classes, sizes[:-1], int(sizes[-1]), told["rows"], told["vertices"])
+    model._warn_of(known.classes, sizes[:-1], int(sizes[-1]), figures["rows"], figures["vertices"])

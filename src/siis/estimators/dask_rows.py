@@ -209,7 +209,7 @@ def _rows_between(
 
 
 def write_labelled(folder: Path, rows: Ints, **values: Floats) -> None:
-    """Put what is known of labelled rows beside the answers of all. rows: (l,), ascending."""
+    """Write values of labelled rows into the folder of the answers. rows: (l,), ascending."""
     for name, value in {"rows": rows, **values}.items():
         np.save(folder / f"{name}-{LABELLED}.npy", value)
 

@@ -13,16 +13,15 @@ import numpy as np
 
 from siis._types import Features, Floats, Ints
 from siis.engine.sharded import FEW
-from siis.evidence import KernelScores
 from siis.files import write_files
 from siis.labels import GivenLabels, one_hot
 from siis.quality import assess_labels
-from siis.selection import Constraints, Selection, deal_folds
+from siis.selection import deal_folds
 from siis.shards import stages
-from siis.shards.blocks import Block, Reader
+from siis.shards.blocks import Block
 from siis.shards.cells import train_cells
 from siis.shards.files import load, save, save_object
-from siis.shards.stages import Settings
+from siis.shards.stages import SampleChoices, Settings
 from siis.shards.workers import GONE, NoWorkers, memories, on_shards, some_workers
 from siis.texts import plural
 
@@ -33,7 +32,7 @@ LEAST_LABELS = 20  # of each class that the sample takes at least
 MEMORY_USED, MEMORY_OF_PROGRAM = 0.9, 420e6  # share of a worker's memory; bytes of the program itself
 FEWEST_VECTORS = 16  # of a basis, whatever the memory
 UNEVEN = 1.05  # rows of the largest shard over the mean
-BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and beside it
+BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and of everything else
 COPIES_HELD, BLOCKS_HELD = 2, 6  # of the vectors, and of blocks of them, in the eigensolver
 AT_THE_END = 3  # copies of the vectors when all are found
 Tell: TypeAlias = Callable[[str], None]
@@ -46,22 +45,6 @@ class Labels:
     rows: Ints  # (l,), those that have a label, ascending
     codes: Ints  # (l,)
     classes: Any  # (c,), two or more
-
-
-@dataclass(frozen=True, eq=False)
-class Choices:
-    """What a fit to a sample of the rows has chosen for all."""
-
-    X: Features  # (s, d), features of the sample
-    reader: Reader  # gives the features of a block
-    classes: Any  # (c,)
-    selection: Selection
-    model: KernelScores | None
-    deviation: float  # root of the total variance of its scores
-    constraints: Constraints
-    tol: float
-    max_iter: int
-    reason: str  # of the choice
 
 
 class Job:
@@ -77,7 +60,10 @@ class Job:
         self.times: dict[str, float] = {}
 
     def run(
-        self, labels: Callable[[], Labels], choose: Callable[[Ints], Choices], write: Callable[..., Ints]
+        self,
+        labels: Callable[[], Labels],
+        choose: Callable[[Ints], tuple[SampleChoices, Features]],
+        write: Callable[..., Ints],
     ) -> tuple[dict[str, Any], Ints]:
         """All stages, in their order.
 
@@ -144,7 +130,9 @@ class Job:
         found = {"rows": self.n, "labelled": int(labels.rows.size), "shards": len(workers)}
         return {**found, "classes": labels.classes.tolist()}
 
-    def _sample(self, choose: Callable[[Ints], Choices], n_shards: int, classes: list[Any]) -> dict[str, Any]:
+    def _sample(
+        self, choose: Callable[[Ints], tuple[SampleChoices, Features]], n_shards: int, classes: list[Any]
+    ) -> dict[str, Any]:
         """Choose everything on a sample, as without a cluster."""
         labels = load(self.work / "labels.npz")
         rng = np.random.default_rng(self.seed)
@@ -152,29 +140,22 @@ class Job:
         taken = _sampled(labels["codes"], rng)[: int(np.clip(share * MOST_SAMPLED, THIN_LABELS, MOST_LABELS))]
         others = np.setdiff1d(rng.choice(self.n, min(self.n, MOST_SAMPLED), replace=False), labels["rows"])
         rows = np.union1d(labels["rows"][taken], rng.permutation(others)[: max(MOST_SAMPLED - taken.size, 0)])
-        found = choose(rows)
+        found, X = choose(rows)
         if not np.array_equal(np.asarray(found.classes).astype(str), np.asarray(classes).astype(str)):
             raise ValueError(
                 f"the sample must hold labels of all {len(classes)} classes; those of its {rows.size} rows are of "
                 f"{len(found.classes)}. Label more examples of the rare ones, or leave these out."
             )
         settings = Settings(
+            **vars(found),
             folder=self.work,
             n_shards=n_shards,
-            reader=found.reader,
-            selection=found.selection,
-            model=found.model,
-            deviation=found.deviation,
-            constraints=found.constraints,
-            classes=found.classes,
             seed=self.seed,
-            tol=found.tol,
-            max_iter=found.max_iter,
             n_components=self._most_vectors(self.n, found.selection.chosen.n_neighbors),
             n_rows=self.n,
         )
         save_object(self.work / "settings.pickle", settings)
-        save(self.work / "sample.npz", points=stages.points_of(found.X, settings)[0])
+        save(self.work / "sample.npz", points=stages.points_of(X, settings)[0])
         if settings.n_components < settings.selection.chosen.n_components:
             self.say(
                 f"the basis has {settings.n_components} vectors instead of {settings.selection.chosen.n_components}: "
@@ -185,7 +166,7 @@ class Job:
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
         """Vectors of the basis for which each worker has memory, in single precision.
 
-        Those that are found and the subspace, with some blocks more, beside the graph; at the end, copies of them.
+        Memory holds the graph, the vectors that are found, the subspace and some blocks; at the end, copies of them.
         """
         held = memories(self.client)
         rows = UNEVEN * n / len(held)
@@ -223,9 +204,9 @@ class Job:
         folds, labels = load(self.work / "folds.npz"), load(self.work / "labels.npz")
         parts: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
         for number in range(n_shards):
-            told = load(settings.path("told", number))
-            n, final = told["rows"].size, told["scores"].astype(np.float64)
-            parts.append((told["rows"], np.full(n, number), told["vertex"], told["held"], final))
+            part = load(settings.path("labelled_scores", number))
+            n, final = part["rows"].size, part["scores"].astype(np.float64)
+            parts.append((part["rows"], np.full(n, number), part["vertex"], part["held"], final))
         rows, shard, vertex, held, final = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.argsort(rows, kind="stable")
         rows, shard, vertex, held, final = (part[order] for part in (rows, shard, vertex, held, final))

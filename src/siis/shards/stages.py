@@ -47,7 +47,7 @@ from siis.shards.files import (
 from siis.solvers import solve_certified
 
 ROOMY = 3  # times the chosen vectors (or classes) that memory holds, from which on rows are in double precision, too
-ASKED = 500  # rows on which the search for neighbours is compared with an exact one
+RECALL_ROWS = 500  # rows on which the search for neighbours is compared with an exact one
 LARGE, M_MMAP_THRESHOLD = 2**21, -3  # bytes of arrays that have memory of their own; the number of that parameter
 AT_ONCE = 2**21  # numbers of rows that are looked at together
 Work = TypeVar("Work", bound=Callable[..., Any])
@@ -56,20 +56,27 @@ SMOOTH, ROUGHLY = 1e-4, 1e-3  # tolerances of the evidence, and of that without 
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class SampleChoices:
+    """What a fit to a sample of the rows has chosen for all."""
+
+    reader: Reader  # gives the features of a block, and the ids of its rows or None
+    classes: Any  # (c,)
+    selection: Selection
+    model: KernelScores | None
+    deviation: float  # root of the total variance of the model's scores
+    constraints: Constraints
+    tol: float
+    max_iter: int
+    reason: str  # of the choice
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Settings(SampleChoices):
     """What all stages know."""
 
     folder: Path  # of the work
     n_shards: int
-    reader: Reader  # gives the features of a block, and the ids of its rows or None
-    selection: Selection  # what was chosen on a sample
-    model: KernelScores | None
-    deviation: float  # root of the total variance of the scores
-    constraints: Constraints
-    classes: Any  # (c,)
     seed: int
-    tol: float
-    max_iter: int
     n_components: int  # at most so many eigenvectors; memory allows no more
     n_rows: int  # of all files
 
@@ -79,10 +86,10 @@ class Settings:
         return self.n_components < ROOMY * max(self.selection.chosen.n_components, len(self.classes))
 
     @property
-    def asked(self) -> Ints:
+    def recall_rows(self) -> Ints:
         """Rows on which the search for neighbours is measured, ascending."""
-        n = min(ASKED, self.n_rows)
-        return np.sort(np.random.default_rng([self.seed, ASKED]).choice(self.n_rows, n, replace=False))
+        n = min(RECALL_ROWS, self.n_rows)
+        return np.sort(np.random.default_rng([self.seed, RECALL_ROWS]).choice(self.n_rows, n, replace=False))
 
     def path(self, stage: str, shard: int, of: int | None = None) -> Path:
         """The file of a shard in a stage; of a block where it is given."""
@@ -144,7 +151,7 @@ def partition(folder: str, number: int, block: Block) -> None:
     codes[labels["rows"][here] - block.first] = labels["codes"][here]
     home = cells.shard[near[:, 0]]
     rows = block.first + np.arange(block.n)
-    said = np.zeros((block.n, 0), np.float32) if scores is None else scores.astype(np.float32)
+    scores = np.zeros((block.n, 0), np.float32) if scores is None else scores.astype(np.float32)
     for shard in range(settings.n_shards):
         own = home == shard
         guest = ~own & (cells.shard[near] == shard).any(axis=1)
@@ -156,16 +163,16 @@ def partition(folder: str, number: int, block: Block) -> None:
             near=near[own],
             codes=codes[own],
             points=points[own],
-            scores=said[own],
+            scores=scores[own],
             guest_marks=marks[guest],
             guest_home=home[guest].astype(np.int32),
             guest_near=near[guest],
             guest_points=points[guest],
             **names,
         )
-    asked = settings.asked
-    asked = asked[(asked >= block.first) & (asked < block.first + block.n)]
-    save(settings.path("asked", number), rows=asked, points=points[asked - block.first])
+    queried = settings.recall_rows
+    queried = queried[(queried >= block.first) & (queried < block.first + block.n)]
+    save(settings.path("recall", number), rows=queried, points=points[queried - block.first])
 
 
 @trim_memory
@@ -204,7 +211,7 @@ def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
         own = search(points, near, *arguments, is_own=True)
         save_arrays(settings.path("lists", shard, shard), marks=marks, indices=own[0], distances=own[1])
         del own
-        _search_asked(settings, shard, points, rows, vertex, n_blocks)
+        _search_recall_rows(settings, shard, points, rows, vertex, n_blocks)
         _search_guests(settings, shard, paths, arguments)
     del points, arguments
     codes = _every(paths, "codes")
@@ -227,20 +234,22 @@ def _search_guests(settings: Settings, shard: int, paths: list[Path], arguments:
         guests = load(path, "guest_marks", "guest_home", "guest_near", "guest_points")
         found = search(guests["guest_points"], guests["guest_near"], *arguments)
         for other, lists in parts.items():
-            asked = guests["guest_home"] == other
-            lists.append((guests["guest_marks"][asked], found[0][asked], found[1][asked]))
+            queried = guests["guest_home"] == other
+            lists.append((guests["guest_marks"][queried], found[0][queried], found[1][queried]))
     for other, lists in parts.items():
         marks, indices, distances = (np.concatenate(part) for part in zip(*lists, strict=True))
         save_arrays(settings.path("lists", other, shard), marks=marks, indices=indices, distances=distances)
         lists.clear()
 
 
-def _search_asked(settings: Settings, shard: int, points: Floats, rows: Ints, vertex: Ints, n_blocks: int) -> None:
+def _search_recall_rows(
+    settings: Settings, shard: int, points: Floats, rows: Ints, vertex: Ints, n_blocks: int
+) -> None:
     """Search all points of a shard for the rows on which the search is measured."""
-    paths = [settings.path("asked", number) for number in range(n_blocks)]
-    asked, queries = _every(paths, "rows"), _every(paths, "points")
-    place = np.minimum(np.searchsorted(rows, asked), max(rows.size - 1, 0))
-    own = np.flatnonzero(rows[place] == asked) if rows.size else np.zeros(0, dtype=np.int64)
+    paths = [settings.path("recall", number) for number in range(n_blocks)]
+    queried, queries = _every(paths, "rows"), _every(paths, "points")
+    place = np.minimum(np.searchsorted(rows, queried), max(rows.size - 1, 0))
+    own = np.flatnonzero(rows[place] == queried) if rows.size else np.zeros(0, dtype=np.int64)
     indices, distances = search_all(queries, points, settings.selection.chosen.n_neighbors + 1)
     itself = vertex[place[own]]
     distances[own] = np.where(indices[own] == itself[:, None], np.inf, distances[own])
@@ -270,8 +279,8 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     shard, chosen = group.rank, settings.selection.chosen
     bounds = np.concatenate([[0], np.cumsum(counts)])
     indices, distances = _merged_lists(settings, group, bounds)
-    asked = load(settings.path("exact", shard), "vertex")["vertex"]
-    save(settings.path("listed", shard), indices=indices[asked])
+    queried = load(settings.path("exact", shard), "vertex")["vertex"]
+    save(settings.path("listed", shard), indices=indices[queried])
     width = settings.constraints.bandwidth
     if width == "median":
         flat = distances[np.isfinite(distances) & (distances > 0)]
@@ -310,11 +319,11 @@ def _merged_lists(settings: Settings, group: Group, bounds: Ints) -> tuple[Ints,
     marks = marks[order]
     for other in range(group.size):
         path = settings.path("lists", shard, other)
-        if other == shard or not (asked := load_array(path, "marks")).size:
+        if other == shard or not (queried := load_array(path, "marks")).size:
             continue
-        at = order[np.searchsorted(marks, asked)]
+        at = order[np.searchsorted(marks, queried)]
         theirs = map_array(path, "indices"), map_array(path, "distances")
-        once = np.unique(at, return_index=True)[1]  # equal rows of different blocks have asked more than once
+        once = np.unique(at, return_index=True)[1]  # equal rows of different blocks occur more than once
         for some in np.array_split(once, 1 + once.size * indices.shape[1] // AT_ONCE):
             merge_lists(
                 indices, distances, at[some], *(part[some] for part in theirs), indices.dtype.type(bounds[other])
@@ -344,7 +353,7 @@ def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine
 
 @trim_memory
 def gather_evidence(group: Group, folder: str) -> dict[str, int]:
-    """Smooth the labels over the graph, and read them; and once more without those of each fold.
+    """Class scores by smoothing the labels over the graph, of all labels and without those of each fold.
 
     Gives how many labels there are here, and how many columns were multiplied with the graph.
     """
@@ -404,7 +413,7 @@ def _within(settings: Settings) -> Any:
 
 @trim_memory
 def solve(group: Group, folder: str) -> dict[str, Any]:
-    """Solve the program, and read what it says together with the evidence."""
+    """Solve the program, and join its scores with the evidence."""
     settings = settings_of(folder)
     chosen, answer, c = settings.selection.chosen, settings.selection.answer, len(settings.classes)
     graph, engine, release_graph = _opened(group, settings)
@@ -418,7 +427,7 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
     sent, messages = group.sent, group.messages
     solution = solve_certified(program, settings.tol, settings.max_iter)
     n_iter = solution.n_iter
-    told = {
+    figures = {
         "objective": solution.objective,
         "gap": solution.relative_gap,
         "iterations": n_iter,
@@ -434,21 +443,21 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
         scores = read(as_distributions(F, c), chosen.program_reading, engine=engine)
         del F
     if answer != PROGRAM:
-        spoken = as_scores(evidence)
-        scores = spoken if answer == EVIDENCE else (scores + spoken) / 2
+        averaged = as_scores(evidence)
+        scores = averaged if answer == EVIDENCE else (scores + averaged) / 2
     scores -= scores.mean(axis=1, keepdims=True)
     unit = float(np.sqrt(engine.mean(np.einsum("ij,ij->i", scores, scores) / c))) or 1.0
     scores /= unit  # a deviation of 1, as when several are pooled
     save_arrays(settings.path("scores", group.rank), scores=scores.astype(np.float32, copy=False))
     labelled = load(settings.path("labelled", group.rank), "rows", "vertex")
     final = scores[labelled["vertex"]].astype(np.float32)
-    save(settings.path("told", group.rank), **labelled, held=load_array(path, "held"), scores=final)
-    return {"unit": unit, **told}
+    save(settings.path("labelled_scores", group.rank), **labelled, held=load_array(path, "held"), scores=final)
+    return {"unit": unit, **figures}
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What is said of some rows of a shard, which are of one block."""
+    """Answers for some rows of a shard, which are of one block."""
 
     rows: Ints  # (n,), numbers among all, ascending
     codes: Ints  # (n,), given classes
