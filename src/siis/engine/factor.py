@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems on the host: one face for dense, thinly and thickly factorising matrices."""
+"""Symmetric positive definite systems on the host: dense factors, sparse factors or conjugate gradients."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -95,7 +95,7 @@ def _by_rows(indptr: Array, indices: Array, data: Array, shape: tuple[int, int])
 
 
 @dataclass(frozen=True, eq=False)
-class SentGraph:
+class DeviceGraph:
     """A symmetric matrix of weights on the device, and what follows from it there; nothing of it goes back."""
 
     indptr: Array  # (n + 1,)
@@ -119,7 +119,7 @@ class SentGraph:
         entries[upper], entries[lower[order]] = (numbers.to(columns.dtype),) * 2
         return rows[upper], columns[upper], self.data[upper], entries
 
-    def with_diagonal(self, diagonal: Array) -> SentGraph:
+    def with_diagonal(self, diagonal: Array) -> DeviceGraph:
         """The matrix less its diagonal: diag(d) - W, rows sorted as they were."""
         n, rows = len(diagonal), self.rows.long()
         shift = torch.arange(n + 1, device=rows.device, dtype=self.indptr.dtype)
@@ -129,7 +129,7 @@ class SentGraph:
         indices, data = (part.new_empty(len(part) + n) for part in (self.indices, self.data))
         indices[at], indices[own] = self.indices, shift[:-1].to(indices.dtype)
         data[at], data[own] = -self.data, diagonal
-        return SentGraph(self.indptr + shift, indices, data)
+        return DeviceGraph(self.indptr + shift, indices, data)
 
     def scaled(self, scale: Array) -> Array:
         """Entries of diag(scale) M diag(scale)."""
@@ -143,13 +143,15 @@ class _EdgeMatrix(EdgeMatrix):
     pattern: TorchOperator
 
     def prepare(self) -> None:
-        self.sent = self.engine.sent(self.graph.weights)
-        sent, self.squares = self.sent, self.sent.edges[2] ** 2
-        self.pattern = self.engine.by_rows(sent.indptr, sent.indices, sent.data, self.graph.weights.shape, self.dtype)
+        self.device_graph = self.engine.device_graph(self.graph.weights)
+        there, self.squares = self.device_graph, self.device_graph.edges[2] ** 2
+        self.pattern = self.engine.by_rows(
+            there.indptr, there.indices, there.data, self.graph.weights.shape, self.dtype
+        )
 
     def __call__(self, values: Array) -> tuple[TorchOperator, Array]:
-        entries = values[self.sent.edges[3]]
-        sums = torch.segment_reduce(entries, "sum", offsets=self.sent.indptr.long(), initial=0.0)
+        entries = values[self.device_graph.edges[3]]
+        sums = torch.segment_reduce(entries, "sum", offsets=self.device_graph.indptr.long(), initial=0.0)
         return self.pattern.with_entries(entries), sums
 
 
@@ -159,11 +161,11 @@ class _EdgeRows(EdgeRows):
     engine: TorchEngine
 
     def prepare(self, graph: WeightedEdges) -> None:
-        sent = self.engine.sent(graph.weights)
-        heads, tails, weights, entries = sent.edges
+        there = self.engine.device_graph(graph.weights)
+        heads, tails, weights, entries = there.edges
         self.ends, self.weights = [heads, tails], weights.to(KINDS[self.dtype])[:, None]
-        data = torch.where(sent.rows < sent.indices, sent.data, -sent.data)
-        self.PT = self.engine.by_rows(sent.indptr, entries, data, (graph.n_vertices, graph.n_edges), self.dtype)
+        data = torch.where(there.rows < there.indices, there.data, -there.data)
+        self.PT = self.engine.by_rows(there.indptr, entries, data, (graph.n_vertices, graph.n_edges), self.dtype)
 
 
 class TorchEngine(Engine):
@@ -175,8 +177,8 @@ class TorchEngine(Engine):
     def __init__(self, device: str = "cuda") -> None:
         self.device = torch.device(device)
         torch.zeros(1, device=self.device).cpu()  # it answers
-        self._sent: tuple[Sparse, SentGraph] | None = None
-        self._known: tuple[Floats, Array] | None = None
+        self._last_graph: tuple[Sparse, DeviceGraph] | None = None
+        self._device_copy: tuple[Floats, Array] | None = None
 
     @property
     def name(self) -> str:
@@ -193,19 +195,19 @@ class TorchEngine(Engine):
             return
         there = given.detach() if isinstance(given, torch.Tensor) else torch.from_dlpack(given)
         if there.dtype == KINDS[host.dtype.type]:
-            self._known = host, there.to(self.device)
+            self._device_copy = host, there.to(self.device)
 
     def track_rows(self, host: Floats, rows: Ints, picked: Floats) -> None:
         """Pick the same rows on the device."""
-        if self._known is not None and self._known[0] is host:
-            self._known = picked, self._known[1][torch.tensor(rows, device=self.device)]
+        if self._device_copy is not None and self._device_copy[0] is host:
+            self._device_copy = picked, self._device_copy[1][torch.tensor(rows, device=self.device)]
 
     def to_device(self, points: Floats) -> Array:
-        """The tensor in the precision of the points; what is known to be there is not sent."""
+        """The tensor in the precision of the points; what is there already is not sent again."""
         if isinstance(points, torch.Tensor):
             return points
-        if self._known is not None and self._known[0] is points:
-            return self._known[1]
+        if self._device_copy is not None and self._device_copy[0] is points:
+            return self._device_copy[1]
         return torch.tensor(np.ascontiguousarray(points), device=self.device)
 
     def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
@@ -241,31 +243,33 @@ class TorchEngine(Engine):
         """The tensor on the host, in its own precision."""
         return np.asarray(a.cpu().numpy())
 
-    def sent(self, W: Sparse) -> SentGraph:
+    def device_graph(self, W: Sparse) -> DeviceGraph:
         """The weights of a graph on the device; those of the last graph stay there, since they cannot change."""
-        kept = self._sent
+        kept = self._last_graph
         if kept is not None and kept[0] is W:
             return kept[1]
-        found = SentGraph(*self._parts(W, np.float64))
+        found = DeviceGraph(*self._parts(W, np.float64))
         if not W.data.flags.writeable:
-            self._sent = W, found
+            self._last_graph = W, found
         return found
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> TorchOperator:
         """Entries are scaled on the device."""
-        sent = self.sent(M)
-        return self.by_rows(sent.indptr, sent.indices, sent.scaled(self.asarray(scale, np.float64)), M.shape, dtype)
+        there = self.device_graph(M)
+        return self.by_rows(
+            there.indptr, there.indices, there.scaled(self.asarray(scale, np.float64)), M.shape, dtype
+        )
 
     def laplacian(self, graph: WeightedEdges, scale: Floats, dtype: Precision) -> TorchOperator:
         """Made of the weights on the device."""
-        L = self.sent(graph.weights).with_diagonal(self.asarray(graph.degrees, np.float64))
+        L = self.device_graph(graph.weights).with_diagonal(self.asarray(graph.degrees, np.float64))
         return self.by_rows(
             L.indptr, L.indices, L.scaled(self.asarray(scale, np.float64)), graph.weights.shape, dtype
         )
 
     def largest_degree_sum(self, graph: WeightedEdges) -> float:
         """Of the edges on the device."""
-        heads, tails = self.sent(graph.weights).edges[:2]
+        heads, tails = self.device_graph(graph.weights).edges[:2]
         degrees = self.asarray(graph.degrees, np.float64)
         return float((degrees[heads] + degrees[tails]).max()) if len(heads) else 0.0
 

@@ -20,7 +20,7 @@ from siis.graph.approximate import INSTALL, complete, has_faiss, recall, with_fa
 from siis.progress import Report, no_progress
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
-SPARE = 8  # more neighbours than asked for, so that ties at the last place are broken by index, not by rounding
+SPARE = 8  # more neighbours than wanted, so that ties at the last place are broken by index, not by rounding
 MOST_EXACT = 40_000  # points, up to which "auto" is exact
 ON_ENGINE = "torch"  # the only engine with a search of its own
 SAMPLE = 500  # points on which recall is measured
@@ -90,7 +90,7 @@ def neighbors_between(
     n_neighbors : int
         K, at most n.
     engine : Engine
-        One with a search of its own is asked where points are dense.
+        One with a search of its own searches dense points.
     held : Array, optional
         The points on the engine, where they are there already.
 
@@ -131,15 +131,15 @@ def neighbors_within(
     report : callable
         Takes the share of the work that is done.
     engine : Engine
-        One with a search of its own is asked where the search is "auto" and points are dense.
+        One with a search of its own searches dense points where the search is "auto".
 
     Returns
     -------
     Neighbors
     """
-    is_asked = isinstance(search, str) and search == "auto" and engine.can_search and not sp.issparse(points)
-    method = ON_ENGINE if is_asked else _method(search, points)
-    if is_asked:
+    on_engine = isinstance(search, str) and search == "auto" and engine.can_search and not sp.issparse(points)
+    method = ON_ENGINE if on_engine else _method(search, points)
+    if on_engine:
         found = _on_engine(engine, points, n_neighbors + 1, seed, report)
     elif method == "exact":
         found = _ranked(points, points, n_neighbors + 1, report)

@@ -131,12 +131,12 @@ def _pieces(entries: Any) -> list[Any]:
 
 
 def build_halo(group: Group, others: Ints, bounds: Ints) -> Halo:
-    """Tell the other shards which of their rows are needed here, and learn which of these they need. others: (h,)."""
+    """Exchange with the other shards which rows each needs of the others. others: (h,)."""
     ends = np.searchsorted(others, bounds)
-    asked = group.alltoall([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
+    requested = group.alltoall([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
     n = int(bounds[group.rank + 1] - bounds[group.rank])
     fetched = {rank: slice(n + int(a), n + int(b)) for rank, (a, b) in enumerate(pairwise(ends)) if b > a}
-    return Halo(n, {rank: rows for rank, rows in enumerate(asked) if rows.size and rank != group.rank}, fetched)
+    return Halo(n, {rank: rows for rank, rows in enumerate(requested) if rows.size and rank != group.rank}, fetched)
 
 
 def symmetric_weights(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:

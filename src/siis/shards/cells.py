@@ -18,7 +18,7 @@ MOST_CELLS = 4_096
 PROBES = 8  # cells in which the neighbours of a row are sought
 STEPS = 10  # of k-means
 AT_ONCE = 20_000  # queries, or points, in a block
-SPARE = 2  # more than asked for: single precision ranks them
+SPARE = 2  # more than wanted: single precision ranks them
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown b
 CHECK_EVERY = 5
 BLOCK = 2**20  # rows that are looked at together on the host
 PATIENCE = 30  # iterations in single precision without a gap a tenth smaller, after which double precision takes over
-FINE = 1e-3  # of the gap: in a search for less than this, it takes over as soon as labels are met too closely
+FINE = 1e-3  # of the gap: in a search for less than this, it takes over as soon as misfits at labels are too small
 
 
 def solve_certified(
@@ -46,7 +46,7 @@ def solve_certified(
     updates them, and gathers the right-hand side of the next linear system.
 
     Where the basis is in single precision, so is the work on edges and vertices, until rounding holds the gap up, or
-    most labels are met more closely than it resolves; it then goes on in double precision from where it is.
+    most misfits at labels are smaller than it resolves; it then goes on in double precision from where it is.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class _State:
             self.edges.set_rows(program.P @ self.F + V1 / self.p1[:, None])
 
     def is_too_close(self, label_norms: Array) -> bool:
-        """Whether most labels are met too closely for single precision to tell their rows from rounding."""
+        """Whether most misfits at labels are too small for single precision to tell them from rounding."""
         if self.dtype != np.float32 or self.engine.low_memory or not self.is_fine:
             return False
         return bool(np.all(self.engine.medians(label_norms) < self._shortest * self.longest))

@@ -32,7 +32,7 @@ def solve_paper(
 
     with S_t the row shrinkage, S_t(N)_i = max(1 - t / ||N_i||, 0) N_i. Multipliers start at ones, A at 0, mu at 1 and
     grows by 1.2 to at most 1e10; it stops when max |A_new - A| / max |A| <= tol, never at the first iteration, where
-    the ratio is undefined. The answer's gap is measured, not asked for: a small step is no proof.
+    the ratio is undefined. The gap is measured but does not stop the iteration: a small step is no proof.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from siis.spectral.spectrum import estimate_spectrum
 from siis.spectral.subspace import ROOM, RitzPairs, block_width, filter_block, lowest_eigenpairs
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
-ROUNDINGS = 10  # of the precision: the least residual that can be asked for
+ROUNDINGS = 10  # of the precision: the least residual
 MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
 COARSE_FROM = 5_000  # vertices: from there on, start from eigenvectors of a coarsened graph
 GUARD = 4  # coarse eigenvectors beyond the wanted ones: they tell where to cut next
@@ -258,7 +258,7 @@ def _on_engine(found: RitzPairs, engine: Engine) -> RitzPairs:
 
 
 def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
-    """Filter blocks on the engine, in the precision that was asked for."""
+    """Filter blocks on the engine, in the wanted precision."""
     engine, dtype, n_wanted, block = problem.engine, problem.dtype, problem.n_wanted, problem.block
     S, null = engine.laplacian(problem.graph, problem.scale, dtype), engine.members(problem.null, dtype)
     n, coarse = S.shape[0], None

@@ -44,20 +44,20 @@ def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> S
     V = V - null @ (null.T @ V)
     V = V / column_norms(V, xp)
     before, b = xp.zeros_like(V), engine.zeros((VECTORS,), S.dtype)
-    diagonal, beside = np.zeros((steps, VECTORS)), np.zeros((steps, VECTORS))
+    diagonal, off_diagonal = np.zeros((steps, VECTORS)), np.zeros((steps, VECTORS))
     for step in range(steps):
         W = S @ V - b * before
         a = dots(V, W, -2, xp)
         W = engine.keep(W - a * V)
         b = column_norms(W, xp)
-        diagonal[step], beside[step] = engine.numpy(a), engine.numpy(b)
+        diagonal[step], off_diagonal[step] = engine.numpy(a), engine.numpy(b)
         before, V = V, W / xp.clip(b, tiny, None)
     nodes, weights, high = [], [], 0.0
     for j in range(VECTORS):
-        theta, Q = sl.eigh_tridiagonal(diagonal[:, j], beside[:-1, j])
+        theta, Q = sl.eigh_tridiagonal(diagonal[:, j], off_diagonal[:-1, j])
         nodes.append(theta)
         weights.append(Q[0] ** 2)
-        high = max(high, float(theta[-1] + beside[-1, j] * abs(Q[-1, -1])))
+        high = max(high, float(theta[-1] + off_diagonal[-1, j] * abs(Q[-1, -1])))
     order = np.argsort(np.concatenate(nodes), kind="stable")
     weight = np.concatenate(weights)[order] * (n - k) / VECTORS
     counts = np.cumsum(weight) - weight / 2

@@ -267,8 +267,8 @@ class Subspace:
 
         X = orthonormalize(X, beyond, engine, self.S.dtype)
         SX = engine.keep(self.S @ X)
-        beside, corner = engine.inner(self.V, SX), engine.inner(X, SX)
-        self.H = np.block([[self.H, beside], [beside.T, corner]])
+        coupling, corner = engine.inner(self.V, SX), engine.inner(X, SX)
+        self.H = np.block([[self.H, coupling], [coupling.T, corner]])
         del SX
         self.V = engine.keep(engine.hstack(self.V, X))
         self.theta, self.Y = _small_eigh(self.H)
