@@ -1,4 +1,4 @@
-"""The convex program (M1): value, dual value and gap. The only place that says what "solved" means.
+"""The convex program (M1): value, dual value and gap. The only definition of "solved".
 
 minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
 
@@ -151,7 +151,7 @@ class Program:
 
     @cached_property
     def P(self) -> Operator:
-        """Incidence matrix, shape (E, n); without rows where gamma = 0, since then no edge has a say."""
+        """Incidence matrix, shape (E, n); without rows where gamma = 0, since then edges do not count."""
         incidence = self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.weights.shape[1]))
         return self.engine.operator(incidence, np.float64)
 
@@ -226,8 +226,8 @@ class Program:
         R = self.basis.analyze(self.P.T @ V1 + self.J.T @ V2)  # R = 0 in full
         correction = self.engine.asarray(self.basis.synthesize(self._solve_gram(R)), np.float64)
         V1, V2 = V1 - self.P @ correction, V2 - self.at_labels(correction)
-        room = min(self._largest_feasible_scale(V1, self.gamma), self._largest_feasible_scale(V2, self._alpha))
-        s, value = self._scaled(V2, 0.0, room)
+        largest = min(self._largest_feasible_scale(V1, self.gamma), self._largest_feasible_scale(V2, self._alpha))
+        s, value = self._scaled(V2, 0.0, largest)
         return DualPoint(s * V1, s * V2, value, s)
 
     def bound(self, divergence: Array, V2: Array) -> DualPoint:
@@ -265,11 +265,11 @@ class Program:
         V2 *= s
         return DualPoint(self.engine.zeros((0, V2.shape[1]), self._rows), V2, value, s)
 
-    def _scaled(self, V2: Array, quadratic: float, room: float) -> tuple[float, float]:
+    def _scaled(self, V2: Array, quadratic: float, largest: float) -> tuple[float, float]:
         """The factor that gives the best bound, and the bound (M6)."""
         linear = -float(self.engine.xp.sum(dots(V2, self._Y, -1, self.engine.xp)))
         best = max(linear, 0.0) / (2 * quadratic) if quadratic > 0 else np.inf
-        s = min(1.0, room, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
+        s = min(1.0, largest, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
         return s, s * linear - s * s * quadratic
 
     def _largest_feasible_scale(self, V: Array, radius: Array | float) -> float:

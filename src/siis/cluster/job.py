@@ -19,7 +19,7 @@ from siis.files import check_writable, write_files
 from siis.results import PREDICTIONS, SUMMARY
 from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_seen
 from siis.shards.files import load_object, save_object
-from siis.shards.job import ANSWERS, Tell
+from siis.shards.job import ANSWERS, Log
 from siis.shards.stages import write_answers
 from siis.tables import read
 from siis.tables.parquet_blocks import Block, TableReader, block_labels, block_rows, find_blocks
@@ -36,7 +36,7 @@ REFUSED = (
 )
 
 
-def fit(options: FitOptions, out: Path, client: Any, say: Tell = lambda text: None) -> dict[str, Any]:
+def fit(options: FitOptions, out: Path, client: Any, log: Log = lambda text: None) -> dict[str, Any]:
     """Classify the rows of Parquet files on a cluster, and write answers, report and model.
 
     Stages leave what they have made in a folder inside of ``out``, which must be a folder that all workers see; a fit
@@ -49,7 +49,7 @@ def fit(options: FitOptions, out: Path, client: Any, say: Tell = lambda text: No
     out : Path
         Folder of the results.
     client : distributed.Client
-    say : callable
+    log : callable
         Takes lines of progress.
 
     Returns
@@ -64,7 +64,7 @@ def fit(options: FitOptions, out: Path, client: Any, say: Tell = lambda text: No
     try:
         begin(options, blocks, work)
         check_seen(client, work, "Name one that they share with --out.")
-        job = Job(work, client, blocks, int(options.parameters.get("random_state") or 0), say)
+        job = Job(work, client, blocks, int(options.parameters.get("random_state") or 0), log)
         figures, sizes = job.run(
             lambda: _labels(options, blocks), lambda rows: _chosen(options, blocks, work, rows), write_answers
         )

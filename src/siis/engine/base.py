@@ -220,7 +220,7 @@ class Engine(ABC):
         return self.times(X, C)
 
     def hstack(self, X: Array, Y: Array) -> Array:
-        """The columns of two blocks, of which the first is not used again: it may have room for more."""
+        """The columns of two blocks, of which the first is not used again: its memory may be extended."""
         return self.xp.concat([X, Y], axis=1)
 
     def inner(self, X: Array, Y: Array) -> Floats:

@@ -13,7 +13,7 @@ DASK = "dask"  # the workers of a cluster: many engines, one in each shard
 ENGINES = ("auto", "numpy", "torch", DASK)
 WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
 DRIVERS = ("libcuda.so.1", "nvcuda.dll", "libamdhip64.so")
-MOST_SAID = 80  # characters of what PyTorch says about a device
+MOST_CHARACTERS = 80  # of PyTorch's message about a device
 NEEDS_TORCH = (
     "{engine:{name}} with {device:{found}} needs PyTorch, which is not installed. Install it with "
     "`pip install 'siis[gpu]'`, or use {engine:numpy}."
@@ -21,7 +21,7 @@ NEEDS_TORCH = (
 
 
 def has_driver() -> bool:
-    """Whether there is a driver of a GPU: PyTorch, which takes seconds to load, could tell no more without one."""
+    """Whether there is a driver of a GPU: without one, loading PyTorch, which takes seconds, is of no use."""
     for library in DRIVERS:
         try:
             ctypes.CDLL(library)
@@ -64,7 +64,7 @@ def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
     try:
         engine = TorchEngine(device)
     except (RuntimeError, AssertionError) as wrong:
-        why = (str(wrong).strip() or type(wrong).__name__).splitlines()[0][:MOST_SAID]
+        why = (str(wrong).strip() or type(wrong).__name__).splitlines()[0][:MOST_CHARACTERS]
         raise ValueError(
             Message(
                 "{device:{name}} cannot be used here ({why}). Use {device:cpu} or {device:cuda}.",

@@ -383,15 +383,15 @@ class ShardedEngine(Engine):
         return out
 
     def hstack(self, X: Floats, Y: Floats) -> Floats:
-        """Columns behind those of X, in its room where it was made here and memory is short."""
+        """Columns behind those of X, in its own memory where that is short and has space."""
         if not self.low_memory:
             return np.asarray(super().hstack(X, Y))
-        k, width, room = X.shape[1], X.shape[1] + Y.shape[1], X.base
-        if not isinstance(room, np.ndarray) or room.ndim != 2 or room.shape[1] < width:
-            room = np.empty((len(X), width), X.dtype)
-            room[:, :k] = X
-        room[:, k:width] = Y
-        return np.asarray(room[:, :width])
+        k, width, buffer = X.shape[1], X.shape[1] + Y.shape[1], X.base
+        if not isinstance(buffer, np.ndarray) or buffer.ndim != 2 or buffer.shape[1] < width:
+            buffer = np.empty((len(X), width), X.dtype)
+            buffer[:, :k] = X
+        buffer[:, k:width] = Y
+        return np.asarray(buffer[:, :width])
 
     def inner(self, X: Floats, Y: Floats) -> Floats:
         """X'Y, added up over the shards."""

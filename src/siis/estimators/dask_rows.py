@@ -26,7 +26,7 @@ from siis.tables.frames import sheet_of_frame
 from siis.tables.parquet_blocks import MOST_ROWS, Block, block_rows
 from siis.tables.table_encoder import TableEncoder
 
-MOST_SAID = 2_000  # characters of a message
+MOST_CHARACTERS = 2_000  # characters of a message
 SETTING = "siis.work-folder"  # of Dask's configuration
 REMEDY = f"Name one that they share before the fit: dask.config.set({{'{SETTING}': FOLDER}})."
 KINDS = (
@@ -56,12 +56,12 @@ class WorkFolder:
 
 
 def is_array(X: Any) -> bool:
-    """Tell a Dask array."""
+    """Whether X is a Dask array."""
     return _home(X) == "dask.array"
 
 
 def is_frame(X: Any) -> bool:
-    """Tell a Dask data frame."""
+    """Whether X is a Dask data frame."""
     return _home(X) == "dask.dataframe" and hasattr(X, "columns")
 
 
@@ -155,7 +155,7 @@ def _write_array(chunk: Any, path: str, name: str) -> tuple[int, str, float]:
         checked = check_array(chunk, dtype=kinds, ensure_min_samples=0, estimator=name, input_name="X")
     except (ValueError, TypeError) as problem:
         refuse_columns(columns_of_texts(chunk), "text")
-        raise type(problem)(str(problem)[:MOST_SAID]) from None  # some messages hold the chunk, and Dask hides these
+        raise type(problem)(str(problem)[:MOST_CHARACTERS]) from None  # it may hold the chunk
     write_whole(Path(path), lambda file: np.save(file, np.ascontiguousarray(checked)))
     return len(checked), str(checked.dtype), float(np.abs(checked).max(initial=0.0))
 

@@ -108,7 +108,7 @@ class OnCluster(TransductiveClassifier):
         return "sample_model_" in vars(self)
 
     def _predict_chunks(self, X: Any, method: str, width: int, dtype: Any, **settings: Any) -> Any:
-        """What the model of the sample says, of each chunk where there are chunks."""
+        """The answers of the model of the sample, chunk by chunk where X has chunks."""
         check_is_fitted(self)
         encoder = getattr(self, "table_encoder_", None)
         predictor = ChunkPredictor(self.sample_model_, encoder, method, settings, width, dtype)

@@ -27,7 +27,7 @@ def has_faiss() -> bool:
 
 
 def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: int, report: Report) -> Ints:
-    """Search an inverted file: points in cells around centres, of which the nearest few are looked through.
+    """Search an inverted file: points in cells around centres, of which the nearest few are searched.
 
     points: (n, d); ``n_wanted`` counts the point itself. More cells are searched until the recall on a sample, (s,),
     with its exact neighbours, (s, n_wanted), suffices. Returns (n, n_wanted).

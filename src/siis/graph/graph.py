@@ -14,7 +14,7 @@ from siis.engine.loops import components, number_edges
 from siis.graph.neighbors import Neighbors
 
 SMALLEST, LARGEST = 1e-100, 1e100  # beyond, squares leave double precision
-NEGLIGIBLE = 1e-12  # times the largest weight: cannot be told from no edge in double precision
+NEGLIGIBLE = 1e-12  # times the largest weight: equal to no edge in double precision
 ASYMMETRY = 1e-10  # times the largest weight: rounding, averaged away
 ONE_SIDED_SHARE = 0.01  # of its weight, kept by an edge that is not mutual
 

@@ -186,12 +186,12 @@ def local_order(W: Sparse) -> Ints:
     own = sp.csr_matrix(W) + sp.identity(n, format="csr") * 1e-9 * float(W.data.max(initial=1.0))
     for _ in range(ROUNDS):
         members = sp.csr_matrix((np.ones(n), group, np.arange(n + 1)), shape=(n, group.max() + 1))
-        votes = sp.csr_matrix(own @ members)
-        most = np.maximum.reduceat(votes.data, votes.indptr[:-1])
-        rows = np.repeat(np.arange(n), np.diff(votes.indptr))
-        won = votes.data == most[rows]
+        shares = sp.csr_matrix(own @ members)
+        most = np.maximum.reduceat(shares.data, shares.indptr[:-1])
+        rows = np.repeat(np.arange(n), np.diff(shares.indptr))
+        won = shares.data == most[rows]
         group = np.full(n, group.max() + 1)
-        np.minimum.at(group, rows[won], votes.indices[won])
+        np.minimum.at(group, rows[won], shares.indices[won])
     return np.lexsort((place, group))
 
 

@@ -372,7 +372,7 @@ def _ties(distances: Floats) -> Floats:
 
 
 def _precision_lost(queries: Sparse, points: Sparse, distances: Floats) -> Bools:
-    """Tell where the rounding error of ||a||^2 - 2 a'b + ||b||^2 is not small against the distances found."""
+    """Whether the rounding error of ||a||^2 - 2 a'b + ||b||^2 is too large for the distances, by query."""
     own, others = (np.asarray(X.multiply(X).sum(axis=1)).ravel() for X in (queries, points))
     error = 8 * np.finfo(np.float64).eps * (own + others.max())
     nearest_squared = np.median(distances, axis=1) ** 2

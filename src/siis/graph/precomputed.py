@@ -37,7 +37,7 @@ def graph_of_weights(W: Any) -> Graph:
 
 
 def are_distances(W: Sparse) -> bool:
-    """Tell distances from weights.
+    """Whether a matrix holds distances, not weights.
 
     A full matrix of distances, with rows and columns centred, has negative eigenvalues alone, some far below the
     others. In a matrix of weights, the largest eigenvalues are positive. In a sparse graph, the ends of large weights

@@ -35,7 +35,7 @@ UNEVEN = 1.05  # rows of the largest shard over the mean
 BYTES_PER_NEIGHBOR, BYTES_PER_ROW = 15, 90  # of a row of the Laplacian, and of everything else
 COPIES_HELD, BLOCKS_HELD = 2, 6  # of the vectors, and of blocks of them, in the eigensolver
 AT_THE_END = 3  # copies of the vectors when all are found
-Tell: TypeAlias = Callable[[str], None]
+Log: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,12 @@ class Labels:
 class Job:
     """What the stages share on the client.
 
-    All workers must see ``folder``; stages whose results are in it are not done again. ``say`` takes lines of
+    All workers must see ``folder``; stages whose results are in it are not done again. ``log`` takes lines of
     progress.
     """
 
-    def __init__(self, folder: Path, client: Any, blocks: Sequence[Block], seed: int, say: Tell) -> None:
-        self.work, self.client, self.blocks, self.seed, self.say = folder, client, blocks, seed, say
+    def __init__(self, folder: Path, client: Any, blocks: Sequence[Block], seed: int, log: Log) -> None:
+        self.work, self.client, self.blocks, self.seed, self.log = folder, client, blocks, seed, log
         self.n = sum(block.n for block in blocks)
         self.times: dict[str, float] = {}
 
@@ -72,7 +72,7 @@ class Job:
         figures of the fit, and these counts.
         """
         plan = self.stage("plan", lambda: self._plan(labels()))
-        self.say(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")
+        self.log(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")
         self.stage("sample", lambda: self._sample(choose, plan["shards"], plan["classes"]))
         n_shards, folder = plan["shards"], str(self.work)
         cells = self.stage("cells", lambda: self._cells(plan))
@@ -97,7 +97,7 @@ class Job:
         """Do a stage, or take what it has left in an earlier run."""
         path = self.work / f"{name}.json"
         if path.exists():
-            self.say(f"{name}: done before")
+            self.log(f"{name}: done before")
             found = json.loads(path.read_text())
             self.times[name] = found["seconds"]
             return found["result"]
@@ -105,7 +105,7 @@ class Job:
         result = work()
         self.times[name] = seconds = time.perf_counter() - begun
         write_files(self.work, {path.name: json.dumps({"result": result, "seconds": seconds}).encode()})
-        self.say(f"{name}: {seconds:.1f} s")
+        self.log(f"{name}: {seconds:.1f} s")
         return result
 
     def _tasks(self, work: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
@@ -121,7 +121,7 @@ class Job:
             self.client.cancel(futures)
 
     def _shards(self, n_shards: int, work: Callable[..., Any], *args: Any) -> tuple[list[Any], list[Any]]:
-        return on_shards(self.client, n_shards, work, *args, tell=self.say)
+        return on_shards(self.client, n_shards, work, *args, log=self.log)
 
     def _plan(self, labels: Labels) -> dict[str, Any]:
         """How many shards there are, and the labels of all rows."""
@@ -157,7 +157,7 @@ class Job:
         save_object(self.work / "settings.pickle", settings)
         save(self.work / "sample.npz", points=stages.points_of(X, settings)[0])
         if settings.n_components < settings.selection.chosen.n_components:
-            self.say(
+            self.log(
                 f"the basis has {settings.n_components} vectors instead of {settings.selection.chosen.n_components}: "
                 "the workers' memory holds no more"
             )

@@ -125,11 +125,11 @@ def on_shards(
     n_shards: int,
     work: Callable[..., Any],
     *args: Any,
-    tell: Callable[[str], None] = lambda text: None,
+    log: Callable[[str], None] = lambda text: None,
 ) -> tuple[list[Any], list[tuple[int, int, float]]]:
     """Do the work of all shards at once; where a worker is lost, again from the beginning, on those that are left.
 
-    ``work`` takes a Group and the arguments; ``tell`` takes lines about lost workers. Returns results by shard, and
+    ``work`` takes a Group and the arguments; ``log`` takes lines about lost workers. Returns results by shard, and
     for each shard the bytes and messages it has sent and the seconds it has waited.
     """
     wanted = min(n_shards, max(len(alive(client)), 1))
@@ -139,7 +139,7 @@ def on_shards(
         try:
             return _attempt(client, places, work, args)
         except Lost as problem:
-            tell(f"a worker was lost ({problem}); attempt {attempt + 2} of {ATTEMPTS}")
+            log(f"a worker was lost ({problem}); attempt {attempt + 2} of {ATTEMPTS}")
     raise NoWorkers(f"workers were lost {ATTEMPTS} times in one stage")
 
 
@@ -199,7 +199,7 @@ def _listed(client: Any) -> list[str]:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Tell a scheduler that has gone from other faults."""
+    """Raise NoWorkers where the scheduler has gone."""
     try:
         yield
     except TimeoutError:

@@ -101,8 +101,8 @@ class SmoothBasis:
 
     def energy_conjugate(self, R: Floats) -> float:
         """Sum of ||R_k||^2 / (4 lambda_k) over the modes with lambda_k > 0."""
-        rough = slice(self.n_null, None)
-        return float(np.sum(np.einsum("kj,kj->k", R[rough], R[rough]) / (4 * self.values[rough])))
+        others = slice(self.n_null, None)
+        return float(np.sum(np.einsum("kj,kj->k", R[others], R[others]) / (4 * self.values[others])))
 
     def energy_matrix(self) -> Floats:
         """Sigma, shape (m, m)."""

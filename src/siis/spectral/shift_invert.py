@@ -78,7 +78,7 @@ def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted:
 
 
 def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, high: float, tol: float) -> None:
-    """Where inertia cannot tell, let fresh vectors look for what is missing."""
+    """Search missing pairs from fresh vectors, where inertia is not known."""
     found, (n, k) = pairs.first(n_wanted), null.shape
     operators = NUMPY.operator(S, np.float64), NUMPY.operator(null, np.float64)
     spectrum, rng = estimate_spectrum(*operators, high, n_wanted), np.random.default_rng(n_wanted)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.engine import NUMPY, Engine
+from siis.engine import NUMPY, Engine, Operator
 from siis.engine.base import scaled
 from siis.engine.factor import THIN, envelope_share
 from siis.engine.lazy import cached_property
@@ -17,17 +17,17 @@ from siis.errors import Message, NumericalError
 from siis.graph import Graph
 from siis.progress import Report, no_progress
 from siis.spectral.basis import IdentityBasis, SmoothBasis
-from siis.spectral.coarse import coarse_eigenvectors
+from siis.spectral.coarse import CoarseVectors, coarse_eigenvectors
 from siis.spectral.dense import dense_eigenpairs
 from siis.spectral.shift_invert import FLOOR, shift_invert
-from siis.spectral.spectrum import estimate_spectrum
-from siis.spectral.subspace import ROOM, RitzPairs, block_width, filter_block, lowest_eigenpairs
+from siis.spectral.spectrum import Spectrum, estimate_spectrum
+from siis.spectral.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 ROUNDINGS = 10  # of the precision: the least residual
 MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
 COARSE_FROM = 5_000  # vertices: from there on, start from eigenvectors of a coarsened graph
-GUARD = 4  # coarse eigenvectors beyond the wanted ones: they tell where to cut next
+GUARD = 4  # coarse eigenvectors beyond the wanted ones: the next filter is cut there
 COARSE_CUT = 5.0  # times the largest coarse eigenvalue: what is above is damped in the coarse eigenvectors
 FACTORED_BELOW = 100_000  # vertices, from which on an engine off the host is not left for a factorisation
 MOST_DENSE = 20_000  # vertices of a component that the last resort takes: some 3 GB
@@ -228,7 +228,7 @@ def _upper_bound(graph: Graph, laplacian: str, engine: Engine) -> float:
 
 
 def _choose(S: Sparse, block: int) -> str:
-    if S.shape[0] <= 2 * (block + ROOM * block_width(block)):
+    if S.shape[0] <= 2 * (block + NUMPY.spare_blocks * block_width(block)):
         return "dense"
     share, n = envelope_share(S), S.shape[0]
     return "shift-invert" if share <= THIN and share * n * n <= MOST_FILL else "chebyshev"
@@ -259,33 +259,47 @@ def _on_engine(found: RitzPairs, engine: Engine) -> RitzPairs:
 
 def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
     """Filter blocks on the engine, in the wanted precision."""
-    engine, dtype, n_wanted, block = problem.engine, problem.dtype, problem.n_wanted, problem.block
-    S, null = engine.laplacian(problem.graph, problem.scale, dtype), engine.members(problem.null, dtype)
-    n, coarse = S.shape[0], None
+    engine, block = problem.engine, problem.block if warm is None else min(problem.block, warm.shape[1])
+    S = engine.laplacian(problem.graph, problem.scale, problem.dtype)
+    null = engine.members(problem.null, problem.dtype)
     with one_blas_thread():
-        if warm is not None:
-            block = min(block, warm.shape[1])
-        elif n >= COARSE_FROM and engine.is_host:  # elsewhere filters cost less than to coarsen the graph on the host
-            coarse = coarse_eigenvectors(
-                problem.S, problem.null, problem.graph.weights, problem.scale, n_wanted + GUARD, seed, engine, dtype
-            )
-        spectrum = estimate_spectrum(S, null, problem.high, block)
-        if warm is not None:
-            start = engine.asarray(warm[:, :block], dtype)
-        elif coarse is not None:
-            level = float(coarse.values[n_wanted - 1])
-            start = filter_block(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high)
-        else:
-            drawn = engine.normal(np.random.default_rng(seed), n, block, dtype)
-            start = engine.xp.asarray(drawn[:, : min(block_width(n_wanted, engine), block)], copy=True)
-            del drawn
+        coarse = _coarse(problem, seed) if warm is None else None
         is_near = warm is not None or coarse is not None
-        handed = [start]
-        del start, warm, coarse  # a start is as large as a block of the subspace
+        spectrum = estimate_spectrum(S, null, problem.high, block)
+        start = _start(problem, S, spectrum, block, warm, coarse, seed)
+        del warm, coarse  # as large as a block of the subspace
         found = lowest_eigenpairs(
-            S, null, handed.pop(), n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report
+            S, null, start.take(), problem.n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report
         )
     return found, "probe"
+
+
+def _coarse(problem: _Problem, seed: int) -> CoarseVectors | None:
+    """Vectors of a coarsened graph; not off the host, where filters cost less than to coarsen it there."""
+    if problem.graph.n_vertices < COARSE_FROM or not problem.engine.is_host:
+        return None
+    scaled_graph = problem.S, problem.null, problem.graph.weights, problem.scale
+    return coarse_eigenvectors(*scaled_graph, problem.n_wanted + GUARD, seed, problem.engine, problem.dtype)
+
+
+def _start(
+    problem: _Problem,
+    S: Operator,
+    spectrum: Spectrum,
+    block: int,
+    warm: Array | None,
+    coarse: CoarseVectors | None,
+    seed: int,
+) -> Buffer:
+    """The first block: of a warm start, of a coarsened graph, or random."""
+    engine, dtype, n_wanted = problem.engine, problem.dtype, problem.n_wanted
+    if warm is not None:
+        return Buffer(engine.asarray(warm[:, :block], dtype))
+    if coarse is not None:
+        level = float(coarse.values[n_wanted - 1])
+        return Buffer(filter_block(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high))
+    drawn = engine.normal(np.random.default_rng(seed), S.shape[0], block, dtype)
+    return Buffer(engine.xp.asarray(drawn[:, : min(block_width(n_wanted, engine), block)], copy=True))
 
 
 def _fix_signs(V: Array, engine: Engine) -> Array:

@@ -27,7 +27,6 @@ from siis.spectral.spectrum import Spectrum
 BlockProjection: TypeAlias = Callable[[Array], Array]
 
 WIDEST = 64  # columns of a block; else a quarter of the wanted ones
-ROOM = 4  # blocks in the subspace beyond the wanted pairs
 PATIENCE = 3  # steps that find no pair, after which blocks are twice as wide: a cluster must fit into the subspace
 WIDEST_EVER = 512
 AMPLIFICATION = 300.0  # of the block's eigenvectors over the damped ones, in one filter
@@ -55,6 +54,18 @@ class RitzPairs:
     def pick(self, which: Ints, engine: Engine) -> RitzPairs:
         """Some of the pairs."""
         return RitzPairs(self.values[which], engine.take(self.vectors, which, 1), self.residuals[which])
+
+
+class Buffer:
+    """A block that is handed over: ``take`` leaves no reference here, so that its memory can be used again."""
+
+    def __init__(self, block: Array) -> None:
+        self._block = block
+
+    def take(self) -> Array:
+        """The block, once."""
+        block, self._block = self._block, None
+        return block
 
 
 def block_width(n_wanted: int, engine: Engine = NUMPY) -> int:
@@ -100,8 +111,8 @@ def filter_block(S: Operator, X: Array, wanted: float, cut: float, high: float) 
     cut = min(max(cut, wanted + LEAST_SEPARATION * high), (1 - LEAST_SEPARATION) * high)
     c, e = (high + cut) / 2, (high - cut) / 2
     rate, growth = np.arccosh((c - wanted) / e), np.arccosh(c / e)
-    room = np.log(NOISE / np.finfo(S.dtype).eps) / max(growth - rate, 1e-12)
-    degree = int(np.clip(min(np.log(2 * AMPLIFICATION) / rate, room), 4, MAX_DEGREE))
+    most = np.log(NOISE / np.finfo(S.dtype).eps) / max(growth - rate, 1e-12)
+    degree = int(np.clip(min(np.log(2 * AMPLIFICATION) / rate, most), 4, MAX_DEGREE))
     return S.engine.chebyshev(S, X, degree, 0.0, cut, high)
 
 
@@ -125,8 +136,8 @@ def lowest_eigenpairs(
     n, k = engine.count(null.shape[0]), null.shape[1]
     rng, width = np.random.default_rng(seed), block_width(n_wanted, engine)
     idle = 0
-    room = n_wanted + engine.spare_blocks * width
-    found, subspace = RitzPairs(np.zeros(0), no_columns(S, n_wanted), np.zeros(0)), Subspace(S, room)
+    capacity = n_wanted + engine.spare_blocks * width
+    found, subspace = RitzPairs(np.zeros(0), no_columns(S, n_wanted), np.zeros(0)), Subspace(S, capacity)
 
     def outside(X: Array) -> Array:
         X = X - null @ (null.T @ X)
@@ -142,9 +153,9 @@ def lowest_eigenpairs(
         block = filter_block(S, start, wanted, cut, spectrum.high)
     del start
     for _ in range(MAX_STEPS):
-        n_columns, handed = block.shape[1], [block]
-        del block  # of which nothing is to be left once it is in the subspace
-        subspace.append(handed.pop(), outside, n - k - found.values.size)
+        n_columns, buffer = block.shape[1], Buffer(block)
+        del block
+        subspace.append(buffer.take(), outside, n - k - found.values.size)
         missing = n_wanted - found.values.size
         pairs = subspace.lowest(min(max(width, n_columns), missing))
         good = pairs.residuals <= tol
@@ -223,11 +234,11 @@ def missing_below(
     return None
 
 
-def no_columns(S: Operator, room: int) -> Array:
-    """A block without columns; where memory is short, at the begin of one that has room for so many."""
+def no_columns(S: Operator, capacity: int) -> Array:
+    """A block without columns; where memory is short, at the begin of one that can hold so many."""
     engine = S.engine
     return (
-        engine.zeros((S.shape[0], room), S.dtype)[:, :0]
+        engine.zeros((S.shape[0], capacity), S.dtype)[:, :0]
         if engine.low_memory
         else engine.zeros((S.shape[0], 0), S.dtype)
     )
@@ -238,12 +249,12 @@ class Subspace:
 
     S V is not kept: as large as V, it would serve residuals alone, which one product more gives.
 
-    ``room``: columns to allocate for V where memory is short; more are possible, and cost a copy.
+    ``capacity``: columns to allocate for V where memory is short; more are possible, and cost a copy.
     """
 
-    def __init__(self, S: Operator, room: int = 0) -> None:
+    def __init__(self, S: Operator, capacity: int = 0) -> None:
         self.S, self.engine = S, S.engine
-        self.V: Array = no_columns(S, room)
+        self.V: Array = no_columns(S, capacity)
         self.H: Floats = np.zeros((0, 0))
         self.theta: Floats = np.zeros(0)
         self.Y: Floats = self.H
