@@ -13,15 +13,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
 from siis.engine.base import Engine, Operator
-from siis.engine.blocks import (
-    PIECES,
-    chebyshev_filter,
-    compact,
-    pieces_of,
-    product,
-    tall_product,
-    tall_transposed,
-)
+from siis.engine.blocks import PIECES, chebyshev_filter, compact, pieces_of, product, tall_product, tall_transposed
 from siis.engine.edges import EdgeRows, WeightedEdges
 from siis.engine.loops import (
     cg_direction_rows,

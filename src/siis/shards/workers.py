@@ -121,11 +121,7 @@ def some_workers(client: Any, n_wanted: int) -> list[str]:
 
 
 def on_shards(
-    client: Any,
-    n_shards: int,
-    work: Callable[..., Any],
-    *args: Any,
-    log: Callable[[str], None] = lambda text: None,
+    client: Any, n_shards: int, work: Callable[..., Any], *args: Any, log: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Any], list[tuple[int, int, float]]]:
     """Do the work of all shards at once; where a worker is lost, again from the beginning, on those that are left.
 
