@@ -190,7 +190,7 @@ def test_little_memory(first, options, client, tmp_path):
     shutil.rmtree(work / "predictions")
     for name in ORDER[ORDER.index("basis") :]:
         (work / f"{name}.json").unlink()
-    settings = stages.settings_of(str(work))
+    settings = stages.load_settings(str(work))
     save_object(work / "settings.pickle", replace(settings, n_components=8))
     assert replace(settings, n_components=8).low_memory
     summary = fit(options, tmp_path, client)

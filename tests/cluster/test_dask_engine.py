@@ -17,7 +17,7 @@ import siis
 from siis import SIISClassifier
 from siis.cluster import ClusterOptions, connected, fit
 from siis.labels import LabelWarning
-from siis.shards import NoWorkers, check_seen
+from siis.shards import NoWorkers, check_shared_folder
 from siis.shards import job as shards_job
 from siis.shards import workers as shards_workers
 from siis.tables import Roles, read
@@ -381,7 +381,7 @@ def test_a_folder_that_workers_do_not_see(tmp_path, monkeypatch):
 
     monkeypatch.setattr(shards_workers, "LOOKS", 1)
     with pytest.raises(ValueError, match=r"all workers must see the folder .*; tcp://far:1 does not. Share it"):
-        check_seen(Far(), tmp_path / "work", "Share it.")
+        check_shared_folder(Far(), tmp_path / "work", "Share it.")
 
 
 def test_a_work_folder_that_is_none(case, client, tmp_path):

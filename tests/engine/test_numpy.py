@@ -193,8 +193,10 @@ def test_labels_that_are_met_closely_are_met_in_double_precision(monkeypatch):
     assert (single.status, exact.status) == ("certified", "certified")
     assert single.n_iter <= exact.n_iter + 10
     taken = []
-    is_too_close = certified._State.is_too_close
-    monkeypatch.setattr(certified._State, "is_too_close", lambda *a: (taken.append(is_too_close(*a)), taken[-1])[1])
+    is_below_resolution = certified._State.is_below_resolution
+    monkeypatch.setattr(
+        certified._State, "is_below_resolution", lambda *a: (taken.append(is_below_resolution(*a)), taken[-1])[1]
+    )
     again = solve_certified(program, 1e-5, start=single)
     assert taken == [True]  # before the first iteration
     assert again.n_iter <= 10

@@ -260,7 +260,7 @@ def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, 
     held, real = [], TorchEngine.hold
 
     def to_device(self, points):
-        held.append(self._known is not None and points is self._known[0])
+        held.append(self._device_copy is not None and points is self._device_copy[0])
         return real(self, points)
 
     monkeypatch.setattr(TorchEngine, "to_device", to_device)

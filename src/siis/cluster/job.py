@@ -17,7 +17,7 @@ from siis.engine.group import Lost
 from siis.estimators.choices import check_choices, choices_of
 from siis.files import check_writable, write_files
 from siis.results import PREDICTIONS, SUMMARY
-from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_seen
+from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_shared_folder
 from siis.shards.files import load_object, save_object
 from siis.shards.job import ANSWERS, Log
 from siis.shards.stages import write_answers
@@ -63,7 +63,7 @@ def fit(options: FitOptions, out: Path, client: Any, log: Log = lambda text: Non
     work = out.absolute() / WORK
     try:
         begin(options, blocks, work)
-        check_seen(client, work, "Name one that they share with --out.")
+        check_shared_folder(client, work, "Name one that they share with --out.")
         job = Job(work, client, blocks, int(options.parameters.get("random_state") or 0), log)
         figures, sizes = job.run(
             lambda: _labels(options, blocks), lambda rows: _chosen(options, blocks, work, rows), write_answers
@@ -88,7 +88,7 @@ def _check(options: FitOptions) -> None:
 
 
 def begin(options: FitOptions, blocks: Sequence[Block], work: Path) -> None:
-    """Go on with the work of a former run on the same files with the same options; else begin anew."""
+    """Continue the work of an earlier run on the same files with the same options; else begin anew."""
     files = [(path, Path(path).stat().st_size, Path(path).stat().st_mtime_ns) for path in {b.path for b in blocks}]
     request = json.dumps([sorted(files), asdict(options)], default=str, sort_keys=True)
     mark = hashlib.sha256(request.encode()).hexdigest()
@@ -112,7 +112,7 @@ def _labels(options: FitOptions, blocks: Sequence[Block]) -> Labels:
 
 
 def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints) -> tuple[SampleChoices, Features]:
-    """Choose everything on a sample, as without a cluster; its report, model and lists are the results' own."""
+    """Choose everything on a sample, as without a cluster; its report, model and lists become the results'."""
     from pyarrow import parquet  # noqa: PLC0415
 
     path = work / "sample.parquet"
@@ -134,7 +134,7 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
 
 
 def _finish(work: Path, figures: dict[str, Any], sizes: Ints) -> dict[str, Any]:
-    """Put the answers and the files of the sample into the folder of the results, the summary last."""
+    """Move the answers and the sample's files into the folder of the results, the summary last."""
     out = work.parent
     contents: dict[str, bytes] = dict(load_object(work / "outputs.pickle"))
     contents.pop(PREDICTIONS)

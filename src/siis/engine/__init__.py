@@ -1,4 +1,4 @@
-"""Where arrays live and how blocks of columns are multiplied: the one place that knows an array library."""
+"""Where arrays live and how blocks of columns are multiplied: the only package that knows array libraries."""
 
 from siis.engine.base import Engine, Operator
 from siis.engine.numpy import NUMPY, NumpyEngine

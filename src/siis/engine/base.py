@@ -1,4 +1,4 @@
-"""What an array library must bring for the mathematics of ``siis`` to run on it.
+"""What an array library must provide for the mathematics of ``siis`` to run on it.
 
 The eigensolver, the programs, their solvers and the smoother are written once, on a few operations: a sparse matrix
 times a block of columns, tall times small, row norms, and functions of the Python array API standard. Small dense
@@ -97,15 +97,15 @@ class Engine(ABC):
     low_memory: bool = False  # whether memory is so short that single precision is all there is
 
     def row_type(self, dtype: Precision) -> Precision:
-        """The precision of what is measured row by row, where rows themselves have another."""
+        """Precision of norms and penalties of rows, for rows of precision ``dtype``."""
         return dtype if self.low_memory else np.float64
 
     def count(self, n: int) -> int:
-        """How many rows there are in all, where n are here."""
+        """Number of rows in all shards, n of which are here."""
         return n
 
     def total(self, part: Any) -> Any:
-        """Add up what was added up of the rows here, an array of any shape on the host."""
+        """Sum over all shards of an array on the host that sums over the rows here."""
         return part
 
     def largest(self, values: Floats) -> float:
@@ -144,7 +144,7 @@ class Engine(ABC):
         return self.operator(scaled(M, scale), dtype)
 
     def members(self, M: Sparse, dtype: Precision) -> Operator:
-        """Bring a matrix to the engine whose columns are few and known wherever rows are, shape (n, k)."""
+        """Bring a matrix, (n, k), to the engine whose columns are few and known to every shard."""
         return self.operator(M, dtype)
 
     def picks(self, rows: Ints, n: int, dtype: Precision) -> Operator:
@@ -158,7 +158,7 @@ class Engine(ABC):
         return EdgeMatrix(self, graph, dtype)
 
     def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
-        """Make directed neighbourhoods symmetric, in a way of the engine's own.
+        """Make directed neighbourhoods symmetric, by the engine's own method.
 
         indices: (n, K), the neighbours of each point, all different; weights: (n, K). Returns ``largest``, a
         csr_array (n, n) with sorted rows, the larger weight of both directions; and ``smallest``, (nnz,), the smaller
@@ -167,10 +167,10 @@ class Engine(ABC):
         raise NotImplementedError
 
     def register_device_copy(self, host: Floats, given: Any) -> None:  # noqa: B027  (on the host there is nothing to note)
-        """Take note that an array of the host lies on the engine already, as ``given``, of whatever library."""
+        """Remember that ``given``, an array of any library on the engine's device, equals an array of the host."""
 
     def track_rows(self, host: Floats, rows: Ints, picked: Floats) -> None:  # noqa: B027  (nor here)
-        """Take note that ``picked`` are some rows of an array of the host, of which it may know."""
+        """Remember that ``picked`` are rows of an array of the host, whose copy on the device may be known."""
 
     def to_device(self, points: Floats) -> Array:
         """Bring points to the engine, in their own precision, for several searches; they are not changed there."""
@@ -179,7 +179,7 @@ class Engine(ABC):
     def nearest_between(
         self, queries: Array, points: Array, n_wanted: int, n_fetched: int
     ) -> tuple[Ints, Floats, Bools]:
-        """Search the nearest points of each query exactly, in a way of the engine's own.
+        """Search the nearest points of each query exactly, by the engine's own method.
 
         queries: (q, d); points: (n, d), as ``to_device`` gives them; n_fetched >= n_wanted. Returns indices and
         distances, both (q, n_fetched), distances ascending in double precision, ties (to nine digits) by index; and
@@ -188,7 +188,7 @@ class Engine(ABC):
         raise NotImplementedError
 
     def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
-        """Search nearest points in a way of the engine's own.
+        """Search nearest points by the engine's own method.
 
         points: (n, d), as ``to_device`` gives them; n_wanted counts the point itself. Returns indices, -1 where a
         place stays empty, and ascending distances in double precision, both (n, n_wanted).
@@ -220,7 +220,7 @@ class Engine(ABC):
         return self.times(X, C)
 
     def hstack(self, X: Array, Y: Array) -> Array:
-        """The columns of two blocks, of which the first is not used again: its memory may be extended."""
+        """The columns of two blocks, the first of which is not used again: its memory may be extended."""
         return self.xp.concat([X, Y], axis=1)
 
     def inner(self, X: Array, Y: Array) -> Floats:

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class WeightedEdges(Protocol):
-    """What of a graph the rows need."""
+    """The parts of a graph that the rows need."""
 
     @property
     def n_vertices(self) -> int:
-        """N."""
+        """Number of vertices, n."""
 
     @property
     def n_edges(self) -> int:
-        """E."""
+        """Number of edges, E."""
 
     @property
     def weights(self) -> Sparse:
@@ -90,7 +90,7 @@ class EdgeRows:
         self.prepare(graph)
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
-        """Room for N."""
+        """Memory for N."""
         return self.engine.zeros(shape, self.dtype)
 
     def prepare(self, graph: WeightedEdges) -> None:

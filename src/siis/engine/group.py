@@ -15,7 +15,7 @@ ROOT = 0  # the shard that reduces
 
 
 class Lost(RuntimeError):
-    """Another shard has ended before its time: what it had begun is to be done again."""
+    """Another shard has ended too early: its work must be repeated."""
 
 
 class Mailbox:
@@ -55,7 +55,7 @@ Post: TypeAlias = Callable[[int, Key, Any], None]
 
 
 class Group:
-    """One shard's view of all: who it is, and how it reaches the others.
+    """A communicator as one shard sees it: its rank, and messages to the others.
 
     Every shard must call the same methods in the same order.
 
@@ -93,7 +93,7 @@ class Group:
         return {rank: self._take(rank) for rank in senders}
 
     def alltoall(self, parts: list[Any]) -> list[Any]:
-        """Send a part to every shard, and give those that they have sent, in their order; the own one stays."""
+        """Send a part to every shard, and return the received parts by rank; the own one stays."""
         others = [rank for rank in range(self.size) if rank != self.rank]
         found = self.neighbor_exchange({rank: parts[rank] for rank in others}, others)
         return [parts[self.rank] if rank == self.rank else found[rank] for rank in range(self.size)]

@@ -138,7 +138,7 @@ def _edge_step_of_few(first, tails, weight, penalty, reach, relaxation, F, N, f,
 
 @compiled
 def _edge_step_of_many(first, tails, weight, penalty, reach, relaxation, F, N, f, out, heads_from, heads_to):  # type: ignore[no-untyped-def]
-    """``edge_step`` by a row of its own, known to be apart from all else: columns are done several at a time."""
+    """``edge_step`` through a local row, which aliases nothing, so that several columns are computed at a time."""
     one, two, zero = F.dtype.type(1), F.dtype.type(2), F.dtype.type(0)
     n_groups = f.shape[1]
     c = F.shape[1] // n_groups
@@ -246,7 +246,7 @@ def number_edges(indptr, indices, data, first, tails, weights, entries):  # type
 
 @compiled
 def keep_nearest(scores, first, indices, values):  # type: ignore[no-untyped-def]
-    """Keep the smallest scores of each row, ascending, with the columns in which they stand."""
+    """Keep the smallest scores of each row, ascending, with their columns."""
     n_rows, n = scores.shape
     k = indices.shape[1]
     for i in range(n_rows):
@@ -295,7 +295,7 @@ def row_sums(indptr, data):  # type: ignore[no-untyped-def]
 
 @compiled
 def less_weights(indptr, indices, data, degrees, columns, entries):  # type: ignore[no-untyped-def]
-    """Rows of D - W with ascending columns, each by one entry longer than that of W, whose diagonal is empty."""
+    """Rows of D - W with ascending columns, each one entry longer than that of W, whose diagonal is empty."""
     for i in range(indptr.size - 1):
         place, is_there = indptr[i] + i, False
         for e in range(indptr[i], indptr[i + 1]):
@@ -310,7 +310,7 @@ def less_weights(indptr, indices, data, degrees, columns, entries):  # type: ign
 
 @compiled
 def count_first_ends(indptr, indices, numbers, first):  # type: ignore[no-untyped-def]
-    """Edges i < j by the numbers of their ends: where those of each head begin."""
+    """The first edge of each head, edges i < j ordered by the numbers of their ends."""
     for i in range(indptr.size - 1):
         n_edges = first[i]
         for e in range(indptr[i], indptr[i + 1]):

@@ -1,4 +1,4 @@
-"""Sparse times block on a GPU, by a kernel that adds up each row in its own order: the same call, the same bytes.
+"""Sparse times block on a GPU, by a kernel that adds up each row in a fixed order: results are reproducible.
 
 The library's own product splits rows between threads that add in any order; its last bits change from call to call.
 """

@@ -1,4 +1,4 @@
-"""The engine of rows in several places: NumPy's loops on the rows here, sums and neighbours' rows from others.
+"""The engine of sharded rows: NumPy's loops on the rows here, sums and rows of neighbours from other shards.
 
 The text of the core runs in every shard at once, each on its own rows: blocks and arrays of the host hold the rows
 here. What is added up over rows is added up over all shards, in their order, and is then known to all; products with
@@ -37,7 +37,7 @@ BLOCK = 2**20  # numbers that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class Halo:
-    """Rows of other shards that rows here are joined to. They follow the own rows, by shard."""
+    """Rows of other shards that are neighbours of rows here; they follow the own rows, by shard."""
 
     n_own: int
     sent: dict[int, Ints]  # own rows that another shard needs, by its number; ascending
@@ -70,7 +70,7 @@ class _Linalg:
 
 
 class _Namespace:
-    """NumPy, but what runs over rows runs over those of all shards."""
+    """NumPy, with reductions over the rows of all shards."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -126,7 +126,7 @@ class GraphOperator(NumpyOperator):
 
 
 class Members(NumpyOperator):
-    """A matrix whose rows are here, and whose columns are few and known to all."""
+    """A matrix whose rows are here, and whose few columns are known to all shards."""
 
     engine: ShardedEngine
 
@@ -178,7 +178,7 @@ class _Transposed:
 
 
 class _Symmetric(_Transposed):
-    """B + B', B the entries at the edges of which this shard has the first end."""
+    """B + B', B the entries at edges whose first end is here."""
 
     @property
     def T(self) -> Operator:
@@ -191,7 +191,7 @@ class _Symmetric(_Transposed):
 
 
 class _EdgeMatrix(EdgeMatrix):
-    """Matrices with entries at the edges; an edge is known to the shard of its first end."""
+    """Matrices with entries at the edges; an edge belongs to the shard of its first end."""
 
     def prepare(self) -> None:
         """Nothing: the edges are the pattern."""
@@ -208,7 +208,7 @@ class _EdgeMatrix(EdgeMatrix):
 
 
 class _EdgeRows(FusedEdgeRows):
-    """The rows of the graph trend filter at the edges of which this shard has the first end.
+    """The rows of the graph trend filter at edges whose first end is here.
 
     Where N is large, it lies in a file without a name, and is in memory piece by piece.
     """
@@ -255,15 +255,15 @@ class _EdgeRows(FusedEdgeRows):
         return out
 
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
-        """As in one place, between two exchanges."""
+        """As ``FusedEdgeRows.step``, between two exchanges."""
         return self.engine.reduce_halo(super().step(self.engine.with_halo(F), gamma, relaxation))
 
     def divergence(self, slope: float, offset: float) -> Floats:
-        """As in one place, before an exchange."""
+        """As ``FusedEdgeRows.divergence``, before an exchange."""
         return self.engine.reduce_halo(super().divergence(slope, offset))
 
     def norms(self, F: Floats) -> Floats:
-        """As in one place, after an exchange."""
+        """As ``FusedEdgeRows.norms``, after an exchange."""
         return super().norms(self.engine.with_halo(F))
 
 
@@ -309,7 +309,7 @@ class ShardedEngine(Engine):
             X[halo.fetched[rank]] = part
 
     def reduce_halo(self, X: Floats) -> Floats:
-        """Own rows, with what others have added to them; what belongs to others is sent."""
+        """Own rows plus what other shards add to them; parts for rows of others are sent there."""
         halo = self.halo
         parts = {rank: np.ascontiguousarray(X[place]) for rank, place in halo.fetched.items()}
         out = X[: halo.n_own]
@@ -368,7 +368,7 @@ class ShardedEngine(Engine):
         return np.asarray(np.sqrt(self.total(squares) / self.count(len(values))), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Floats:
-        """Each shard draws numbers of its own."""
+        """Each shard draws its own numbers."""
         key = int(rng.integers(2**62))  # the same in all shards
         own = np.random.default_rng([key, self.group.rank])
         return own.standard_normal((n, k), dtype)
@@ -429,7 +429,7 @@ class ShardedEngine(Engine):
 
 
 def _blocks(X: Floats, width: int | None = None) -> Iterator[Floats]:
-    """Rows of a tall array that are looked at together, as many as of one of another width."""
+    """Blocks of rows of a tall array, with as many rows as blocks of an array of the given width."""
     step = max(1, BLOCK // max(width or X.shape[1], 1))
     return (X[a : a + step] for a in range(0, len(X), step))
 

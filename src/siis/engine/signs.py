@@ -1,4 +1,4 @@
-"""Signs of eigenvectors and singular vectors, which come with either."""
+"""Signs of eigenvectors and singular vectors, which are arbitrary."""
 
 import numpy as np
 

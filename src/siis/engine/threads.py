@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Interrupted(BaseException):
-    """Ends a worker whose result nobody waits for."""
+    """Ends a worker whose result is not needed any more."""
 
 
 class _Local(threading.local):
@@ -100,7 +100,7 @@ class _Shared(Generic[Item, Result]):
         self.cancelled = threading.Event()
 
     def help(self) -> None:
-        """Do pieces until none is left."""
+        """Work on pieces until none is left."""
         _local.cancelled = self.cancelled
         try:
             for library in _openmp():
@@ -155,7 +155,7 @@ def is_busy() -> bool:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Do all pieces of work in the calling thread, one after the other: others have the other cores."""
+    """Do all pieces of work in the calling thread, one after the other: other shards use the other cores."""
     before, _local.cancelled = _local.cancelled, threading.Event()
     try:
         yield

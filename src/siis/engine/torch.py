@@ -1,4 +1,4 @@
-"""The engine of PyTorch: the same text on a GPU, or on the computer's own memory."""
+"""The engine of PyTorch: on a GPU, or in the computer's own memory."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TorchOperator:
 
 @dataclass(frozen=True)
 class _Pattern:
-    """What is known of a matrix whose entries are on the device alone."""
+    """Shape and number of entries of a matrix that is on the device alone."""
 
     shape: tuple[int, int]
     nnz: int
@@ -96,7 +96,7 @@ def _by_rows(indptr: Array, indices: Array, data: Array, shape: tuple[int, int])
 
 @dataclass(frozen=True, eq=False)
 class DeviceGraph:
-    """A symmetric matrix of weights on the device, and what follows from it there; nothing of it goes back."""
+    """A symmetric matrix of weights on the device, its edges and Laplacian; nothing is copied to the host."""
 
     indptr: Array  # (n + 1,)
     indices: Array  # (nnz,)
@@ -137,7 +137,7 @@ class DeviceGraph:
 
 
 class _EdgeMatrix(EdgeMatrix):
-    """The pattern is known on the device, and rows are added up there."""
+    """Pattern and row sums on the device."""
 
     engine: TorchEngine
     pattern: TorchOperator
@@ -188,7 +188,7 @@ class TorchEngine(Engine):
         return str(torch.cuda.get_device_name(self.device))
 
     def register_device_copy(self, host: Floats, given: Any) -> None:
-        """Take note of examples that came as an array of this device."""
+        """Remember examples that were given as an array of this device."""
         if not hasattr(given, "__dlpack_device__") or isinstance(given, np.ndarray):
             return
         if int(given.__dlpack_device__()[0]) not in DLPACK.get(self.device.type, ()):
@@ -268,7 +268,7 @@ class TorchEngine(Engine):
         )
 
     def largest_degree_sum(self, graph: WeightedEdges) -> float:
-        """Of the edges on the device."""
+        """By the edges on the device."""
         heads, tails = self.device_graph(graph.weights).edges[:2]
         degrees = self.asarray(graph.degrees, np.float64)
         return float((degrees[heads] + degrees[tails]).max()) if len(heads) else 0.0

@@ -108,7 +108,7 @@ def smallest(products: Array, k: int) -> tuple[Array, Array]:
 
 
 def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
-    """Distances of what was found, and its order by them, then by index."""
+    """Distances of the found points, ascending, ties by index."""
     indices, distances = np.empty(found.shape, dtype=np.int64), np.empty(found.shape)
     hosts = torch.from_numpy(indices), torch.from_numpy(distances)
 
@@ -144,7 +144,7 @@ def _exact(X: Array, n_wanted: int, report: Report) -> Array:
 
 
 def _by_blocks(work: Callable[[int, int], Any], n: int, queries: int = QUERIES) -> Iterator[tuple[int, int, Any]]:
-    """Blocks of rows and what ``work`` makes of them; smaller ones where the device's memory is full."""
+    """Results of ``work`` by blocks of rows; blocks are smaller where the device's memory is full."""
     first = 0
     while first < n:
         last = min(first + queries, n)
@@ -217,7 +217,7 @@ def _in_cells(X: Array, n_wanted: int, seed: int, report: Report) -> Array:
 
 
 def _merged(indices: Array, scores: Array, n_wanted: int) -> Array:
-    """The best of all lists of a point; what stands in two of them counts once."""
+    """The best of all lists of a point; a point in two lists counts once."""
     found = torch.empty((len(indices), n_wanted), dtype=torch.int32, device=indices.device)
 
     def block(first: int, last: int) -> Array:

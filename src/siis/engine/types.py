@@ -1,4 +1,4 @@
-"""Names for what an engine computes on."""
+"""Type aliases of the engines."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -32,7 +32,7 @@ from siis.estimators.dask_rows import (
 from siis.labels import GivenLabels, LabelWarning, read_labels
 from siis.progress import Progress
 from siis.quality import Assessment, warn_about_labels
-from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_seen
+from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_shared_folder
 from siis.shards.files import load_object
 from siis.shards.job import ANSWERS
 from siis.shards.stages import write_arrays
@@ -70,7 +70,7 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
     _issue(label_warnings)
     folder, progress = WorkFolder(), Progress(int(estimator.verbose))
     try:
-        check_seen(client, folder.path, REMEDY)
+        check_shared_folder(client, folder.path, REMEDY)
         with progress.stage("rows"):
             rows = write_rows(client, X, folder.path / BLOCKS, type(estimator).__name__)
         if rows.n != labels.used.size:

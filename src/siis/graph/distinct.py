@@ -1,4 +1,4 @@
-"""Equal examples are one vertex: find the distinct rows of X, in an order that X's order does not touch."""
+"""Equal examples are one vertex: find the distinct rows of X, in an order that does not depend on that of X."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -46,7 +46,7 @@ def _sparse_order(X: Features) -> tuple[Ints, Bools]:
 
 
 def _dense_order(X: Floats) -> tuple[Ints, Bools]:
-    """The same, column after column; only rows that are equal so far are looked at again."""
+    """The same, column after column; only rows that are equal so far are compared again."""
     n = X.shape[0]
     order, starts = np.arange(n), np.zeros(n, dtype=bool)
     starts[0] = True

@@ -30,7 +30,7 @@ class Edges:
 
     @cached_property
     def heads(self) -> Ints:
-        """I, shape (E,)."""
+        """The smaller end i of each edge, shape (E,)."""
         return np.repeat(np.arange(self.first.size - 1, dtype=self.tails.dtype), np.diff(self.first))
 
 
@@ -75,7 +75,7 @@ class Graph:
         self._take(sp.csr_array((W + W.T) / 2))
 
     def _take(self, W: Sparse) -> None:
-        """Keep weights that are known to be good, without negligible ones."""
+        """Store valid weights without negligible ones."""
         negligible = W.data <= NEGLIGIBLE * W.data.max(initial=0.0)
         if negligible.any():
             W = W.copy()
@@ -88,7 +88,7 @@ class Graph:
 
     @classmethod
     def symmetric(cls, W: Sparse) -> Graph:
-        """A graph of weights that are symmetric, non-negative and 0 on the diagonal by the way they were made.
+        """A graph of weights that are symmetric, non-negative and 0 on the diagonal by construction.
 
         W, (n, n), is in double precision; its arrays are kept and become read-only.
         """

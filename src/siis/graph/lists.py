@@ -1,4 +1,4 @@
-"""Compiled loops on lists of neighbours: nearer points taken in, lists merged, and joined to a symmetric matrix.
+"""Compiled loops on lists of neighbours: insert candidates, merge lists, build a symmetric matrix.
 
 Each works in place, on numbers of four bytes where these suffice: lists are the largest arrays of a graph in the
 making.
@@ -14,7 +14,7 @@ from siis.engine.loops import compiled
 
 @compiled
 def by_cell(near, n_cells):  # type: ignore[no-untyped-def]
-    """The rows that name each cell: those of cell k are rows[first[k]] to rows[first[k + 1] - 1]."""
+    """The rows that list each cell: those of cell k are rows[first[k]] to rows[first[k + 1] - 1]."""
     n, width = near.shape
     first = np.zeros(n_cells + 1, np.int64)
     for i in range(n):
@@ -33,7 +33,7 @@ def by_cell(near, n_cells):  # type: ignore[no-untyped-def]
 
 @compiled
 def _insert(indices, distances, row, index, distance):  # type: ignore[no-untyped-def]
-    """Put a neighbour into a list that is sorted by distance, then by index; the last one falls out."""
+    """Insert a neighbour into a list sorted by distance, then by index; the last one is dropped."""
     width = indices.shape[1]
     place = width
     while place > 0 and (
@@ -52,7 +52,7 @@ def _insert(indices, distances, row, index, distance):  # type: ignore[no-untype
 
 @compiled
 def take_nearer(queries, asking, points, found, offset, is_own, indices, distances):  # type: ignore[no-untyped-def]
-    """Take candidates into the lists of those that ask, by distances from coordinate differences.
+    """Insert candidates into the lists of queries, by distances from coordinate differences.
 
     Candidate ``found[r, k]`` of query ``asking[r]`` is point ``offset + found[r, k]``; where queries are the points
     themselves (``is_own``), none is its own neighbour.
@@ -75,7 +75,7 @@ def take_nearer(queries, asking, points, found, offset, is_own, indices, distanc
 
 @compiled
 def merge_lists(indices, distances, at, others, their_distances, offset):  # type: ignore[no-untyped-def]
-    """Take the lists of ``at``'s rows that another shard has found, whose points have numbers from ``offset`` on."""
+    """Merge another shard's lists into rows ``at``; its points have global numbers from ``offset`` on."""
     last = indices.shape[1] - 1
     for r in range(at.size):
         row = at[r]
@@ -89,7 +89,7 @@ def merge_lists(indices, distances, at, others, their_distances, offset):  # typ
 
 @compiled
 def _count(indices, first, n, heads, indptr):  # type: ignore[no-untyped-def]
-    """Entries of each row: named by it, by one here that it names, by others."""
+    """Count entries of each row: its neighbours, vertices here that list it, and vertices elsewhere that do."""
     for i in range(indices.shape[0]):
         for k in range(indices.shape[1]):
             j = indices[i, k]
@@ -152,7 +152,7 @@ def _merge(indptr, columns, data, one_sided):  # type: ignore[no-untyped-def]
 
 @compiled
 def _drop(indptr, columns, data, least):  # type: ignore[no-untyped-def]
-    """Leave out entries of at most this weight."""
+    """Drop entries of at most this weight."""
     end, a = 0, 0
     for i in range(indptr.size - 1):
         b = indptr[i + 1]
@@ -183,7 +183,7 @@ def symmetric_rows(
 
 
 def drop_small(indptr: Ints, columns: Ints, data: Floats, least: float) -> tuple[Ints, Ints, Floats]:
-    """Leave out entries of at most this weight, in place; give what is left of the arrays."""
+    """Drop entries of at most this weight, in place; returns the shortened arrays."""
     _drop(indptr, columns, data, data.dtype.type(least))
     end = int(indptr[-1])
     return indptr, columns[:end], data[:end]

@@ -125,7 +125,7 @@ def build_neighbor_graph(
 
 
 def ready_made(graph: Graph) -> NeighborGraph:
-    """Examples on a graph of the user's."""
+    """The user's own graph, one vertex for each example."""
     return NeighborGraph(graph, np.arange(graph.n_vertices), None, float("nan"), "ready-made", float("nan"))
 
 
@@ -138,7 +138,7 @@ def from_neighbors(
     engine: Engine = NUMPY,
     least: float = 0.0,
 ) -> NeighborGraph:
-    """Join points to their neighbours; vertices of large graphs are renumbered, neighbours side by side.
+    """Join points to their neighbours; large graphs are renumbered so that neighbours are close in memory.
 
     vertex: (n,), of each example; points: (n_vertices, d); ``least`` as in ``gaussian_weights``.
     """
@@ -156,7 +156,7 @@ def from_neighbors(
 def candidate_weights(
     points: Floats | Neighbors, n_neighbors: int, kind: str, bandwidth: float | str = "median"
 ) -> Sparse:
-    """Weights, (n, n), of a graph that is only tried: neighbours in single precision, nothing is checked."""
+    """Weights, (n, n), of a candidate graph: neighbours in single precision, without checks."""
     found = points if isinstance(points, Neighbors) else candidate_neighbors(points, n_neighbors)
     found = Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
     return _edge_weights(found, bandwidth, kind, NUMPY, LEAST if bandwidth == "median" else 0.0)[0]
@@ -196,10 +196,10 @@ def local_order(W: Sparse) -> Ints:
 
 
 def knn_from_graph(graph: Graph, points: Features, n_neighbors: int) -> Neighbors:
-    """Give the nearest neighbours of each vertex, read off the graph's edges.
+    """The nearest neighbours of each vertex, by the graph's edges.
 
     A graph of K neighbours joins each vertex to its K nearest ones at least, whether it is of the kind "union" or
-    "mutual". Only vertices with fewer edges, which lie so far off that weights have vanished, are looked up.
+    "mutual". Only vertices with fewer edges, so far from all others that weights vanish, are searched.
 
     The graph must join each point, (n, d), to ``n_neighbors`` or more. Ties go to the smaller index.
     """

@@ -150,7 +150,7 @@ def neighbors_within(
 
 
 def without_self(indices: Ints, values: Floats, own: Ints | None = None) -> tuple[Ints, Floats]:
-    """Drop each point from its own list; where equal points have crowded it out, the farthest.
+    """Drop each point from its own list, or the farthest neighbour where equal points have displaced it.
 
     indices, values: (n, k), nearest first; own: (n,), the point of each row, by default row i's is i. Returns
     (n, k - 1) each.
@@ -223,7 +223,7 @@ def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report:
 def _between_on_engine(
     engine: Engine, queries: Floats, points: Floats, held: Any, n_wanted: int
 ) -> tuple[Ints, Floats]:
-    """The engine's own search; on the host again where rounding may have lost a neighbour."""
+    """The engine's own search; repeated on the host where rounding may have lost a neighbour."""
     n_fetched = min(n_wanted + SPARE, points.shape[0])
     indices, distances, is_lost = engine.nearest_between(queries, held, n_wanted, n_fetched)
     _check_finite(distances)
@@ -340,7 +340,7 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
 
 
 def candidate_neighbors(points: Floats, n_neighbors: int, engine: Engine = NUMPY) -> Neighbors:
-    """Nearest other points by a single-precision search that nothing checks: for graphs that are only tried."""
+    """Nearest other points by a single-precision search without checks, for candidate graphs."""
     if engine.can_search:
         indices, distances = engine.nearest(points, min(n_neighbors + 1, len(points)), 0, no_progress)
         return Neighbors(*without_self(indices, distances))

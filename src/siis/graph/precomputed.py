@@ -1,4 +1,4 @@
-"""Graphs that the user gives: weights, which distances are not."""
+"""Graphs that the user gives: distances instead of weights are refused."""
 
 from __future__ import annotations
 

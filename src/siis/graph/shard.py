@@ -1,4 +1,4 @@
-"""A graph whose vertices lie in several places: the part that one shard knows."""
+"""A sharded graph: the part of one shard."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PIECE = 2**21  # entries that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class GraphShard(Graph):
-    """Vertices of one shard, their edges, and the vertices of others at the far ends of these.
+    """Vertices of one shard, their edges, and the other shards' vertices at the ends of these.
 
     It is a Graph of the vertices here; global numbers of vertices follow each other from shard to shard.
     """
@@ -55,7 +55,7 @@ class GraphShard(Graph):
 
     @cached_property
     def numbers(self) -> Ints:
-        """Numbers among all of the vertices here and of the others."""
+        """Global numbers of the vertices here, then of the others."""
         return np.concatenate([self.first + np.arange(self.n_vertices), self.others])
 
     @property
@@ -74,7 +74,7 @@ class GraphShard(Graph):
 
     @property
     def laplacian(self) -> Sparse:
-        """D - W, shape (n, n + h), in the precision of W; made anew each time: it is as large as W."""
+        """D - W, shape (n, n + h), in the precision of W; not cached: it is as large as W."""
         W = self.weights
         indptr = W.indptr + np.arange(W.indptr.size, dtype=W.indptr.dtype)
         indices, data = np.empty(indptr[-1], W.indices.dtype), np.empty(indptr[-1], W.dtype)
@@ -83,7 +83,7 @@ class GraphShard(Graph):
 
     @cached_property
     def edges(self) -> Edges:
-        """Edges of which the first end is here; the number of an entry's edge is known of none."""
+        """Edges of which the first end is here; ``entries`` is empty."""
         W, numbers = self.weights, self.numbers
         first = np.zeros_like(W.indptr)
         count_first_ends(W.indptr, W.indices, numbers, first)
@@ -102,7 +102,7 @@ class GraphShard(Graph):
 
 
 def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
-    """Give a shard its part of a graph; all shards must call it at once.
+    """Build the part of a graph of one shard; all shards must call it at once.
 
     W: (n, N), symmetric weights of the vertices here to all; bounds: (size + 1,), the first global number of each
     shard, and N.
@@ -140,7 +140,7 @@ def build_halo(group: Group, others: Ints, bounds: Ints) -> Halo:
 
 
 def symmetric_weights(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
-    """Make directed neighbourhoods of the vertices here rows of a symmetric matrix.
+    """Rows of the symmetric matrix of directed neighbourhoods, for the vertices here.
 
     indices: (n, K), global numbers, -1 where a place is empty; weights: (n, K); returns (n, N).
     """
@@ -161,13 +161,13 @@ def symmetric_weights(group: Group, indices: Ints, weights: Floats, bounds: Ints
 
 
 def _named(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[Ints, Floats]:
-    """Pairs of a vertex here and one of a..b - 1 that it names, shape (2, r), and their weights."""
+    """Pairs of a vertex here and a neighbour in a..b - 1, shape (2, r), and their weights."""
     rows, places = np.nonzero((indices >= a) & (indices < b))
     return np.stack([first + rows, indices[rows, places]]).astype(np.int64, copy=False), weights[rows, places]
 
 
 def _fetch(group: Group, halo: Halo, own: Floats, into: Floats) -> None:
-    """Values at the vertices of others."""
+    """Fetch values at the vertices of other shards."""
     parts = {rank: own[rows] for rank, rows in halo.sent.items()}
     for rank, part in group.neighbor_exchange(parts, list(halo.fetched)).items():
         place = halo.fetched[rank]

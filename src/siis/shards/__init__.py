@@ -1,9 +1,9 @@
-"""Blocks of rows -> shards on the workers of Dask -> answers: the job of a cluster, whoever has brought the rows."""
+"""Blocks of rows -> shards on the workers of Dask -> answers: the job of a cluster."""
 
 from siis.shards.blocks import ArrayBlock, ArrayReader, Block, Reader
 from siis.shards.job import Job, Labels
 from siis.shards.stages import SampleChoices
-from siis.shards.workers import NoWorkers, check_seen
+from siis.shards.workers import NoWorkers, check_shared_folder
 
 __all__ = [
     "ArrayBlock",
@@ -14,5 +14,5 @@ __all__ = [
     "NoWorkers",
     "Reader",
     "SampleChoices",
-    "check_seen",
+    "check_shared_folder",
 ]

@@ -22,7 +22,7 @@ class Block(Protocol):
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
 
 @dataclass(frozen=True)

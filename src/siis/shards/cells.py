@@ -1,4 +1,4 @@
-"""Cells of a coarse quantiser, dealt to shards, and the search for neighbours inside of them."""
+"""Cells of a coarse quantiser, dealt to shards, and the search for neighbours in them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SPARE = 2  # more than wanted: single precision ranks them
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Where rows belong."""
+    """Cells and their shards."""
 
     centers: Floats  # (k, d), single precision, in the order of the shards
     shard: Ints  # (k,), of each cell, ascending
 
     def nearest(self, points: Floats) -> Ints:
-        """The nearest few cells of each point, the nearest first; equal points have equal ones, shape (n, p)."""
+        """The nearest few cells of each point, nearest first, shape (n, p); equal points have equal cells."""
         k = min(PROBES, len(self.centers))
         found, _ = candidates(points, self.centers, min(k + SPARE, len(self.centers)))
         distances = np.empty(found.shape)
@@ -55,7 +55,7 @@ def train_cells(points: Floats, n_rows: int, n_shards: int, seed: int) -> Cells:
 
 
 def _halve(centers: Floats, sizes: Floats, cells: Ints, shards: Ints, of: Ints) -> None:
-    """Cut across the direction in which the cells spread most, by size, until every shard has its own."""
+    """Bisect the cells by size along the direction of largest variance, until every shard has its own."""
     if shards.size == 1 or not cells.size:
         of[cells] = shards[0]
         return
@@ -79,7 +79,7 @@ def search(
     n_wanted: int,
     is_own: bool = False,
 ) -> tuple[Ints, Floats]:
-    """Find the nearest points of each query in those of its cells that are here.
+    """Find the nearest points of each query in its cells of this shard.
 
     queries: (q, d); near: (q, p), cells to search; points: (n, d), cell by cell, those of cell ``cells[k]``, with
     centre ``centers[k]``, from ``first[k]`` to ``first[k + 1] - 1``; all in single precision. With ``is_own`` queries
@@ -103,7 +103,7 @@ def search(
 
 
 def empty_lists(n: int, n_wanted: int) -> tuple[Ints, Floats]:
-    """Lists in which nothing has been found yet."""
+    """Empty lists of neighbours."""
     indices: Ints = np.full((n, n_wanted), -1, dtype=np.int32)
     return indices, np.full((n, n_wanted), np.inf, dtype=np.float32)
 

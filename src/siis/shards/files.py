@@ -1,4 +1,4 @@
-"""Arrays of a stage in the work folder: whole or not at all, so that whatever is there counts."""
+"""Arrays of a stage in the work folder: written whole or not at all, so that a file that exists is complete."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def has(path: Path, name: str) -> bool:
 
 
 def save_object(path: Path, value: Any) -> None:
-    """Write an object of this program's own, for its own workers."""
+    """Pickle an object for the workers of this job."""
     write_whole(path, lambda file: pickle.dump(value, file, protocol=5))
 
 
 def load_object(path: Path) -> Any:
-    """Read such an object."""
+    """Load a pickled object."""
     with path.open("rb") as file:
         return pickle.load(file)
 
@@ -49,17 +49,17 @@ def save_arrays(path: Path, **arrays: Any) -> None:
 
 
 def load_array(path: Path, name: str) -> Any:
-    """Read one of them."""
+    """Read one of these arrays."""
     return np.load(_one(path, name))
 
 
 def map_array(path: Path, name: str) -> Any:
-    """Map one of them: only pages that are read are in memory; nothing that is written into it reaches the file."""
+    """Map one of these arrays: only pages that are read are in memory; changes do not reach the file."""
     return np.load(_one(path, name), mmap_mode="c")
 
 
 def release_pages(*arrays: Any) -> None:
-    """Give the pages of mapped arrays back; they are read again where they are needed."""
+    """Release the pages of mapped arrays; they are read again when needed."""
     for array in arrays:
         held = getattr(array, "_mmap", None)
         if held is not None and hasattr(mmap, "MADV_DONTNEED"):

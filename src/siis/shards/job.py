@@ -48,7 +48,7 @@ class Labels:
 
 
 class Job:
-    """What the stages share on the client.
+    """Runs the stages from the client.
 
     All workers must see ``folder``; stages whose results are in it are not done again. ``log`` takes lines of
     progress.
@@ -94,7 +94,7 @@ class Job:
         return {**plan, **cells, **graph, **found, **solved, **judged}, np.sum(written, axis=0)
 
     def stage(self, name: str, work: Callable[[], Any]) -> Any:
-        """Do a stage, or take what it has left in an earlier run."""
+        """Run a stage, or load its result of an earlier run."""
         path = self.work / f"{name}.json"
         if path.exists():
             self.log(f"{name}: done before")
@@ -109,7 +109,7 @@ class Job:
         return result
 
     def _tasks(self, work: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
-        """Tasks that need each other for nothing: where a worker is lost, Dask runs its tasks elsewhere."""
+        """Independent tasks: where a worker is lost, Dask runs its tasks elsewhere."""
         futures = [self.client.submit(work, str(self.work), *args, pure=False, retries=2) for args in arguments]
         try:
             return list(self.client.gather(futures))
@@ -124,7 +124,7 @@ class Job:
         return on_shards(self.client, n_shards, work, *args, log=self.log)
 
     def _plan(self, labels: Labels) -> dict[str, Any]:
-        """How many shards there are, and the labels of all rows."""
+        """Number of shards; writes the labels of all rows."""
         workers = some_workers(self.client, 1)
         save(self.work / "labels.npz", rows=labels.rows, codes=labels.codes)
         found = {"rows": self.n, "labelled": int(labels.rows.size), "shards": len(workers)}
@@ -190,7 +190,7 @@ class Job:
         labels = load(self.work / "labels.npz")
         order = np.argsort(labels["rows"], kind="stable")
         codes = labels["codes"][order]
-        fold = deal_folds(one_hot(codes, len(stages.settings_of(str(self.work)).classes)), self.seed)
+        fold = deal_folds(one_hot(codes, len(stages.load_settings(str(self.work)).classes)), self.seed)
         save(self.work / "folds.npz", rows=labels["rows"][order], fold=fold)
 
     def _solved(self, n_shards: int, folder: str) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class Job:
 
     def _judge(self, n_shards: int, unit: float) -> dict[str, Any]:
         """Noise, quality and calibration by all labels; the unit is that of the answers' scores."""
-        settings = stages.settings_of(str(self.work))
+        settings = stages.load_settings(str(self.work))
         folds, labels = load(self.work / "folds.npz"), load(self.work / "labels.npz")
         parts: list[tuple[Ints, Ints, Ints, Floats, Floats]] = []
         for number in range(n_shards):
@@ -248,7 +248,7 @@ class Job:
 
 
 def _sampled(codes: Ints, rng: np.random.Generator) -> Ints:
-    """Labels that the sample takes: some of each class, then at random."""
+    """Labels of the sample: some of each class, then at random."""
     order = rng.permutation(codes.size)
     ahead = np.empty(codes.size, dtype=np.int64)
     ranked = order[np.argsort(codes[order], kind="stable")]

@@ -1,4 +1,4 @@
-"""What workers do in each stage. What they make is written to the work folder, from which any worker can go on."""
+"""The stages on workers. Results are written to the work folder, from which any worker can continue."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SMOOTH, ROUGHLY = 1e-4, 1e-3  # tolerances of the evidence, and of that without 
 
 @dataclass(frozen=True, eq=False)
 class SampleChoices:
-    """What a fit to a sample of the rows has chosen for all."""
+    """Choices for all rows, made by a fit to a sample."""
 
     reader: Reader  # gives the features of a block, and the ids of its rows or None
     classes: Any  # (c,)
@@ -72,7 +72,7 @@ class SampleChoices:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings(SampleChoices):
-    """What all stages know."""
+    """Settings of all stages."""
 
     folder: Path  # of the work
     n_shards: int
@@ -92,12 +92,12 @@ class Settings(SampleChoices):
         return np.sort(np.random.default_rng([self.seed, RECALL_ROWS]).choice(self.n_rows, n, replace=False))
 
     def path(self, stage: str, shard: int, of: int | None = None) -> Path:
-        """The file of a shard in a stage; of a block where it is given."""
+        """The file of a shard in a stage, or of one of its blocks."""
         return self.folder / stage / (f"{shard:05d}.npz" if of is None else f"{shard:05d}-{of:06d}.npz")
 
 
-def settings_of(folder: str) -> Settings:
-    """The settings that the client has left in the work folder."""
+def load_settings(folder: str) -> Settings:
+    """The settings that the client has written to the work folder."""
     found = load_object(Path(folder) / "settings.pickle")
     assert isinstance(found, Settings)
     return replace(found, folder=Path(folder))  # it may have been moved
@@ -114,7 +114,7 @@ def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
 
 
 def trim_memory(work: Work) -> Work:
-    """Give memory back to the system: large arrays at once, and what is left when the work of a stage is done.
+    """Return memory to the system: large arrays at once, the rest at the end of a stage.
 
     The C library keeps what was freed, in pieces that the next arrays may not fit into.
     """
@@ -136,8 +136,8 @@ def trim_memory(work: Work) -> Work:
 
 @trim_memory
 def partition(folder: str, number: int, block: Block) -> None:
-    """Read a block, and write its rows to the shards of their cells, and of cells where they are to be searched."""
-    settings = settings_of(folder)
+    """Read a block, and write its rows to the shards of their own cells and of cells searched for them."""
+    settings = load_settings(folder)
     cells: Cells = load_object(settings.folder / "cells.pickle")
     labels = load(settings.folder / "labels.npz", "rows", "codes")
     with alone(), one_blas_thread():
@@ -177,13 +177,13 @@ def partition(folder: str, number: int, block: Block) -> None:
 
 @trim_memory
 def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
-    """Merge equal rows of a shard, and search its cells, for its own rows and those of others."""
-    settings = settings_of(folder)
+    """Merge equal rows of a shard, and search its cells for neighbours of its own rows and of others."""
+    settings = load_settings(folder)
     cells: Cells = load_object(settings.folder / "cells.pickle")
     paths = [settings.path("rows", shard, number) for number in range(n_blocks)]
-    rows, marks = _every(paths, "rows"), _every(paths, "marks")
+    rows, marks = _concatenated(paths, "rows"), _concatenated(paths, "marks")
     sizes: list[int] = []
-    near = _every(paths, "near")
+    near = _concatenated(paths, "near")
     order = np.lexsort((rows, marks, near[:, 0]))
     starts = np.ones(order.size, dtype=bool)
     starts[1:] = marks[order[1:]] != marks[order[:-1]]
@@ -214,16 +214,17 @@ def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
         _search_recall_rows(settings, shard, points, rows, vertex, n_blocks)
         _search_guests(settings, shard, paths, arguments)
     del points, arguments
-    codes = _every(paths, "codes")
+    codes = _concatenated(paths, "codes")
     save(settings.path("examples", shard), rows=rows, vertex=vertex, codes=codes, sizes=np.array(sizes))
     save_arrays(
-        settings.path("vertices", shard), scores=_every(paths, "scores")[place >= 0][np.argsort(place[place >= 0])]
+        settings.path("vertices", shard),
+        scores=_concatenated(paths, "scores")[place >= 0][np.argsort(place[place >= 0])],
     )
     return int(n)
 
 
-def _every(paths: list[Path], name: str) -> Any:
-    """An array of all blocks."""
+def _concatenated(paths: list[Path], name: str) -> Any:
+    """An array of all blocks, concatenated."""
     return np.concatenate([load(path, name)[name] for path in paths])
 
 
@@ -247,7 +248,7 @@ def _search_recall_rows(
 ) -> None:
     """Search all points of a shard for the rows on which the search is measured."""
     paths = [settings.path("recall", number) for number in range(n_blocks)]
-    queried, queries = _every(paths, "rows"), _every(paths, "points")
+    queried, queries = _concatenated(paths, "rows"), _concatenated(paths, "points")
     place = np.minimum(np.searchsorted(rows, queried), max(rows.size - 1, 0))
     own = np.flatnonzero(rows[place] == queried) if rows.size else np.zeros(0, dtype=np.int64)
     indices, distances = search_all(queries, points, settings.selection.chosen.n_neighbors + 1)
@@ -258,7 +259,7 @@ def _search_recall_rows(
 
 def neighbor_recall(folder: str, counts: list[int]) -> float:
     """The share of the nearest neighbours that was found, on some rows."""
-    settings = settings_of(folder)
+    settings = load_settings(folder)
     bounds, k = np.concatenate([[0], np.cumsum(counts)]), settings.selection.chosen.n_neighbors
     parts = [load(settings.path("exact", shard)) for shard in range(settings.n_shards)]
     indices = np.hstack(
@@ -275,7 +276,7 @@ def neighbor_recall(folder: str, counts: list[int]) -> float:
 @trim_memory
 def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     """Merge the lists of neighbours, and join those of all shards to a graph."""
-    settings = settings_of(folder)
+    settings = load_settings(folder)
     shard, chosen = group.rank, settings.selection.chosen
     bounds = np.concatenate([[0], np.cumsum(counts)])
     indices, distances = _merged_lists(settings, group, bounds)
@@ -287,7 +288,7 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
         engine = ShardedEngine(group, Halo(0, {}, {}))
         width = float(engine.medians(flat[:, None])[0]) if engine.count(flat.size) else 1.0
         del flat
-    _weigh(indices, distances, float(width))
+    _weights_in_place(indices, distances, float(width))
     W = symmetric_weights(group, indices, distances, bounds, chosen.connectivity)
     del indices, distances
     graph = build_shard(group, W, bounds)
@@ -331,8 +332,8 @@ def _merged_lists(settings: Settings, group: Group, bounds: Ints) -> tuple[Ints,
     return indices, distances
 
 
-def _weigh(indices: Ints, distances: Floats, width: float) -> None:
-    """Put weights in the place of distances."""
+def _weights_in_place(indices: Ints, distances: Floats, width: float) -> None:
+    """Overwrite distances by weights."""
     if len(indices):
         nearest = np.where(indices[:, :1] >= 0, distances[:, :1], 0.0).astype(np.float64)
         gaussian_weights(Neighbors(indices[:, :1], nearest), width)  # refuses a width that is too small
@@ -341,8 +342,8 @@ def _weigh(indices: Ints, distances: Floats, width: float) -> None:
         part[:] = gaussian(part, width)
 
 
-def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine, Callable[[], None]]:
-    """The graph of a shard, its engine, and what gives the graph's pages back when it has been read."""
+def _open_graph(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine, Callable[[], None]]:
+    """The graph of a shard, its engine, and a function that releases the graph's pages."""
     path = settings.path("graph", group.rank)
     halo, first, others, far, n_parts = load_object(path)
     data, indices, indptr = map_array(path, "data"), map_array(path, "indices"), load_array(path, "indptr")
@@ -355,11 +356,11 @@ def _opened(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEngine
 def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     """Class scores by smoothing the labels over the graph, of all labels and without those of each fold.
 
-    Gives how many labels there are here, and how many columns were multiplied with the graph.
+    Returns the number of labels here, and the number of columns multiplied with the graph.
     """
-    settings = settings_of(folder)
+    settings = load_settings(folder)
     chosen, c = settings.selection.chosen, len(settings.classes)
-    graph, engine, _ = _opened(group, settings)
+    graph, engine, _ = _open_graph(group, settings)
     examples, folds = load(settings.path("examples", group.rank)), load(settings.folder / "folds.npz")
     used = np.flatnonzero(examples["codes"] != UNLABELLED)
     codes, rows = examples["codes"][used], examples["vertex"][used].astype(np.int64)
@@ -394,10 +395,10 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
 
 @trim_memory
 def find_basis(group: Group, folder: str) -> dict[str, int]:
-    """The smoothest eigenvectors; gives how many, and how many columns were multiplied with the graph."""
-    settings = settings_of(folder)
-    graph, engine, release_graph = _opened(group, settings)
-    chosen = _within(settings)
+    """The smoothest eigenvectors; returns their number, and the number of columns multiplied with the graph."""
+    settings = load_settings(folder)
+    graph, engine, release_graph = _open_graph(group, settings)
+    chosen = _feasible_choice(settings)
     basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: release_graph(), engine=engine)
     path = settings.path("basis", group.rank)
     save_arrays(path, vectors=basis.vectors)
@@ -405,7 +406,7 @@ def find_basis(group: Group, folder: str) -> dict[str, int]:
     return {"vectors": int(basis.values.size), "columns": engine.columns}
 
 
-def _within(settings: Settings) -> Any:
+def _feasible_choice(settings: Settings) -> Any:
     """The chosen program, with no more vectors than memory allows."""
     chosen = settings.selection.chosen
     return replace(chosen, n_components=min(chosen.n_components, settings.n_components))
@@ -414,16 +415,16 @@ def _within(settings: Settings) -> Any:
 @trim_memory
 def solve(group: Group, folder: str) -> dict[str, Any]:
     """Solve the program, and join its scores with the evidence."""
-    settings = settings_of(folder)
+    settings = load_settings(folder)
     chosen, answer, c = settings.selection.chosen, settings.selection.answer, len(settings.classes)
-    graph, engine, release_graph = _opened(group, settings)
+    graph, engine, release_graph = _open_graph(group, settings)
     assert graph.degrees.size == graph.edges.first.size - 1  # what the program needs of the weights
     release_graph()
     path = settings.path("evidence", group.rank)
     of_basis = settings.path("basis", group.rank)
     basis = replace(load_object(of_basis), vectors=load_array(of_basis, "vectors"), engine=engine)
     evidence = load_array(path, "distributions").astype(engine.row_type(np.float32), copy=False)
-    program = final_program(graph, basis, evidence, _within(settings), settings.constraints)
+    program = final_program(graph, basis, evidence, _feasible_choice(settings), settings.constraints)
     sent, messages = group.sent, group.messages
     solution = solve_certified(program, settings.tol, settings.max_iter)
     n_iter = solution.n_iter
@@ -469,7 +470,7 @@ class Answers:
 
 def answers_of(folder: str, shard: int) -> Iterator[Answers]:
     """Calibrate the answers of a shard, block by block."""
-    settings = settings_of(folder)
+    settings = load_settings(folder)
     noise, labelled = load_object(settings.folder / "noise.pickle"), load(settings.folder / "judged.npz")
     examples, scores = load(settings.path("examples", shard)), map_array(settings.path("scores", shard), "scores")
     reached = load(settings.path("reached", shard))["reached"]
@@ -493,12 +494,12 @@ def answers_of(folder: str, shard: int) -> Iterator[Answers]:
 
 @trim_memory
 def write_arrays(folder: str, shard: int, out: str) -> Ints:
-    """Write the answers of a shard as arrays; gives how many reached rows each class has got, and the other rows."""
+    """Write the answers of a shard as arrays; returns the reached rows of each class, and the other rows."""
     parts = list(answers_of(folder, shard))
     for name, of in (("rows", "rows"), ("answers", "probabilities"), ("reached", "reached")):
         values = np.concatenate([getattr(part, of) for part in parts])
         write_whole(Path(out) / f"{name}-{shard:05d}.npy", partial(_put, values))
-    c = len(settings_of(folder).classes)
+    c = len(load_settings(folder).classes)
     winners = np.concatenate([np.argmax(part.probabilities[part.reached], axis=1) for part in parts])
     return np.append(np.bincount(winners, minlength=c), sum(part.rows.size for part in parts) - winners.size)
 
@@ -509,11 +510,11 @@ def _put(values: Any, file: Any) -> None:
 
 @trim_memory
 def write_answers(folder: str, shard: int, out: str) -> Ints:
-    """Write the answers of a shard as Parquet; gives how many rows each class has got."""
+    """Write the answers of a shard as Parquet; returns the number of rows of each class."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
-    names = np.array([str(name) for name in settings_of(folder).classes])
+    names = np.array([str(name) for name in load_settings(folder).classes])
     counts = np.zeros(names.size, dtype=np.int64)
 
     def write(file: Any) -> None:

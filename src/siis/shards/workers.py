@@ -28,11 +28,11 @@ ATTEMPTS = 5  # of a stage, while workers are lost on the way
 
 
 class NoWorkers(RuntimeError):
-    """The cluster has gone, or none of its workers is left."""
+    """The cluster is gone, or none of its workers is left."""
 
 
-def _box(worker: Any) -> Mailbox:
-    """The mailbox of a worker, which other workers can reach."""
+def _mailbox(worker: Any) -> Mailbox:
+    """The mailbox of a worker, registered for messages of other workers."""
     if not hasattr(worker, "siis_box"):
         worker.siis_box = box = Mailbox()
 
@@ -45,21 +45,21 @@ def _box(worker: Any) -> Mailbox:
 
 
 def _prepare(dask_worker: Any) -> int:
-    _box(dask_worker)
+    _mailbox(dask_worker)
     return int(dask_worker.state.nthreads)
 
 
 def _end(run: str, why: str, dask_worker: Any) -> None:
-    _box(dask_worker).end(run, why)
+    _mailbox(dask_worker).end(run, why)
 
 
 def _shards_here(run: str, places: list[str], work: Callable[..., Any], args: tuple[Any, ...]) -> dict[int, Any]:
-    """Run the shards that have their place on this worker."""
+    """Run the shards of this worker."""
     from distributed import get_worker  # noqa: PLC0415  (an extra)
     from distributed.protocol import to_serialize  # noqa: PLC0415
 
     worker: Any = get_worker()
-    box, loop = _box(worker), worker.loop.asyncio_loop
+    box, loop = _mailbox(worker), worker.loop.asyncio_loop
 
     async def send(address: str, key: Key, part: Any) -> None:
         await getattr(worker.rpc(address), OPERATION)(key=list(key), part=to_serialize(part))
@@ -80,17 +80,17 @@ def _shards_here(run: str, places: list[str], work: Callable[..., Any], args: tu
     return dict(zip(ranks, zip(found, traffic, strict=True), strict=True))
 
 
-def alive(client: Any) -> list[str]:
-    """Addresses of the workers, in a lasting order."""
-    with _answering():
+def worker_addresses(client: Any) -> list[str]:
+    """Addresses of the workers, sorted."""
+    with _scheduler_errors():
         return sorted(client.run(_prepare, on_error="ignore"))
 
 
-def check_seen(client: Any, folder: Path, remedy: str) -> None:
+def check_shared_folder(client: Any, folder: Path, remedy: str) -> None:
     """Refuse a folder that not all workers see. The message ends with the remedy, a sentence."""
     write_files(folder, {SEEN: b""})
     for look in range(LOOKS):
-        with _answering():
+        with _scheduler_errors():
             seen = client.run(os.path.exists, str(folder / SEEN))
         if all(seen.values()):
             return
@@ -102,7 +102,7 @@ def check_seen(client: Any, folder: Path, remedy: str) -> None:
 
 def memories(client: Any) -> list[float]:
     """Bytes that each worker may hold; infinite where there is no limit."""
-    with _answering():
+    with _scheduler_errors():
         return list(client.run(_memory, on_error="ignore").values())
 
 
@@ -111,9 +111,9 @@ def _memory(dask_worker: Any) -> float:
 
 
 def some_workers(client: Any, n_wanted: int) -> list[str]:
-    """Wait a while for so many workers; then go on with those that are there."""
+    """Wait a while for so many workers, then return those that are there."""
     begun = time.monotonic()
-    while len(found := alive(client)) < n_wanted and time.monotonic() - begun < PATIENCE:
+    while len(found := worker_addresses(client)) < n_wanted and time.monotonic() - begun < PATIENCE:
         time.sleep(POLL)
     if not found:
         raise NoWorkers(f"no worker has come within {PATIENCE:.0f} s")
@@ -123,12 +123,12 @@ def some_workers(client: Any, n_wanted: int) -> list[str]:
 def on_shards(
     client: Any, n_shards: int, work: Callable[..., Any], *args: Any, log: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Any], list[tuple[int, int, float]]]:
-    """Do the work of all shards at once; where a worker is lost, again from the beginning, on those that are left.
+    """Do the work of all shards at once; where a worker is lost, all start again on those that are left.
 
     ``work`` takes a Group and the arguments; ``log`` takes lines about lost workers. Returns results by shard, and
     for each shard the bytes and messages it has sent and the seconds it has waited.
     """
-    wanted = min(n_shards, max(len(alive(client)), 1))
+    wanted = min(n_shards, max(len(worker_addresses(client)), 1))
     for attempt in range(ATTEMPTS):
         workers = some_workers(client, wanted)[:n_shards]
         places = [workers[rank * len(workers) // n_shards] for rank in range(n_shards)]
@@ -156,7 +156,7 @@ def _attempt(
     waiting = dict(futures)
     while waiting and problem is None:
         try:
-            with _answering():
+            with _scheduler_errors():
                 wait(list(waiting.values()), timeout=POLL, return_when="FIRST_COMPLETED")
         except TimeoutError:
             gone = set(waiting) - set(_listed(client))
@@ -169,7 +169,7 @@ def _attempt(
                 problem = _problem(future)
                 del waiting[place]
     if problem is not None:
-        with _answering():
+        with _scheduler_errors():
             client.run(_end, run, str(problem), on_error="ignore")
             left = [future for place, future in waiting.items() if place in _listed(client)]
             with suppress(TimeoutError):  # they end at their next exchange
@@ -180,7 +180,7 @@ def _attempt(
 
 
 def _problem(future: Any) -> BaseException:
-    """What ended a task; Lost where it was no fault of its own."""
+    """The error that ended a task; Lost where the worker ended."""
     problem: BaseException | None = future.exception() if future.status == "error" else None
     if problem is None or type(problem).__name__ in GONE:
         return Lost("a worker has ended")
@@ -189,12 +189,12 @@ def _problem(future: Any) -> BaseException:
 
 def _listed(client: Any) -> list[str]:
     """Workers that the scheduler knows."""
-    with _answering():
+    with _scheduler_errors():
         return list(client.nthreads())
 
 
 @contextmanager
-def _answering() -> Iterator[None]:
+def _scheduler_errors() -> Iterator[None]:
     """Raise NoWorkers where the scheduler has gone."""
     try:
         yield

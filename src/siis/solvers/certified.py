@@ -147,7 +147,7 @@ def _solve(
         has_stalled = state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter
         if has_stalled and state.engine.low_memory:
             break  # there is no memory for more digits: the gap says how far it has come
-        if has_stalled or (adapts and state.is_too_close(label_norms)):
+        if has_stalled or (adapts and state.is_below_resolution(label_norms)):
             state.to_double()  # rounding holds the gap up, or will
             programs = state.programs
             best = [(A, np.inf) for A, _ in best]  # their values carry rounding, too
@@ -171,12 +171,12 @@ def _solve(
 
 
 def _side_by_side(rows: list[Floats]) -> Floats:
-    """Rows of all programs, shape (l, k, c)."""
+    """Rows of k programs as one array, shape (l, k, c)."""
     return rows[0][:, None, :] if len(rows) == 1 else np.stack(rows, axis=1)
 
 
 class _State:
-    """Coefficients and rows of all programs of a batch, side by side.
+    """Coefficients and rows of all programs of a batch.
 
     On the host: A (m x k c). On the engine: the penalties p1 (E), p2 (l) in double precision; N1 (E x k x c) with
     factors f1 (E x k) in ``edges``, N2 (l x k x c) with f2 (l x k), which hold Q, B and the multipliers; and the
@@ -235,7 +235,7 @@ class _State:
         self.A = np.hstack([solution.coefficients for solution in start])
         self.F = self.basis.synthesize(self.A)
         edge_norms, label_norms = self.norms()
-        if self.is_too_close(label_norms):
+        if self.is_below_resolution(label_norms):
             self._take_in_double()
         self.p1, self.p2 = self._penalties(edge_norms, label_norms)
         V2 = engine.xp.stack([engine.asarray(solution.dual.labels, np.float64) for solution in start], axis=1)
@@ -244,7 +244,7 @@ class _State:
             V1 = engine.xp.concat([engine.asarray(solution.dual.edges, np.float64) for solution in start], axis=1)
             self.edges.set_rows(program.P @ self.F + V1 / self.p1[:, None])
 
-    def is_too_close(self, label_norms: Array) -> bool:
+    def is_below_resolution(self, label_norms: Array) -> bool:
         """Whether most misfits at labels are too small for single precision to tell them from rounding."""
         if self.dtype != np.float32 or self.engine.low_memory or not self.is_fine:
             return False
@@ -252,7 +252,7 @@ class _State:
 
     @property
     def _shortest(self) -> float:
-        """Of a label's length: rows are counted as no shorter."""
+        """Lower bound of the length of a row, over a label's length."""
         return max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
 
     def to_double(self) -> None:
@@ -320,7 +320,7 @@ class _State:
         return edges, labels
 
     def bounds(self) -> list[DualPoint]:
-        """A dual point of each program, without its part on the edges (only where beta = 0 is that needed)."""
+        """A dual point of each program, without its part on the edges, which only beta = 0 needs."""
         V2 = self._scaled(self._q2 * (1 - self.f2))
         flow = self.engine.xp.zeros_like(self.right_side) if self.edges is None else self.edges.divergence(-1.0, 1.0)
         return [
@@ -357,7 +357,7 @@ class _State:
         self._set_penalties()
 
     def _penalties(self, edge_norms: Array, label_norms: Array) -> tuple[Array, Array]:
-        """Curvature of the norms, weight / ||row||, with short rows counted as the median one, within bounds."""
+        """Curvature of the norms, weight / ||row||, with short rows clipped at the median length, within bounds."""
         engine, xp = self.engine, self.engine.xp
 
         def curvature(weight: Array | float, norms: Array, unit: float) -> Array:

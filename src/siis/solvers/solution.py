@@ -1,4 +1,4 @@
-"""What a solver returns."""
+"""Results of solvers."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from siis.program import DualPoint
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What was measured along the way; all arrays have one entry for each measurement.
+    """Measurements; all arrays have one entry for each.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients with the proof of how good they are.
+    """Coefficients with a bound on their error.
 
     Attributes
     ----------

@@ -65,7 +65,7 @@ class SmoothBasis:
 
     @cached_property
     def near_null_vectors(self) -> Array:
-        """The null vectors and those of next to no energy, shape (n, k), in double precision; k = 0 without such."""
+        """The null vectors and those of almost no energy, shape (n, k); k = 0 without the latter."""
         k = int(np.count_nonzero(self.values <= SOFT * self.values[-1]))
         return self.engine.asarray(self.vectors[:, : k if k > self.n_null else 0], self.engine.row_type(self.dtype))
 
@@ -163,7 +163,7 @@ class IdentityBasis:
 
     @property
     def near_null_vectors(self) -> Array:
-        """None, shape (n, 0): energies are not known vector by vector."""
+        """An empty block, (n, 0): energies are not known by vector."""
         return self.engine.zeros((self.shape[0], 0), np.float64)
 
     def synthesize(self, A: Floats) -> Array:

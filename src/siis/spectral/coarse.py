@@ -20,7 +20,7 @@ RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum
 
 @dataclass(frozen=True, eq=False)
 class CoarseVectors:
-    """Smooth vectors, a null vector's values up to scale on each aggregate."""
+    """Smooth vectors, on each aggregate a multiple of a null vector."""
 
     vectors: Array  # (n, p), orthonormal
     values: Floats  # (p,), ascending, eigenvalues of the coarse problem, no less than those of the graph
@@ -59,7 +59,7 @@ def coarse_eigenvectors(
 
 
 def aggregates(W: Sparse, least: int) -> Ints:
-    """Put each vertex with the one at its heaviest edge, and again so the aggregates, while enough of them are left.
+    """Merge each vertex with the one at its heaviest edge, then aggregates likewise, while enough of them are left.
 
     Returns the number of the aggregate of each vertex, (n,).
     """

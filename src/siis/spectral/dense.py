@@ -9,7 +9,7 @@ from siis.spectral.subspace import RitzPairs
 
 
 def dense_eigenpairs(S: Sparse, null: Sparse, component: Ints, flat: Floats, n_wanted: int, high: float) -> RitzPairs:
-    """All at once, component by component; the null vector, with which small pairs mix, is lifted out of the way.
+    """All pairs of each component; its null vector, with which small pairs mix, is shifted above the spectrum.
 
     null: (n, k), orthonormal; component: (n,); flat: (n,), a null vector that is nowhere 0; ``high`` bounds the
     spectrum.

@@ -24,7 +24,7 @@ ROUNDS = 10  # of Lanczos, each outside what the others found
 def shift_invert(
     S: Sparse, null: Sparse, start: Floats, n_wanted: int, high: float, tol: float
 ) -> tuple[RitzPairs, str]:
-    """Lanczos on (S + shift I)^-1, again and again outside what is known, until the inertia says that none is left.
+    """Lanczos on (S + shift I)^-1, repeated outside the known vectors until the inertia shows that none is missing.
 
     Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision: rounding of S
     to single would move the null space, and the inertia with it.

@@ -51,7 +51,7 @@ def smooth_basis(
     report: Report = no_progress,
     engine: Engine = NUMPY,
 ) -> SmoothBasis:
-    """Compute the smoothest eigenvectors of a graph's Laplacian, missing none.
+    """Compute the smoothest eigenvectors of a graph's Laplacian, and check that none is missing.
 
     Eigenvalue 0 belongs to the connected components: its vectors are written down. The others come from a block
     method that cannot skip a copy of a repeated eigenvalue, and the count is then checked.
@@ -275,7 +275,7 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
 
 
 def _coarse(problem: _Problem, seed: int) -> CoarseVectors | None:
-    """Vectors of a coarsened graph; not off the host, where filters cost less than to coarsen it there."""
+    """Vectors of a coarsened graph, on the host only: elsewhere filters cost less than coarsening."""
     if problem.graph.n_vertices < COARSE_FROM or not problem.engine.is_host:
         return None
     scaled_graph = problem.S, problem.null, problem.graph.weights, problem.scale

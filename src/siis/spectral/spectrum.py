@@ -1,4 +1,4 @@
-"""An estimate of a spectrum: how far it reaches, and about how many eigenvalues lie below a level."""
+"""An estimate of a spectrum: its bound, and about how many eigenvalues lie below a level."""
 
 from __future__ import annotations
 

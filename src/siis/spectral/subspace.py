@@ -205,7 +205,7 @@ def missing_below(
     spectrum: Spectrum,
     rng: np.random.Generator,
 ) -> Subspace | None:
-    """Look for an eigenvalue below the last found one, in a subspace that grows from fresh vectors outside of them.
+    """Search an eigenvalue below the last found one, in a subspace that grows from random vectors.
 
     A Ritz value below it proves that there is one. That there is none is shown by a Ritz pair that is nearly found
     and lies above, or by filters that would have lifted it out of the fresh vectors long ago.
@@ -235,7 +235,7 @@ def missing_below(
 
 
 def no_columns(S: Operator, capacity: int) -> Array:
-    """A block without columns; where memory is short, at the begin of one that can hold so many."""
+    """A block without columns; where memory is short, with memory for so many."""
     engine = S.engine
     return (
         engine.zeros((S.shape[0], capacity), S.dtype)[:, :0]
@@ -265,7 +265,7 @@ class Subspace:
         return int(self.V.shape[1])
 
     def append(self, X: Array, outside: BlockProjection, most: int) -> None:
-        """Add columns, outside of what is known and of V, until V has ``most``; find the Ritz values."""
+        """Add columns outside of known vectors and of V until V has ``most``; compute the Ritz values."""
         X = X[:, : min(X.shape[1], most - self.width)]
         if not X.shape[1]:
             return
@@ -294,7 +294,7 @@ class Subspace:
         return RitzPairs(theta, vectors, residuals)
 
     def keep(self, first: int, most: int) -> None:
-        """Keep the Ritz vectors from the first on, so many at most."""
+        """Keep at most ``most`` Ritz vectors from number ``first`` on."""
         Y = self.Y[:, first : first + most]
         self.V = self.engine.keep(self.engine.matmul_inplace(self.V, Y))
         self.theta = self.theta[first : first + most]
