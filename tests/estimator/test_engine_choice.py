@@ -257,7 +257,7 @@ def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, 
     expected = PlainSIIS(engine="torch", device="cpu").fit(X, y)
     X, y = (torch.tensor(a) if kind == "tensor" else DLPackAlone(torch.tensor(a)) for a in (X, y))
     before = np.from_dlpack(X).copy()
-    held, real = [], TorchEngine.hold
+    held, real = [], TorchEngine.to_device
 
     def to_device(self, points):
         held.append(self._device_copy is not None and points is self._device_copy[0])
