@@ -134,14 +134,14 @@ class EdgeRows:
     def rescale(self, ratio: Array) -> None:
         """N = Q + multiplier / q with q = p / ratio: Q and the multipliers stay while penalties change."""
         for some in self.edge_slices():
-            f = self.f[some]
-            self.N[some] *= (f + (1 - f) * self.engine.asarray(ratio[some], self.dtype)[:, None])[:, :, None]
+            f = self.f[some, ...]
+            self.N[some, ...] *= (f + (1 - f) * self.engine.asarray(ratio[some], self.dtype)[:, None])[:, :, None]
 
     def set_rows(self, N: Array) -> None:
         """Take N, shape (E, k c)."""
         for some in self.edge_slices():
-            rows = self.engine.asarray(N[some], self.dtype)
-            self.N[some] = self.engine.xp.reshape(rows, (rows.shape[0], *self.N.shape[1:]))
+            rows = self.engine.asarray(N[some, ...], self.dtype)
+            self.N[some, ...] = self.engine.xp.reshape(rows, (rows.shape[0], *self.N.shape[1:]))
 
     def multipliers(self, g: int) -> Array:
         """Give the multipliers p (1 - f) N of one group, shape (E, c), in double precision."""
@@ -157,5 +157,6 @@ class EdgeRows:
     def _shrink(self, gamma: float) -> None:
         xp = self.engine.xp
         for some in self.edge_slices():
-            norms = xp.sqrt(dots(self.N[some], self.N[some], -1, xp))
-            self.f[some] = shrink_factors(norms, gamma / self.p[some][:, None], xp)
+            rows = self.N[some, ...]
+            norms = xp.sqrt(dots(rows, rows, -1, xp))
+            self.f[some, ...] = shrink_factors(norms, gamma / self.p[some][:, None], xp)
