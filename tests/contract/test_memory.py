@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from memory import peak
+from siis.engine import NUMPY
 from siis.graph import Graph, build_neighbor_graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
 from siis.spectral import smooth_basis
-from siis.spectral.subspace import ROOM, block_width
+from siis.spectral.subspace import block_width
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ def test_the_model_bounds_the_peak(kind, n, m, c):
     graph, s = place.graph, np.dtype(kind).itemsize
     E = graph.n_edges
     basis, used = peak(lambda: smooth_basis(graph, m, dtype=kind, method="chebyshev"))
-    model = 5 * s * n * (m + ROOM * block_width(m)) + 100 * E
+    model = 5 * s * n * (m + NUMPY.spare_blocks * block_width(m)) + 100 * E
     assert model / 4 < used < model
     rows = np.arange(0, n, 20)
     program = Program(graph, basis, rows, np.eye(c)[rows % c], 100.0, 10.0)
