@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 
 import siis
+from other_methods import GRIDS, OTHER_METHODS, NotAnswered, tuned
 from protocol import (
     ANNOTATED,
     HELD_OUT,
@@ -29,7 +30,6 @@ from protocol import (
     mean_and_error,
     tasks,
 )
-from rivals import GRIDS, RIVALS, NotAnswered, tuned
 
 KEYS = ("version", "table", "data", "kind", "noise", "seed", "run", "method")
 COLUMNS = (*KEYS, "accuracy", "balanced", "labelled", "given", "evidence", "program", "seconds")
@@ -53,7 +53,7 @@ def measure(task, rival):
     else:
         started, apart = time.perf_counter(), [float("nan")] * 2
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # rivals' convergence and deprecation warnings
+            warnings.simplefilter("ignore")  # other_methods' convergence and deprecation warnings
             answers = rival(task, task.labelled, task.given[task.labelled])
         seconds = time.perf_counter() - started
     found = [task.accuracy(answers), task.balanced(answers), task.kept(answers), task.kept(task.given), *apart]
@@ -61,7 +61,7 @@ def measure(task, rival):
 
 
 def gather(rows, names, kinds, which, column="accuracy"):
-    """Values of (method, data, kind, noise) by labelled set and run, of ours and of the rivals on the same tasks."""
+    """Values of (method, data, kind, noise) by labelled set and run, of ours and of others on the same tasks."""
     values, task = {}, ("data", "kind", "noise", "seed", "run")
     ours = {tuple(row[k] for k in task) for row in rows if row["version"] == siis.__version__}
     for row in rows:
@@ -94,7 +94,7 @@ def table(rows, names, kinds, which):
     values = gather(rows, names, kinds, which)
     balanced = gather(rows, names, kinds, which, "balanced")
     cells = sorted({key[1:] for key in values if key[0] == OURS})
-    methods = [m for m in dict.fromkeys((OURS, *RIVALS, *GRIDS)) if any(key[0] == m for key in values)]
+    methods = [m for m in dict.fromkeys((OURS, *OTHER_METHODS, *GRIDS)) if any(key[0] == m for key in values)]
     lines = []
     for data in dict.fromkeys(data for data, _, _ in cells):
         mine = [cell for cell in cells if cell[0] == data]
@@ -191,7 +191,7 @@ def short_table(rows):
     noises, names = sorted({cell[2] for cell in cells}), sorted({cell[0] for cell in cells})
     heads = [*(f"{float(noise):.0%} wrong" for noise in noises), "mean", f"mean of {OURS}", "not behind"]
     lines = ["| method | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
-    for method in (OURS, *RIVALS):
+    for method in (OURS, *OTHER_METHODS):
         shared = [cell for cell in cells if (method, *cell) in values]
         if not shared:
             continue
@@ -226,7 +226,7 @@ def figure(rows, path):
     names = [name for name in PER_CLASS if any(key[1] == name for key in values)]
     fig, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.6), sharey=True, squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
-        for i, method in enumerate([*RIVALS, OURS]):
+        for i, method in enumerate([*OTHER_METHODS, OURS]):
             if not any(key[0] == method for key in values):
                 continue
             points = {float(key[3]): mean_of(v) for key, v in values.items() if key[:2] == (method, name)}
@@ -269,7 +269,7 @@ def main():
     parser.add_argument("--noises", nargs="+", type=float, default=NOISES)
     parser.add_argument("--kinds", nargs="+", default=NOISE_KINDS[:1], choices=NOISE_KINDS)
     parser.add_argument("--methods", nargs="+", help="some of the methods, by name")
-    parser.add_argument("--tuned", action="store_true", help="rivals with parameters by cross-validation")
+    parser.add_argument("--tuned", action="store_true", help="other_methods with parameters by cross-validation")
     parser.add_argument("--fits", action="store_true", help="only fit the default, to be read later")
     parser.add_argument("--cached", action="store_true", help="only tasks whose fits are there already")
     parser.add_argument("--tables", action="store_true", help="only write tables and figure from the CSV file")
@@ -279,7 +279,7 @@ def main():
     ]
     rows = Rows(RESULTS / "accuracy.csv", COLUMNS, len(KEYS))
     which = "tuned" if options.tuned else "default"
-    methods = {name: tuned(grid) for name, grid in GRIDS.items()} if options.tuned else {OURS: None, **RIVALS}
+    methods = {name: tuned(grid) for name, grid in GRIDS.items()} if options.tuned else {OURS: None, **OTHER_METHODS}
     if options.methods:
         methods = {name: methods[name] for name in options.methods}
     wanted = () if options.tables else tasks(names, options.noises, options.runs, options.seeds, options.kinds)

@@ -84,7 +84,7 @@ def scores(predicted, truth, at):
     return float(right.mean()), float(np.mean([right[truth[at] == name].mean() for name in np.unique(truth[at])]))
 
 
-def rivals(X, given, rows, seed):
+def other_methods(X, given, rows, seed):
     """Answers of a random forest, of boosting and of logistic regression on the labelled rows."""
     from scipy.sparse import issparse  # noqa: PLC0415
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier  # noqa: PLC0415
@@ -147,7 +147,7 @@ def measure(name, seed):
         "unreached": float(np.mean(~model.is_reached_)),
         "majority": float(np.unique(truth[at], return_counts=True)[1].max() / at.size),
     }
-    answers = {"": model.transduction_, **rivals(data.X, given, rows, seed)}
+    answers = {"": model.transduction_, **other_methods(data.X, given, rows, seed)}
     for rival, predicted in answers.items():
         accuracy, balanced = scores(np.asarray(predicted).astype(str), truth, at)
         found |= {rival or "accuracy": accuracy, f"{rival}_balanced".lstrip("_"): balanced}

@@ -7,7 +7,7 @@ from siis.cli.interrupts import end, install_sigint_handler
 
 
 def main() -> None:
-    """Run a command; Ctrl-C is heard before anything heavy is imported."""
+    """Run a command; Ctrl-C works before anything heavy is imported."""
     install_sigint_handler()
     code: Any = 0
     try:

@@ -22,8 +22,8 @@ FAILURES = (NumericalError, np.linalg.LinAlgError)  # what ends one attempt amon
 class Message(str):
     """The text of an error or a warning that names parameters, attributes or arguments.
 
-    In the template, ``{tol}`` is a name and ``{metric:cosine}`` a name with its value; both may stand beside fields
-    whose values are given by keyword. As a string it uses Python's names: ``metric='cosine'``.
+    In the template, ``{tol}`` is a name and ``{metric:cosine}`` a name with its value; other
+    fields have their values by keyword. As a string it uses Python's names: ``metric='cosine'``.
     """
 
     template: str

@@ -1,4 +1,4 @@
-"""Constraints on an estimator's parameters, declared beside the class and checked at fit."""
+"""Constraints on an estimator's parameters, declared with the class and checked at fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

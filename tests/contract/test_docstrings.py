@@ -11,7 +11,7 @@ import siis
 from siis import SIISClassifier, baselines
 from siis.tables import TableEncoder
 
-RIVALS = [getattr(baselines, name) for name in baselines.__all__]
+BASELINES = [getattr(baselines, name) for name in baselines.__all__]
 SOLVERS = sorted((Path(siis.__file__).parent / "solvers").glob("[a-z]*.py"))
 
 
@@ -23,7 +23,7 @@ def section(estimator, title):
     return found[1]
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *RIVALS])
+@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *BASELINES])
 def test_every_parameter_has_its_own_entry_with_its_default(estimator):
     entries = dict(re.findall(r"^(\w+) : (.*)$", section(estimator, "Parameters"), re.MULTILINE))
     defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
@@ -33,7 +33,7 @@ def test_every_parameter_has_its_own_entry_with_its_default(estimator):
         assert entries[name].endswith(f", default={said}"), f"{name} : {entries[name]}"
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *RIVALS])
+@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *BASELINES])
 def test_see_also_names_what_there_is(estimator):
     named = re.findall(r"^(siis[\w.]+) : \S", section(estimator, "See Also"), re.MULTILINE)
     assert named
@@ -42,7 +42,7 @@ def test_see_also_names_what_there_is(estimator):
         assert hasattr(import_module(home), last), name
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, *RIVALS])
+@pytest.mark.parametrize("estimator", [SIISClassifier, *BASELINES])
 def test_references_are_cited_and_name_the_paper(estimator):
     references = section(estimator, "References")
     assert "Learning with Inadequate and Incorrect Supervision" in " ".join(references.split())

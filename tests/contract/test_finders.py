@@ -13,7 +13,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def modules():
-    names = ("finders", "protocol", "rivals", "trust", "accuracy")
+    names = ("finders", "protocol", "other_methods", "trust", "accuracy")
     before = {name: sys.modules.pop(name, None) for name in names}
     sys.path.insert(0, str(BENCHMARKS))
     import finders  # noqa: PLC0415

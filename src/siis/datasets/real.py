@@ -51,7 +51,7 @@ def load_coil20(folder: str | Path | None = None) -> Dataset:
 
 
 def load_isolet(folder: str | Path | None = None) -> Dataset:
-    """Load ISOLET: 7797 spoken letters, 617 features, 26 classes.
+    """Load ISOLET: 7797 recordings of letters, 617 features, 26 classes.
 
     From ``folder`` or SIIS_DATA (``isolet.npz``), else the user's cache, else OpenML.
 

@@ -98,20 +98,22 @@ def _between(E: Floats, marks: Floats, at: Floats) -> Floats:
 def _apart(places: Floats) -> Floats:
     """Move points that lie on each other apart, so that a group is as large as its number of points."""
     n = len(places)
-    room = SIDE * np.sqrt(FILLED / n)  # the distance that two points should keep
-    cells = np.rint(places / (0.2 * room))
+    spacing = SIDE * np.sqrt(FILLED / n)  # the distance that two points should keep
+    cells = np.rint(places / (0.2 * spacing))
     distinct, back, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     if len(distinct) < n:  # points in one place: a spiral around it
         order = np.argsort(back.ravel(), kind="stable")
         turn = np.empty(n)
         turn[order] = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
         angle = turn * np.pi * (3 - np.sqrt(5))
-        places = places + 0.5 * room * np.sqrt(turn)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        places = places + 0.5 * spacing * np.sqrt(turn)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
     for _ in range(PUSHES if n > 1 else 0):
-        far, near = cKDTree(places).query(places, k=min(CROWD + 1, n), distance_upper_bound=room, workers=n_threads())
+        far, near = cKDTree(places).query(
+            places, k=min(CROWD + 1, n), distance_upper_bound=spacing, workers=n_threads()
+        )
         is_close = np.isfinite(far) & (far > 0)
         away = places[:, None] - places[np.where(is_close, near, 0)]
-        push = np.where(is_close, (room - far) / np.where(is_close, far, 1), 0)
+        push = np.where(is_close, (spacing - far) / np.where(is_close, far, 1), 0)
         places = places + 0.35 * np.einsum("ij,ijk->ik", push, away)
     return places
 

@@ -1,4 +1,4 @@
-// The page by itself, one file: the browser keeps the decisions, and other windows hear of them.
+// The page by itself, one file: the browser keeps the decisions, and other windows are notified.
 decisions.load();
 startPage();
 listenToKeys();

@@ -1,6 +1,6 @@
-"""What people would use instead of the default: rivals on the same labels, as documented or tuned on the same labels.
+"""Methods that people use instead of the default, on the same labels, as documented or tuned on these labels.
 
-A rival is a function of the task, the labelled rows and their classes, which answers all rows (or those of ``at``).
+A method is a function of the task, the labelled rows and their classes, which answers all rows (or those of ``at``).
 """
 
 import numpy as np
@@ -138,7 +138,7 @@ class NotAnswered(ValueError):
     """A rival cannot be asked about such data."""
 
 
-RIVALS = {
+OTHER_METHODS = {
     "SVC": supervised(SVC),
     "SVC, scaled": scaled(SVC),
     "logistic regression": supervised(logistic),
