@@ -63,6 +63,6 @@ def test_a_column_called_label_beside_annotators_is_pointed_out(tmp_path):
     file = tmp_path / "shops.csv"
     file.write_text("label,size,ann,bob\na,1,a,a\nb,2,b,b\na,3,a,b\n")
     roles = Roles(annotators=("ann", "bob"))
-    assert any("is no annotator and is compared by" in note for note in read(file, roles).notes)
+    assert any("is no annotator and is a feature" in note for note in read(file, roles).notes)
     chosen = Roles(annotators=("ann", "bob"), features=("size",))
     assert any("is no annotator" in note for note in read(file, chosen).notes) is False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,14 @@ from siis.texts import itemised, plural, quoted
 
 LARGEST_WHOLE = 2**24  # up to which single precision holds whole numbers
 SHOWN_MARKS = 3  # of a column
+TITLES = MARKS, INFINITE, FILLED, FLAGGED, ABSENT, UNSEEN = (
+    "taken for missing",
+    "infinite, taken for missing",
+    "missing, filled with the median",
+    "missing, filled with the median, and a feature that says so",
+    "missing, no category there",
+    "never seen when the model was fitted",
+)
 WANTED = {"number": "numbers", "truth": "yes or no", "date": "dates", "clock": "times of day"}
 
 
@@ -56,58 +64,34 @@ class Columns:
         float32 if a column is and no other column needs float64. ``parsed`` holds columns that were read before.
         """
         X = np.empty((sheet.n, self.n_features), dtype=_precision(sheet, self.parts))
-        report = _Report()
+        notes: dict[str, list[str]] = {title: [] for title in TITLES}
         parsed = parsed or {}
         at = 0
         for part in self.parts:
             column = sheet.column(part.name, "a feature")
             if isinstance(part, Choice):
-                block = part.encode(_codes(sheet, part, column, report))
+                block = part.encode(_codes(sheet, part, column, notes))
             else:
                 cells = parsed.get(part.name)
                 cells = _cells(sheet, part, column) if cells is None else cells
                 block = part.encode(cells.numbers)
-                report.measure(part, cells, column)
+                _note_gaps(part, cells, column, notes)
             X[:, at : at + block.shape[1]] = block
             at += block.shape[1]
-        return X, report.notes()
+        return X, [f"{title}: {itemised(items)}" for title, items in notes.items() if items]
 
 
-@dataclass(frozen=True, eq=False)
-class _Report:
-    """Collects what happened to cells, column by column."""
-
-    marks: list[str] = field(default_factory=list)
-    infinite: list[str] = field(default_factory=list)
-    filled: list[str] = field(default_factory=list)
-    flagged: list[str] = field(default_factory=list)
-    absent: list[str] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
-
-    def measure(self, part: Measure, cells: Cells, column: Any) -> None:
-        """Note what a column of numbers lacks."""
-        gaps = ~np.isfinite(cells.numbers)
-        n_gaps = int(np.count_nonzero(gaps))
-        if not n_gaps:
-            return
-        if cells.unread.any():
-            self.marks.append(f"{quoted(part.name)} ({_counted(column, cells.unread)})")
-        n_infinite = int(np.count_nonzero(np.isinf(cells.numbers)))
-        if n_infinite:
-            self.infinite.append(f"{quoted(part.name)} ({n_infinite:,})")
-        lists = self.flagged if part.gap else self.filled
-        lists.append(f"{quoted(part.name)} ({plural(n_gaps, 'cell')}, {part.shown_median})")
-
-    def notes(self) -> list[str]:
-        lists = {
-            "taken for missing": self.marks,
-            "infinite, taken for missing": self.infinite,
-            "missing, filled with the median": self.filled,
-            "missing, filled with the median, and a feature that says so": self.flagged,
-            "missing, no category there": self.absent,
-            "never seen when the model was fitted": self.unseen,
-        }
-        return [f"{title}: {itemised(items)}" for title, items in lists.items() if items]
+def _note_gaps(part: Measure, cells: Cells, column: Any, notes: dict[str, list[str]]) -> None:
+    """Note what a column of numbers lacks."""
+    n_gaps = int(np.count_nonzero(~np.isfinite(cells.numbers)))
+    if cells.unread.any():
+        notes[MARKS].append(f"{quoted(part.name)} ({_counted(column, cells.unread)})")
+    if n_infinite := int(np.count_nonzero(np.isinf(cells.numbers))):
+        notes[INFINITE].append(f"{quoted(part.name)} ({n_infinite:,})")
+    if n_gaps:
+        notes[FLAGGED if part.gap else FILLED].append(
+            f"{quoted(part.name)} ({plural(n_gaps, 'cell')}, {part.shown_median})"
+        )
 
 
 def _counted(column: Any, at: Bools) -> str:
@@ -171,7 +155,7 @@ def unreadable(
     return ValueError(f"{sheet.path}: feature {quoted(name)} must hold {wanted}; {found}. {remedy}")
 
 
-def _codes(sheet: Sheet, part: Choice, column: Any, report: _Report) -> Any:
+def _codes(sheet: Sheet, part: Choice, column: Any, notes: dict[str, list[str]]) -> Any:
     """The category of each row, shape (n,); -1 if missing, or unseen without a category for others."""
     texts = as_texts(column)
     if texts is None:
@@ -183,12 +167,12 @@ def _codes(sheet: Sheet, part: Choice, column: Any, report: _Report) -> Any:
     is_present = bools(present.is_valid())
     n_missing = int(np.count_nonzero(~is_present))
     if n_missing:
-        report.absent.append(f"{quoted(part.name)} ({plural(n_missing, 'cell')})")
+        notes[ABSENT].append(f"{quoted(part.name)} ({plural(n_missing, 'cell')})")
     strange = is_present & (codes < 0)
     if part.other:
         codes[strange] = len(part.values)
     elif strange.any():
         cell = quoted(str(present[int(np.argmax(strange))].as_py()))
         cells = plural(int(np.count_nonzero(strange)), "cell")
-        report.unseen.append(f"{quoted(part.name)} ({cells}, {cell} for one: no category there)")
+        notes[UNSEEN].append(f"{quoted(part.name)} ({cells}, {cell} for one: no category there)")
     return codes

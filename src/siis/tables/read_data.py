@@ -40,7 +40,7 @@ class _Examples:
     texts: tuple[str, ...] | None
     images: tuple[ImageSource, ...] | None
     source: Any  # a Sheet, the arrays of an NPZ file, or None for images
-    notes: tuple[str, ...]
+    notes: Sequence[str]
     verified: dict[int, str] = field(default_factory=dict)
     question: str | None = None
 
@@ -58,6 +58,7 @@ class _Examples:
         )
 
 
+NO_ROLES = Roles()
 LABEL = "label"  # default name of the column of labels
 PHOTOGRAPH = 96  # pixels of the shorter side
 SAMPLE = 50  # images that are looked at
@@ -113,13 +114,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
         examples, X = examples.without(broken), np.delete(X, list(broken), axis=0)
     labelled = label_summary(examples.labels, examples.annotations, where)
     unit = "image" if examples.images is not None else "row"
-    shown = {name for name in (roles.label, roles.id, *roles.texts, *roles.annotators) if name is not None}
-    sheet = examples.source if isinstance(examples.source, Sheet) else None
-    shown |= set() if sheet is None else sheet.vectors
-    shown |= set() if sheet is None else sheet.metadata.votes
-    if sheet is not None and examples.images is not None:
-        shown |= {name for name in image_columns(sheet) if is_inside(sheet.columns[name])}
-    return Data(
+    data = Data(
         ids=examples.ids,
         labels=examples.labels,
         annotations=examples.annotations,
@@ -129,15 +124,28 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
         images=examples.images,
         recipe=recipe,
         notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
-        rows=rows_of(sheet, shown) if sheet is not None else None,
-        columns=_in_order(sheet, roles, uses) if sheet is not None else (),
         verified=examples.verified,
         annotators=roles.annotators,
-        written_back=None
-        if sheet is None or sheet.origin is None
-        else partial(sheet.origin.answered, question=examples.question),
-        tool=None if sheet is None else sheet.metadata.tool,
-        contents=() if sheet is None else sheet.metadata.contents,
+    )
+    return (
+        _with_sheet(data, examples.source, roles, examples.question, uses)
+        if isinstance(examples.source, Sheet)
+        else data
+    )
+
+
+def _with_sheet(data: Data, sheet: Sheet, roles: Roles, question: str | None, uses: tuple[ColumnUse, ...]) -> Data:
+    """Add what only a table has."""
+    shown = {roles.label, roles.id, *roles.texts, *roles.annotators, *sheet.vectors, *sheet.metadata.votes}
+    if data.images is not None:
+        shown |= {name for name in image_columns(sheet) if is_inside(sheet.columns[name])}
+    return replace(
+        data,
+        rows=rows_of(sheet, shown),
+        columns=_in_order(sheet, roles, uses),
+        written_back=None if sheet.origin is None else partial(sheet.origin.answered, question=question),
+        tool=sheet.metadata.tool,
+        contents=sheet.metadata.contents,
         sheet=sheet,
     )
 
@@ -165,66 +173,58 @@ def _check_roles(roles: Roles) -> None:
         )
     if len(set(roles.texts)) < len(roles.texts):
         raise ValueError("each column of texts must be named once; one was named twice in --text. Leave one out.")
-    wishes = {
-        "--features": roles.features is not None,
-        "--embeddings": roles.embeddings is not None,
-        "--graph": roles.graph is not None,
-        "--text-only": roles.text_only,
-    }
-    if roles.image is not None and roles.embeddings is None and roles.graph is None:  # to show, with these
-        wishes |= {"--image": True, "--text": bool(roles.texts)}
-    wished = [name for name, is_wished in wishes.items() if is_wished]
-    if len(wished) > 1:
-        raise ValueError(f"examples must be compared in one way; found {' and '.join(wished)}. Leave one out.")
-    if roles.encoder is not None and (roles.embeddings is not None or roles.graph is not None):
-        other = "--embeddings" if roles.embeddings is not None else "--graph"
-        raise ValueError(f"examples must be compared in one way; found --encoder and {other}. Leave one out.")
+    ready = [name for name in ("embeddings", "graph") if getattr(roles, name) is not None]
+    ways = [
+        *(["features"] if roles.features is not None else []),
+        *ready,
+        *(["text-only"] if roles.text_only else []),
+    ]
+    if roles.image is not None and not ready:  # with these, images and texts are only shown
+        ways += ["image", *(["text"] if roles.texts else [])]
+    for found in (ways, ["encoder", *ready] if roles.encoder is not None else []):
+        if len(found) > 1:
+            options = " and ".join(f"--{name}" for name in found)
+            raise ValueError(f"examples must be compared in one way; found {options}. Leave one out.")
     if roles.text_only and not roles.texts and roles.encoder is None:
         raise ValueError("--text-only goes with columns of texts; found none. Name them with --text.")
 
 
-def _refuse(path: Path, what: str, **given: Any) -> None:
-    for name, value in given.items():
-        if value:
+def _refuse(path: Path, what: str, roles: Roles, names: str) -> None:
+    """Refuse roles that do not go with a kind of file."""
+    for name in names.split():
+        if getattr(roles, name) != getattr(NO_ROLES, name):
             raise ValueError(f"{path}: --{name.replace('_', '-')} does not go with {what}. Leave it out.")
 
 
 def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles]:
     """The examples, and the roles with the column of labels if that is obvious."""
-    _refuse(joint_name(files), "a table", labels_file=roles.labels_file)
+    _refuse(joint_name(files), "a table", roles, "labels_file")
     sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
     roles, question, about = infer_roles(sheet, wished)
     roles, more = with_images(sheet, roles, wished)
     about += more
-    named, roles = roles, _with_label(sheet, roles)
+    named, called = roles, _called_label(sheet, roles)
+    if roles.label is None and not roles.annotators and len(called) == 1:
+        roles = replace(roles, label=called[0])
     check_answered(sheet, roles)
     roles = _with_texts(sheet, roles)
     labels, annotations, notes = labels_of(sheet, roles)
     if named.texts != roles.texts:
-        notes = [f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)", *notes]
+        about.append(f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)")
     verified = verified_of(sheet, roles, question, labels, annotations)
     if verified:
         about.append(f"{plural(len(verified), 'label')} marked as the truth: verified")
     if named.label is None and roles.label is not None:
-        notes = [f"labels: column {quoted(roles.label)}, by its name (--label names another)", *notes]
+        about.append(f"labels: column {quoted(roles.label)}, by its name (--label names another)")
     elif roles.annotators and roles.features is None and (called := _called_label(sheet, roles)):
-        notes = [
-            f"column {quoted(called[0])} is no annotator and is compared by; leave it out with --features",
-            *notes,
-        ]
+        about.append(f"column {quoted(called[0])} is no annotator and is a feature; leave it out with --features")
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
     texts = shown_texts(cells) if cells else None
     images = None if roles.image is None else images_of(sheet, roles.image, roles.image_folder)
-    ids = ids_of(sheet, roles.id)
-    said = (*sheet.notes, *about, *notes)
-    return _Examples(ids, labels, annotations, texts, images, sheet, said, verified, question), roles
-
-
-def _with_label(sheet: Sheet, roles: Roles) -> Roles:
-    """Take the only column called "label", in any case, as labels, unless the user named labels."""
-    called = _called_label(sheet, roles)
-    is_named = roles.label is not None or roles.annotators
-    return roles if is_named or len(called) != 1 else replace(roles, label=called[0])
+    about = [*sheet.notes, *about, *notes]
+    return _Examples(
+        ids_of(sheet, roles.id), labels, annotations, texts, images, sheet, about, verified, question
+    ), roles
 
 
 def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
@@ -257,21 +257,8 @@ def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
 
 
 def _from_arrays(path: Path, roles: Roles) -> _Examples:
-    _refuse(
-        path,
-        "an NPZ file",
-        image=roles.image,
-        image_folder=roles.image_folder,
-        encoder=roles.encoder,
-        features=roles.features,
-        text=roles.text,
-        text_only=roles.text_only,
-        annotators=roles.annotators,
-        labels_file=roles.labels_file,
-        encoding=roles.encoding != "utf-8",
-        sheet=roles.sheet,
-        header_row=roles.header_row,
-    )
+    alien = "image image_folder encoder features text text_only annotators labels_file encoding sheet header_row"
+    _refuse(path, "an NPZ file", roles, alien)
     arrays = load_arrays(path)
     label = roles.label or "y"
     id = roles.id or ("ids" if "ids" in arrays else None)
@@ -283,23 +270,15 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
         )
     sheet = sheet_of(path, arrays, n, [label] + ([id] if id else []))
     labels, _, notes = labels_of(sheet, replace(roles, label=label))
-    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, tuple(notes))
+    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, notes)
 
 
 def _from_folder(path: Path, roles: Roles) -> _Examples:
-    _refuse(
-        path,
-        "a folder of images",
-        image=roles.image,
-        image_folder=roles.image_folder,
-        features=roles.features,
-        text=roles.text,
-        text_only=roles.text_only,
-        sheet=roles.sheet if roles.labels_file is None else None,
-        header_row=roles.header_row if roles.labels_file is None else None,
-    )
+    _refuse(path, "a folder of images", roles, "image image_folder features text text_only")
+    if roles.labels_file is None:
+        _refuse(path, "a folder of images", roles, "sheet header_row")
     ids, images, labels, annotations, notes = read_folder(path, roles)
-    return _Examples(ids, labels, annotations, None, images, None, tuple(notes))
+    return _Examples(ids, labels, annotations, None, images, None, notes)
 
 
 def _features(

@@ -49,7 +49,7 @@ def _one_line(column: Any, length: int) -> Any:
     return pc.if_else(pc.greater(pc.utf8_length(texts), length), cut, texts)
 
 
-def rows_of(sheet: Sheet, left_out: Collection[str]) -> Rows:
+def rows_of(sheet: Sheet, left_out: Collection[str | None]) -> Rows:
     """The cells of a table, without columns that are shown elsewhere (ids, labels, texts)."""
     texts = {name: as_texts(column) for name, column in sheet.columns.items() if name not in left_out}
     kept = {name: column for name, column in texts.items() if column is not None}
