@@ -43,15 +43,15 @@ class LabelCoding:
         """Which examples have a label, shape (n,)."""
         return coded_rows(self.codes)
 
-    def picked(self, kept: Bools) -> "LabelCoding":
+    def with_classes(self, kept: Bools) -> "LabelCoding":
         """Keep some of the classes, shape (c,); examples of the others become unlabelled."""
         number = np.append(np.where(kept, np.cumsum(kept) - 1, UNLABELLED), UNLABELLED)  # the last one is that of -1
         return LabelCoding(self.classes[kept], number[self.codes])
 
-    def only(self, used: Bools) -> "LabelCoding":
+    def with_labels(self, used: Bools) -> "LabelCoding":
         """Keep the labels of some examples, shape (n,), and the classes among them."""
         among = np.bincount(self.codes[used], minlength=self.classes.size) > 0
-        return LabelCoding(self.classes, np.where(used, self.codes, UNLABELLED)).picked(among)
+        return LabelCoding(self.classes, np.where(used, self.codes, UNLABELLED)).with_classes(among)
 
 
 def encode_labels(y: Any) -> LabelCoding:
@@ -115,7 +115,7 @@ def encode_labels(y: Any) -> LabelCoding:
                 n=values.size,
             )
         )
-    return LabelCoding(classes, codes).picked(kept)
+    return LabelCoding(classes, codes).with_classes(kept)
 
 
 def code_names(names: Any) -> LabelCoding:
@@ -218,48 +218,19 @@ def _whole(values: np.ndarray[Any, Any], present: Any, given: list[int]) -> np.n
 
 
 def label_rows(codes: Ints, n_classes: int) -> Floats:
-    """Write classes as rows of Y: one column of -1/+1 for two classes (the paper's eq. 4), else one-hot (eq. 5).
-
-    Parameters
-    ----------
-    codes : ndarray of shape (l,)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (l, 1) or (l, n_classes)
-    """
+    """Label rows: one column of -1/+1 for two classes (the paper's eq. 4), else one-hot, shape (l, c) (eq. 5)."""
     return coded(one_hot(codes, n_classes))
 
 
 def one_hot(codes: Ints, n_classes: int) -> Floats:
-    """Write classes as distributions.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (l,)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (l, n_classes)
-    """
+    """Codes, shape (l,), as distributions, shape (l, n_classes)."""
     Y = np.zeros((codes.size, n_classes), answer_type(codes.size, n_classes))
     Y[np.arange(codes.size), codes] = 1.0
     return Y
 
 
 def coded(Y: Floats) -> Floats:
-    """Write distributions in the paper's coding: one column, p_1 - p_0, for two classes, else as they are.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (l, c)
-
-    Returns
-    -------
-    ndarray of shape (l, 1) or (l, c)
-    """
+    """Distributions in the paper's coding: one column, p_1 - p_0, for two classes, else as they are. Y: (l, c)."""
     return Y[:, 1:] - Y[:, :1] if Y.shape[1] == 2 else Y
 
 

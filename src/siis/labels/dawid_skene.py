@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from siis._types import Bools, Floats, Ints
 from siis.labels.annotator_answers import Answers, read_answers
@@ -14,12 +15,9 @@ from siis.labels.unlabelled import soft_rows
 
 ROUNDS = 200
 CHANGE = 1e-6  # of a posterior, at which the rounds end
-USUAL_COUNT, USUAL_SKILL = (
-    10.0,
-    0.8,
-)  # answers that count for each annotator: this share right
+USUAL_COUNT, USUAL_SKILL = 10.0, 0.8  # pseudo-answers of each annotator, and the share of them that is correct
 PSEUDO_COUNT = 3.0  # answers of each class, as those of all, that count for each annotator
-LEAST = 0.01  # of the way from chance to certainty: no annotator counts less, so that a lone answer is followed
+LEAST = 0.01  # of the way from chance to certainty: no skill is less, so that a lone answer is followed
 FOLDS = 3
 
 
@@ -121,10 +119,10 @@ def _skills(given: Answers) -> tuple[Floats, Floats]:
         return _one_coin(given)
     general = given.by(given.is_general)
     theta, prior = (_confusions if _prefers_confusions(general) else _one_coin)(general)
-    return np.where(given.is_general[:, None, None], theta, _judged(given, general, theta, prior)), prior
+    return np.where(given.is_general[:, None, None], theta, _specialist_skills(given, general, theta, prior)), prior
 
 
-def _judged(given: Answers, general: Answers, theta: Floats, prior: Floats) -> Floats:
+def _specialist_skills(given: Answers, general: Answers, theta: Floats, prior: Floats) -> Floats:
     """One coin for each annotator, shape (a, c, c), from what general annotators answered on the same examples."""
     P, _ = _posterior(general, theta, prior)
     own = ~given.is_general[given.annotator] & P[given.example].any(axis=1)
@@ -132,10 +130,10 @@ def _judged(given: Answers, general: Answers, theta: Floats, prior: Floats) -> F
     a, c = given.workers.size, given.classes.size
     n_judged, skills = np.bincount(by, minlength=a), np.full(a, USUAL_SKILL)
     for _ in range(ROUNDS):
-        before, skills = skills, _shrunk(_hits(by, skills[by], q, a, c), n_judged, 1 / c)
+        before, skills = skills, _shrunk(_expected_correct(by, skills[by], q, a, c), n_judged, 1 / c)
         if np.abs(skills - before).max() <= CHANGE:
             break
-    return _coin(np.maximum(skills, _least(c)), c)
+    return _coin(np.maximum(skills, _least_skill(c)), c)
 
 
 def _one_coin(given: Answers) -> tuple[Floats, Floats]:
@@ -144,47 +142,47 @@ def _one_coin(given: Answers) -> tuple[Floats, Floats]:
     has_others = np.bincount(given.example, minlength=given.tasks.size)[given.example] > 1
     by = given.annotator[has_others]
     n_judged = np.bincount(by, minlength=a)
-    theta, Y = _coin(np.full(a, USUAL_SKILL), c), _vote(given)
+    theta, Y = _coin(np.full(a, USUAL_SKILL), c), _vote_shares(given)
     for _ in range(ROUNDS):
         prior = _prior(given, Y)
         before, (Y, _) = Y, _posterior(given, theta, prior)
-        logs = _log_chances(given, theta)
-        others = _softmax((_start(given, prior) + given.by_example(logs))[given.example] - logs)
+        logs = _log_likelihoods(given, theta)
+        others = softmax((_start(given, prior) + given.by_example(logs))[given.example] - logs, axis=1)
         q = others[np.arange(m), given.answer][has_others]
-        hits = _hits(by, theta[:, 0, 0][by], q, a, c)
-        least = (1 / c + USUAL_SKILL) / 2  # specialists meet mostly where one of them is wrong
-        skills = _shrunk(hits, n_judged, least)
+        correct = _expected_correct(by, theta[:, 0, 0][by], q, a, c)
+        least = (1 / c + USUAL_SKILL) / 2  # specialists overlap mostly where one of them is wrong
+        skills = _shrunk(correct, n_judged, least)
         if not given.is_general.any():
-            skills = np.full(a, max(_mean(hits, n_judged), least))
-        theta = _coin(np.maximum(skills, _least(c)), c)
+            skills = np.full(a, max(_mean_skill(correct, n_judged), least))
+        theta = _coin(np.maximum(skills, _least_skill(c)), c)
         if np.abs(Y - before).max() <= CHANGE:
             break
     return theta, prior
 
 
-def _hits(by: Ints, skill: Floats, q: Floats, a: int, c: int) -> Floats:
+def _expected_correct(by: Ints, skill: Floats, q: Floats, a: int, c: int) -> Floats:
     """Expected right answers of each annotator, where the others give each answer the probability q."""
     right, wrong = skill * q, (1 - skill) * (1 - q) / (c - 1)
     return np.asarray(np.bincount(by, right / (right + wrong), a), dtype=np.float64)
 
 
-def _mean(hits: Floats, n_judged: Ints) -> float:
-    return float((hits.sum() + USUAL_COUNT * USUAL_SKILL) / (n_judged.sum() + USUAL_COUNT))
+def _mean_skill(correct: Floats, n_judged: Ints) -> float:
+    return float((correct.sum() + USUAL_COUNT * USUAL_SKILL) / (n_judged.sum() + USUAL_COUNT))
 
 
-def _shrunk(hits: Floats, n_judged: Ints, least: float) -> Floats:
+def _shrunk(correct: Floats, n_judged: Ints, least: float) -> Floats:
     """Skills, shrunk towards the mean of all annotators; that mean is at least `least`."""
-    return (hits + USUAL_COUNT * max(_mean(hits, n_judged), least)) / (n_judged + USUAL_COUNT)
+    return (correct + USUAL_COUNT * max(_mean_skill(correct, n_judged), least)) / (n_judged + USUAL_COUNT)
 
 
-def _least(c: int) -> float:
+def _least_skill(c: int) -> float:
     return 1 / c + LEAST * (1 - 1 / c)
 
 
 def _confusions(given: Answers) -> tuple[Floats, Floats]:
     """Skills with a confusion matrix for each annotator, and the prior."""
     c, a = given.classes.size, given.workers.size
-    cell, Y = given.annotator * c + given.answer, _vote(given)
+    cell, Y = given.annotator * c + given.answer, _vote_shares(given)
     usual = USUAL_COUNT * _coin(np.full(1, USUAL_SKILL), c)[0]
     for _ in range(ROUNDS):
         prior = _prior(given, Y)
@@ -222,7 +220,7 @@ def _coin(skills: Floats, c: int) -> Floats:
 
 def _posterior(given: Answers, theta: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the classes, shape (n, c), 0 without an answer; log-likelihood of the answers, shape (n,)."""
-    logs = _start(given, prior) + given.by_example(_log_chances(given, theta))
+    logs = _start(given, prior) + given.by_example(_log_likelihoods(given, theta))
     most = logs.max(axis=1)
     chances = np.exp(logs - most[:, None])
     total = chances.sum(axis=1)
@@ -250,16 +248,11 @@ def _answered(given: Answers) -> Bools:
     return np.asarray(np.bincount(given.example, minlength=given.tasks.size) > 0)
 
 
-def _vote(given: Answers) -> Floats:
+def _vote_shares(given: Answers) -> Floats:
     votes = given.by_example(np.eye(given.classes.size)[given.answer])
     return np.asarray(votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0))
 
 
-def _log_chances(given: Answers, theta: Floats) -> Floats:
+def _log_likelihoods(given: Answers, theta: Floats) -> Floats:
     """Log-probability of each answer under each class, shape (m, c)."""
     return np.asarray(np.log(theta)[given.annotator, :, given.answer])
-
-
-def _softmax(logs: Floats) -> Floats:
-    P = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(P / P.sum(axis=1, keepdims=True))

@@ -22,39 +22,20 @@ VERIFIED_WEIGHT = 3.0  # ordinary labels that a verified one counts as
 
 @dataclass(frozen=True, eq=False)
 class GivenLabels:
-    """The labels that count.
+    """The labels that are used, with their weights."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (c,)
-    codes : ndarray of shape (n,)
-        Number of the given class, of a soft label the likeliest; -1 where no label is used.
-    used : ndarray of bool, shape (n,)
-        Labelled, with a positive weight.
-    absent : ndarray of bool, shape (n,)
-        Labelled, with weight 0: such an example is as good as not there.
-    Y : ndarray of shape (l, c)
-        Distributions of the used examples.
-    kinds : ndarray of shape (l,)
-        Number of each distinct row of Y.
-    weights : ndarray of shape (l,)
-        A verified label has three times its weight.
-    verified : ndarray of bool, shape (n,)
-        Known to be right.
-    """
-
-    classes: np.ndarray[Any, Any]
-    codes: Ints
-    used: Bools
-    absent: Bools
-    Y: Floats
-    kinds: Ints
-    weights: Floats
-    verified: Bools
+    classes: np.ndarray[Any, Any]  # (c,)
+    codes: Ints  # (n,): the given class, the likeliest of a soft label; -1 where no label is used
+    used: Bools  # (n,): labelled, with a positive weight
+    absent: Bools  # (n,): labelled, with weight 0: treated as if the example did not exist
+    Y: Floats  # (l, c): distributions of the used examples
+    kinds: Ints  # (l,): number of each distinct row of Y
+    weights: Floats  # (l,): three times the given weight for verified labels
+    verified: Bools  # (n,): known to be right
 
     @property
     def counts(self) -> Floats:
-        """The weights without what certainty adds to them, shape (l,)."""
+        """The weights without the factor of verified labels, shape (l,)."""
         return np.where(self.verified[self.used], self.weights / VERIFIED_WEIGHT, self.weights)
 
     def only(self, kept: Bools) -> GivenLabels:
@@ -75,21 +56,11 @@ class GivenLabels:
 
 
 def read_labels(y: Any, sample_weight: Any = None, verified: Any = None) -> GivenLabels:
-    """Read labels of any kind.
+    """Classes, distributions or AnnotatedLabels as labels with weights.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,) or (n, c)
-        Classes (see ``encode_labels``), a LabelCoding, or one distribution over c > 1 classes a row: non-negative,
-        with sum 1, or 0 where the example is unlabelled. Columns of a data frame name the classes; otherwise they are
-        0, 1, ... Either way, classes without any weight are no classes. Or AnnotatedLabels, with their weights.
-    sample_weight : array-like of shape (n,), optional
-    verified : array-like of bool, shape (n,), optional
-        Labels that are known to be right.
-
-    Returns
-    -------
-    GivenLabels
+    y: (n,), see ``encode_labels``, or (n, c): one distribution a row, all 0 where unlabelled; columns of a data frame
+    name the classes. Classes without any weight are dropped. sample_weight: (n,); verified: (n,), labels that are
+    known to be right.
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
@@ -110,7 +81,7 @@ def read_labels(y: Any, sample_weight: Any = None, verified: Any = None) -> Give
         labelled = coding.labelled
         weights = _weights(sample_weight, labelled)
         used = labelled & (weights > 0)
-        coding = coding.only(used)
+        coding = coding.with_labels(used)
         classes, codes, kinds = coding.classes, coding.codes, coding.codes[used]
         Y = one_hot(kinds, classes.size)
     is_verified = _verified(verified, used)

@@ -104,19 +104,8 @@ def gather(
 ) -> VertexLabels:
     """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
 
-    Parameters
-    ----------
-    vertex : ndarray of shape (l,)
-    Y : ndarray of shape (l, c)
-    weights : ndarray of shape (l,)
-    kinds : ndarray of shape (l,), optional
-        ``label_kinds(Y)``, where they are known.
-    counts : ndarray of shape (l,), optional
-        The weights without what certainty adds to them.
-
-    Returns
-    -------
-    VertexLabels
+    vertex: (l,); Y: (l, c); weights: (l,); kinds: (l,), ``label_kinds(Y)`` if known; counts: (l,), weights without
+    the factor of verified labels.
     """
     kinds = label_kinds(Y) if kinds is None else kinds
     n_kinds = kinds.max() + 1
