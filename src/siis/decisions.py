@@ -171,8 +171,6 @@ class Journal:
 
     def _read(self, line: bytes) -> None:
         plain = {**json.loads(line)}
-        if plain.get("decision") == "taken":  # by siis corrections, before lines named their tables
-            return
         table = plain.pop("table", "")
         decision = Decision(**plain)
         if table == self.table:

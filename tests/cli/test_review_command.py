@@ -198,7 +198,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
 def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
     """In this process: the real signal is in the browser's story."""
     ended = []
-    monkeypatch.setattr("siis.cli.terminal.stop", lambda: ended.append(command.promise))
+    monkeypatch.setattr("siis.cli.terminal.stop", lambda: ended.append(command.set_interrupt_message))
 
     def serve(self, poll):
         self.session.decide(Decision("digit 0", "chosen", "0"))
@@ -207,10 +207,17 @@ def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
 
     said = []
     monkeypatch.setattr(ReviewServer, "serve_forever", serve)
-    monkeypatch.setattr(command, "promise", said.append)
+    monkeypatch.setattr(command, "set_interrupt_message", said.append)
     CliRunner().invoke(app, ["review", str(results), "--no-open"], catch_exceptions=False)
     assert len(ended) == 1
     assert said[-1] == (
         f"1 decision is saved in {results / JOURNAL}. siis review {results} will fit those that are new."
     )
     assert threading.active_count() < 20
+
+
+def test_results_of_version_0_1_are_refused_by_their_version(siis, tmp_path):
+    (tmp_path / "summary.json").write_text('{"siis": "0.1.0", "options": {"data": "data.csv"}}')
+    done = siis("review", tmp_path)
+    assert done.exit_code == 1
+    assert "was written by siis 0.1, whose results are not read any more. Fit again" in done.stderr

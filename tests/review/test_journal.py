@@ -101,7 +101,7 @@ def test_a_last_line_without_an_end_counts(tmp_path):
     ["[]", "7", "{}", '{"id": 3, "decision": "kept", "label": "x"}', '{"id": "a", "decision": "no", "label": "x"}'],
 )
 def test_a_line_that_is_no_decision_is_named(tmp_path, line):
-    (tmp_path / JOURNAL).write_text(f'{{"decision": "taken"}}\n{line}\n')
+    (tmp_path / JOURNAL).write_text(f'{{"id": "a", "decision": "kept", "label": "x", "table": "t"}}\n{line}\n')
     with pytest.raises(ValueError, match=r"decisions\.jsonl, line 2, must be a decision"):
         Journal(tmp_path, "t")
 

@@ -51,7 +51,7 @@ def corrections(
         _, table = options_of(results, "siis corrections")
         if folder != results:
             check_not_reviewed(folder)
-        found = Journal(results, table or "") if (results / JOURNAL).exists() else None
+        found = Journal(results, table) if (results / JOURNAL).exists() else None
         with found or nullcontext():
             former = former_round(results, model_file(results), "siis corrections")
             run_and_print(

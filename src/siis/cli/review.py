@@ -69,7 +69,7 @@ def review(
 
         _, table = options_of(results, "siis review")
         report = read_report(results / REPORT_DATA)
-        with Journal(results, table or "", user_name() if by is None else by) as journal:
+        with Journal(results, table, user_name() if by is None else by) as journal:
             for note in filter(None, (journal.note, journal.others())):
                 print_line(f"{note}.")
             former = in_background(lambda: former_round(results, model_file(results), "siis review"))

@@ -51,32 +51,24 @@ class FitOptions:
             **{"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int},
             **{"issue_columns": str, "more": list, "demo": bool, "write_table": str},
         }
-        if isinstance(found, dict):
-            later = {"queries": QUERIES, "issue_columns": OWN, "more": [], "demo": False, "write_table": ""}
-            found = {**later, **found}  # version 0.1.0 had no such options
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")
-        if found["issue_columns"] not in (OWN, CLEANLAB):
-            raise ValueError("these are no columns of siis fit")
-        roles = {**DEFAULT_ROLES, **found["roles"]}
-        if isinstance(roles.get("text"), str):
-            roles["text"] = [roles["text"]]  # 0.1 knew one
-        if found["demo"] and not isinstance(found["parameters"].get("random_state"), int):
-            raise ValueError("the demo must have a seed")
+        roles, parameters = {**DEFAULT_ROLES, **found["roles"]}, found["parameters"]
         lists = [found["corrections"], found["more"], *(roles.get(name) or [] for name in LISTS)]
         texts = [value for name, value in roles.items() if name not in (*LISTS, *FLAGS, "encoder", "header_row")]
-        if set(roles) != ROLES or not all(isinstance(value, str | None) for value in texts):
-            raise ValueError("these are no roles of siis fit")
-        if type(roles["header_row"]) not in (int, type(None)):
-            raise ValueError("this is no row of siis fit")
+        if not (
+            found["issue_columns"] in (OWN, CLEANLAB)
+            and set(roles) == ROLES
+            and all(isinstance(value, str | None) for value in texts)
+            and type(roles["header_row"]) in (int, type(None))
+            and all(isinstance(roles[name], bool) for name in FLAGS)
+            and all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists)
+            and all(isinstance(value, str | float | int | None) for value in parameters.values())
+            and (isinstance(parameters.get("random_state"), int) or not found["demo"])
+        ):
+            raise ValueError("these are no values of options of siis fit")
         if roles["encoder"] is not None:
             EncoderChoice.from_plain(roles["encoder"])
-        if not all(isinstance(roles[name], bool) for name in FLAGS):
-            raise ValueError("these are no flags of siis fit")
-        if not all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists):
-            raise ValueError("these are no lists of names")
-        if not all(isinstance(value, str | float | int | None) for value in found["parameters"].values()):
-            raise ValueError("these are no parameters of siis fit")
         lists_of = {name: tuple(found[name]) for name in ("corrections", "more")}
         return cls(**{**found, "roles": roles, **lists_of})
 

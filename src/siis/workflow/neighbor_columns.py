@@ -41,7 +41,7 @@ def compare_columns(
         return []
     counted = [j for j, is_alike in zip(near, alike, strict=True) if is_alike] or list(near)
     features = _compared_by(extra) or set(names)
-    decimal = extra.get("row_decimal", ".")  # version 0.1.0 kept none
+    decimal = extra["row_decimal"]
     found = []
     for name, text in zip(names, lines, strict=True):
         cells = text.split("\n")

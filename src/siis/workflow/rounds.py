@@ -30,7 +30,7 @@ class FormerRound:
     options: FitOptions
     model: SIISClassifier
     checked: dict[str, str]  # verified labels by id
-    table: str | None  # digest of the table; version 0.1 kept none
+    table: str  # digest of the table
 
 
 def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
@@ -47,7 +47,7 @@ def former_round(results: Path, model_file: Path, command: str) -> FormerRound:
         return FormerRound(options, saved.model, checked_labels(saved.extra), table)
 
 
-def options_of(results: Path, command: str) -> tuple[FitOptions, str | None]:
+def options_of(results: Path, command: str) -> tuple[FitOptions, str]:
     """The options of former results, and the digest of their table."""
     summary, advice = results / SUMMARY, f"Name the folder of the results ({NAMING[command]})"
     if results.is_file():
@@ -60,11 +60,16 @@ def options_of(results: Path, command: str) -> tuple[FitOptions, str | None]:
         )
     try:
         plain = json.loads(summary.read_text(encoding="utf-8"))
-        return FitOptions.from_plain(plain["options"]), None if plain.get("table") is None else str(plain["table"])
+        is_old = str(plain["siis"]).startswith("0.1.")
+        if not is_old:
+            return FitOptions.from_plain(plain["options"]), str(plain["table"])
     except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(
             f"{summary} must be a summary that siis fit has written; it is not. {advice}, or fit anew: siis fit DATA."
         ) from None
+    raise ValueError(
+        f"{summary} was written by siis 0.1, whose results are not read any more. Fit again: siis fit DATA."
+    )
 
 
 class Rounds:
