@@ -46,7 +46,10 @@ def encode_table(
     the network if there is one; ``text_only`` uses no other columns.
     """
     if not texts:
-        return _columns_alone(sheet, choose_features(sheet, features, reserved))
+        chosen = choose_features(sheet, features, reserved)
+        columns, C, notes = chosen.encoded(sheet)
+        lines = (*notes_of(chosen.uses), *notes)
+        return Encoded(columns, C, tuple(chosen.uses), summary_of(chosen.uses), lines)
     words, W, about = _learn_words(sheet, texts, network)
     summary = ", ".join(dict.fromkeys(one.summary() for one in words))
     uses = [ColumnUse(one.column, "text", one.n_features, one.remark()) for one in words]
@@ -63,12 +66,6 @@ def encode_table(
     return Encoded(joined, joined.join(W, C), tuple(uses), f"{summary}, {summary_of(chosen.uses)}", lines)
 
 
-def _columns_alone(sheet: Sheet, chosen: Chosen) -> Encoded:
-    columns, C, notes = chosen.encoded(sheet)
-    summary = summary_of(chosen.uses)
-    return Encoded(columns, C, tuple(chosen.uses), summary, (*notes_of(chosen.uses), *notes))
-
-
 def encode_again(
     encoder: TableEncoding, sheet: Sheet, located: EncoderChoice | None = None
 ) -> tuple[Features, tuple[str, ...] | None, list[str]]:
@@ -80,13 +77,7 @@ def encode_again(
     words = encoder.words if isinstance(encoder, Joined) else (encoder,)
     cells = [cells_of(sheet, one.column, "the text column") for one in words]
     network = next((one.encoder.load("texts", located) for one in words if isinstance(one, NetworkTexts)), None)
-    encoded: list[tuple[Features, list[str]]] = []
-    for one, column in zip(words, cells, strict=True):
-        if isinstance(one, NetworkTexts):
-            assert network is not None
-            encoded.append(one.encode(column, network))
-        else:
-            encoded.append(one.encode(column))
+    encoded = [one.encode(column, network) for one, column in zip(words, cells, strict=True)]
     notes = [note for _, more in encoded for note in more]
     if not isinstance(encoder, Joined):
         return encoded[0][0], cells[0], notes
@@ -116,15 +107,15 @@ def _learn_words(
     encoder = None if network is None else load_encoder(network, "texts")
     for name in texts:
         cells = cells_of(sheet, name, f"the text column ({sheet.option('text')})")
-        if network is not None and encoder is not None:
-            sentences, X, more = NetworkTexts.learn(name, network, encoder, cells)
-            words.append(sentences)
-            W.append(X)
-            about += more
-            continue
-        one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
-        V, notes = one.encode(cells)
+        one: Words | NetworkTexts
+        X: Features
+        notes: Sequence[str]
+        if network is None or encoder is None:
+            one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
+            X, notes = one.encode(cells)
+        else:
+            one, X, notes = NetworkTexts.learn(name, network, encoder, cells)
         words.append(one)
-        W.append(V)
+        W.append(X)
         about += notes
     return words, W, list(dict.fromkeys(about))

@@ -120,8 +120,9 @@ class NetworkTexts:
         about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
         return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (about, *notes)
 
-    def encode(self, texts: Sequence[str], encoder: Encoder) -> tuple[Floats, list[str]]:
+    def encode(self, texts: Sequence[str], encoder: Encoder | None) -> tuple[Floats, list[str]]:
         """Encode more texts; returns X of shape (n, d) and notes."""
+        assert encoder is not None
         X, notes = encode(encoder, texts)
         return _unit(X), list(notes)
 

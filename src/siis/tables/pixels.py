@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,8 +36,10 @@ class Pixels:
         """Number of features, d."""
         return self.size * self.size
 
-    def encode(self, paths: tuple[ImageSource, ...], broken: dict[int, str]) -> Floats:
-        """Read n images, shape (n, size * size).
+    def encode(
+        self, paths: Sequence[ImageSource], broken: dict[int, str], located: Any = None
+    ) -> tuple[Floats, tuple[str, ...]]:
+        """Read n images; returns X of shape (n, size * size), and no notes.
 
         ``broken`` collects what is wrong with images that cannot be read, by index; their rows are arbitrary.
         """
@@ -49,7 +51,7 @@ class Pixels:
                     X[i] = _grey(path, self.size)
             except UnreadableImage as problem:
                 broken[i] = str(problem)
-        return X
+        return X, ()
 
 
 def _grey(path: ImageSource, size: int) -> Floats:

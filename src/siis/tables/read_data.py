@@ -314,7 +314,7 @@ def _of_images(
         pictures, X, summary, notes = NetworkImages.learn(roles.encoder, images, broken)
         return X, Recipe(pictures), summary, notes
     pixels = Pixels()
-    X = pixels.encode(images, broken)
+    X, _ = pixels.encode(images, broken)
     seen = tuple(path for i, path in enumerate(images) if i not in broken)
     hint = (PHOTOGRAPHS,) if seen and are_photographs(seen, PHOTOGRAPH, SAMPLE) else ()
     return X, Recipe(pixels), f"made grey and {pixels.size} x {pixels.size} pixels", hint

@@ -111,13 +111,14 @@ class Recipe:
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
         if isinstance(self.encoder, Pixels | NetworkImages):
             if len(files) == 1 and path.is_dir() and not is_table(path):
-                if header_row is not None:
-                    raise ValueError(f"{path}: a row of column names is for tables. Leave --header-row out.")
-                return _new_images(self.encoder, path, encoding, id, page, located)
+                if {id, page, header_row} != {None} or encoding != "utf-8":
+                    options = "--id, --sheet, --header-row and --encoding"
+                    raise ValueError(f"{path}: images are named by their files. Leave {options} out.")
+                return _of_images(self.encoder, *find_images(path), located, ())
             sheet = read_sheets(files, encoding, page, header_row)
-            pictures = images_of(sheet, only_column(sheet, image), image_folder)
+            images = images_of(sheet, only_column(sheet, image), image_folder)
             ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
-            return _of_pictures(self.encoder, ids, pictures, located, sheet.notes)
+            return _of_images(self.encoder, ids, images, located, sheet.notes)
         if image is not None or image_folder is not None:
             raise ValueError("the model was not fitted to pictures. Leave --image and --image-folder out.")
         if isinstance(self.encoder, Values):
@@ -134,38 +135,20 @@ def _usual_id(sheet: Sheet, usual: str | None) -> str | None:
     return usual if usual in sheet.columns else sheet.metadata.id
 
 
-def _new_images(
-    encoder: Pixels | NetworkImages,
-    path: Path,
-    encoding: str,
-    id: str | None,
-    page: str | None,
-    located: EncoderChoice | None,
-) -> NewData:
-    if id is not None or page is not None or encoding != "utf-8":
-        raise ValueError(f"{path}: images are named by their files. Leave --id, --sheet and --encoding out.")
-    ids, paths = find_images(path)
-    return _of_pictures(encoder, ids, paths, located, ())
-
-
-def _of_pictures(
+def _of_images(
     encoder: Pixels | NetworkImages,
     ids: tuple[str, ...],
-    pictures: tuple[ImageSource, ...],
+    images: tuple[ImageSource, ...],
     located: EncoderChoice | None,
     about: tuple[str, ...],
 ) -> NewData:
     """Encode images; those that cannot be read are left out and named."""
     broken: dict[int, str] = {}
-    notes: tuple[str, ...] = ()
-    if isinstance(encoder, NetworkImages):
-        X, notes = encoder.encode(pictures, broken, located)
-    else:
-        X = encoder.encode(pictures, broken)
+    X, notes = encoder.encode(images, broken, located)
     lost = left_out(ids, broken)
     kept = [i for i in range(len(ids)) if i not in broken]
-    ids, pictures = tuple(ids[i] for i in kept), tuple(pictures[i] for i in kept)
-    return NewData(ids, X[kept], None, pictures, (plural(len(ids), "image"), *about, *lost, *notes))
+    ids, images = tuple(ids[i] for i in kept), tuple(images[i] for i in kept)
+    return NewData(ids, X[kept], None, images, (plural(len(ids), "image"), *about, *lost, *notes))
 
 
 def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None, usual_id: str | None) -> NewData:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,7 +64,7 @@ class Words:
         terms = tuple(map(str, vectorizer.get_feature_names_out()))
         return cls(column, terms, frozen(vectorizer.idf_), is_unspaced)
 
-    def encode(self, texts: Sequence[str]) -> tuple[Sparse, list[str]]:
+    def encode(self, texts: Sequence[str], encoder: Any = None) -> tuple[Sparse, list[str]]:
         """Features of n texts, shape (n, d), and notes."""
         from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
         from sklearn.preprocessing import normalize  # noqa: PLC0415

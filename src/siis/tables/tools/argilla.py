@@ -17,7 +17,7 @@ from siis.tables.tools.json_fields import (
     without_ours,
     written_items,
 )
-from siis.tables.tools.tool_file import AGENT, DIGITS, ID, OURS, TEXT, Answer, ToolFile, Vote
+from siis.tables.tools.tool_file import AGENT, DIGITS, ID, OURS, TEXT, Answer, ToolFile, Vote, is_ours
 from siis.texts import plural, quoted
 
 TOOL = "Argilla"
@@ -47,19 +47,14 @@ class Records:
         done = []
         for record, answer in zip(self.records, answers, strict=True):
             others = record[SUGGESTIONS]
-            if question is not None and _is_free(others.get(question)):
+            found = others.get(question)
+            is_free = not isinstance(found, dict) or found.get("value") is None or is_ours(found.get("agent"))
+            if question is not None and is_free:
                 value = values.get(answer.label, answer.label)  # a rating is a number
                 ours = {"value": value, "score": round(answer.probability, DIGITS), "agent": AGENT}
                 record = {**record, SUGGESTIONS: {**others, question: ours}}  # noqa: PLW2901
             done.append({**record, OURS: answer.to_plain()})
         return {FILE: written_items(done)}
-
-
-def _is_free(suggestion: Any) -> bool:
-    """Whether nobody else has suggested something."""
-    if not isinstance(suggestion, dict) or suggestion.get("value") is None:
-        return True
-    return str(suggestion.get("agent") or "").split(" ")[0] == OURS
 
 
 def is_records(value: Any) -> bool:

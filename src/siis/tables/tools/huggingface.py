@@ -27,6 +27,7 @@ from siis.tables.tools.tool_file import (
     Vote,
     VoteColumns,
     id_column,
+    is_ours,
     vote_columns,
 )
 from siis.texts import plural, quoted
@@ -77,7 +78,7 @@ def _suggested(table: Any, question: str, answers: Sequence[Answer]) -> Any:
         return table
     values, scores, agents = (column.to_pylist() for column in found)
     for i, answer in enumerate(answers):
-        if values[i] is None or str(agents[i] or "").split(" ")[0] == OURS:
+        if values[i] is None or is_ours(agents[i]):
             values[i], scores[i], agents[i] = answer.label, round(answer.probability, DIGITS), AGENT
     responses = table[question + RESPONSES].type
     kind = responses.value_type if pa.types.is_list(responses) and pa.types.is_null(found[0].type) else found[0].type
@@ -92,13 +93,8 @@ def _suggested(table: Any, question: str, answers: Sequence[Answer]) -> Any:
 
 
 def _is_plain(kind: Any) -> bool:
-    return bool(
-        pa.types.is_null(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-    )
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return bool(is_number or pa.types.is_null(kind) or _is_text(kind))
 
 
 def _described(table: Any) -> Any:

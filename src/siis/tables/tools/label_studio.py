@@ -22,6 +22,7 @@ from siis.tables.tools.tool_file import (
     ToolMetadata,
     Vote,
     id_column,
+    is_ours,
 )
 from siis.texts import plural, quoted
 
@@ -75,12 +76,11 @@ def _without_columns(data: dict[str, Any]) -> dict[str, Any]:
 
 def _others(task: dict[str, Any]) -> list[Any]:
     """Predictions of others; numbers name predictions that the export lacks, which no import accepts."""
-    return [one for one in task.get("predictions") or [] if isinstance(one, dict) and not _is_ours(one)]
-
-
-def _is_ours(prediction: dict[str, Any]) -> bool:
-    version = prediction.get("model_version")
-    return isinstance(version, str) and version.split(" ")[0] == OURS
+    return [
+        one
+        for one in task.get("predictions") or []
+        if isinstance(one, dict) and not is_ours(one.get("model_version"))
+    ]
 
 
 def _prediction(answer: Answer, question: str, target: str) -> dict[str, Any]:

@@ -166,6 +166,11 @@ def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteC
     return VoteColumns(columns, questions, verified, frozenset(who))
 
 
+def is_ours(agent: Any) -> bool:
+    """Whether siis of any version is the agent of a suggestion or prediction."""
+    return str(agent or "").split(" ")[0] == OURS
+
+
 def free_name(name: str, taken: Collection[str]) -> str:
     """A name that no other column has."""
     number, title = 2, name
