@@ -12,9 +12,9 @@ import csv
 import numpy as np
 
 from protocol import RESULTS
-from siis.engine.sharded import FEW
+from siis.engine.sharded import LOW_MEMORY_COLUMNS
 from siis.shards import job
-from siis.shards.stages import MOST_AT_ONCE, ROOMY
+from siis.shards.stages import MOST_SMOOTHED_AT_ONCE, ROOMY_FACTOR
 
 COLUMNS = ("rows", "stage", "quantity", "measured", "modelled", "ratio")
 COUNTS = ("edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")
@@ -59,8 +59,8 @@ def low_memory(case):
     rows = job.UNEVEN * case["rows"] / WORKERS
     graph = rows * (job.BYTES_PER_NEIGHBOR * neighbors(case) + job.BYTES_PER_ROW)
     columns = (WORKER_BYTES * job.MEMORY_USED - job.MEMORY_OF_PROGRAM - graph) / (4 * rows)
-    most = min((columns - job.BLOCKS_HELD * FEW) / job.COPIES_HELD, columns / job.AT_THE_END)
-    return most < ROOMY * CHOSEN_VECTORS
+    most = min((columns - job.BLOCKS_HELD * LOW_MEMORY_COLUMNS) / job.COPIES_HELD, columns / job.AT_THE_END)
+    return most < ROOMY_FACTOR * CHOSEN_VECTORS
 
 
 def neighbors(case):
@@ -69,12 +69,12 @@ def neighbors(case):
 
 
 def basis_bytes(case):
-    spare, width = (1, FEW) if low_memory(case) else (4, max(case["vectors"] // 4, FEW))
+    spare, width = (1, LOW_MEMORY_COLUMNS) if low_memory(case) else (4, max(case["vectors"] // 4, LOW_MEMORY_COLUMNS))
     return case["rows"] * (8 * case["vectors"] + 4 * spare * width + 24 * width) + 16 * case["edges"]
 
 
 def evidence_bytes(case):
-    at_once = min(FOLDS, MOST_AT_ONCE // (case["rows"] / WORKERS * CLASSES))
+    at_once = min(FOLDS, MOST_SMOOTHED_AT_ONCE // (case["rows"] / WORKERS * CLASSES))
     folds = 0 if low_memory(case) else 36 * at_once * CLASSES
     return case["rows"] * (50 * CLASSES + folds + 4 * min(case["vectors"], 64)) + 24 * case["edges"]
 

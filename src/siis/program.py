@@ -27,8 +27,8 @@ from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
 from siis.spectral import Basis
 
-ROUNDING, SINGLE_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far rounding may lift the bound over the value
-DIGITS = 1e-6  # of the value at A = 0: how far rounding in single precision may have lowered a gap
+BOUND_ROUNDING, SINGLE_BOUND_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far the bound may exceed the value
+LOST_IN_SINGLE = 1e-6  # of the value at A = 0: how far rounding in single precision may have lowered a gap
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 
 
@@ -293,13 +293,13 @@ class Program:
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "
                 "the labels are too far apart for double precision. Rescale them."
             )
-        lost = 0.0 if self.basis.dtype == np.float64 else DIGITS * self.value_at_zero
+        lost = 0.0 if self.basis.dtype == np.float64 else LOST_IN_SINGLE * self.value_at_zero
         return max(primal - dual, 0.0) / scale + lost / scale
 
     @property
     def _rounding(self) -> float:
         """How far rounding may lift the bound over the value, as a share of the value at A = 0."""
-        return ROUNDING if self.basis.dtype == np.float64 else SINGLE_ROUNDING
+        return BOUND_ROUNDING if self.basis.dtype == np.float64 else SINGLE_BOUND_ROUNDING
 
     @cached_property
     def _Y(self) -> Array:

@@ -110,7 +110,7 @@ def test_what_labels_mean_is_read_from_all_blocks(tmp_path):
 
 
 def test_every_class_is_in_the_sample(monkeypatch):
-    monkeypatch.setattr(job, "MOST_LABELS", 50)
+    monkeypatch.setattr(job, "MOST_SAMPLED_LABELS", 50)
     codes = np.random.default_rng(0).permutation(np.repeat(np.arange(45), 40))
     taken = job._sampled(codes, np.random.default_rng(1))
     assert taken.size == 50

@@ -379,7 +379,7 @@ def test_a_folder_that_workers_do_not_see(tmp_path, monkeypatch):
         def run(self, function, *args):
             return {"tcp://far:1": False, "tcp://near:1": True}
 
-    monkeypatch.setattr(shards_workers, "LOOKS", 1)
+    monkeypatch.setattr(shards_workers, "LOOKS_FOR_FILE", 1)
     with pytest.raises(ValueError, match=r"all workers must see the folder .*; tcp://far:1 does not. Share it"):
         check_shared_folder(Far(), tmp_path / "work", "Share it.")
 

@@ -102,7 +102,7 @@ def test_single_precision(engine, cloud, monkeypatch):
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-4)
     assert single.status == "certified"
     assert single.objective == pytest.approx(exact.objective, rel=2e-4)
-    monkeypatch.setattr(certified_module, "PATIENCE", 0)  # double precision takes over at once
+    monkeypatch.setattr(certified_module, "STALLED_ITERATIONS", 0)  # double precision takes over at once
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-6)
     assert single.status == "certified"
     assert str(single.dual.edges.dtype).endswith("float64")
@@ -303,8 +303,8 @@ def test_smoothing(engine, cloud):
 
 def test_systems_whose_factor_would_be_thick(engine, cloud, monkeypatch):
     """Conjugate gradients on the engine, behind the face of a solver on the host."""
-    monkeypatch.setattr(factor, "THIN", 0.0)
-    monkeypatch.setattr(factor, "SMALL", 0.0)
+    monkeypatch.setattr(factor, "THIN_ENVELOPE", 0.0)
+    monkeypatch.setattr(factor, "SMALL_ENVELOPE", 0.0)
     M = sp.csr_array(cloud.laplacian + sp.eye_array(cloud.n_vertices))
     B = np.random.default_rng(0).standard_normal((cloud.n_vertices, 3))
     solve = positive_solver(M, engine=engine)

@@ -214,7 +214,7 @@ def test_where_memory_is_short(cloud, low_memory, monkeypatch):
     Y = rng.dirichlet(np.ones(3), 900)
     basis = smooth_basis(cloud, 15, "normalized", method="chebyshev")
     expected = solve_certified(Program(cloud, basis, np.arange(900), Y, 1.0, 3.0), 1e-4)
-    for name, value in (("MOST_HELD", 0), ("PIECE", 2**13), ("BLOCK", 2**10)):
+    for name, value in (("MOST_BYTES_IN_MEMORY", 0), ("BYTES_AT_ONCE", 2**13), ("NUMBERS_AT_ONCE", 2**10)):
         monkeypatch.setattr(sharded_module, name, value)
     bounds = bounds_of(900, 2)
 
@@ -243,8 +243,8 @@ def test_rows_at_edges_in_a_file(cloud, monkeypatch):
     rng = np.random.default_rng(0)
     F, N = (rng.uniform(0.5, 2, (k, 4)) for k in (900, cloud.n_edges))
     p, q = rng.uniform(0.5, 2, (2, cloud.n_edges))
-    monkeypatch.setattr(sharded_module, "MOST_HELD", 0)
-    monkeypatch.setattr(sharded_module, "PIECE", 2**12)
+    monkeypatch.setattr(sharded_module, "MOST_BYTES_IN_MEMORY", 0)
+    monkeypatch.setattr(sharded_module, "BYTES_AT_ONCE", 2**12)
 
     def steps(rows):
         rows.set_rows(N.copy())

@@ -129,9 +129,9 @@ def test_neighbours_of_pytorch_are_the_nearest(torch, monkeypatch, cells):
     rng = np.random.default_rng(0)
     X = 1e4 + 3 * rng.standard_normal((40, 6))[rng.integers(0, 40, 3000)] + 0.3 * rng.standard_normal((3000, 6))
     if cells:
-        monkeypatch.setattr(torch_neighbors, "MOST_EXACT", 100)
+        monkeypatch.setattr(torch_neighbors, "MOST_EXACT_POINTS", 100)
         monkeypatch.setattr(torch_neighbors, "POINTS_PER_CELL", 300)
-    monkeypatch.setattr(torch_neighbors, "BIN", 8)
+    monkeypatch.setattr(torch_neighbors, "BIN_SIZE", 8)
     expected = neighbors_within(X, 10)
     found = neighbors_within(X, 10, "auto", engine=TorchEngine("cpu"))
     assert found.method == "torch"
@@ -149,7 +149,7 @@ def test_neighbours_of_other_points_are_exact(torch, monkeypatch):
     from siis.engine import torch_neighbors  # noqa: PLC0415
     from siis.engine.torch import TorchEngine  # noqa: PLC0415
 
-    monkeypatch.setattr(torch_neighbors, "SCORES", 10_000)
+    monkeypatch.setattr(torch_neighbors, "SCORES_AT_ONCE", 10_000)
     rng = np.random.default_rng(0)
     points = rng.standard_normal((700, 5)).astype(np.float32)
     queries = np.vstack([points[:40], rng.standard_normal((60, 5))])

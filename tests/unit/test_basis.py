@@ -367,7 +367,7 @@ def test_a_cluster_that_does_not_fit_the_subspace_gets_a_wider_one(monkeypatch):
     basis = smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
     np.testing.assert_allclose(basis.values, exact, atol=2e-3)
     widened, steps[:] = len(steps), []
-    monkeypatch.setattr(subspace_module, "WIDEST_EVER", 0)
+    monkeypatch.setattr(subspace_module, "WIDEST_GROWN_BLOCK", 0)
     smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
     assert widened < 0.7 * len(steps)
 

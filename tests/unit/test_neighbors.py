@@ -82,7 +82,7 @@ def test_empty_places_are_filled():
 
 
 def test_many_examples_are_searched_approximately(cloud, monkeypatch):
-    monkeypatch.setattr(module, "MOST_EXACT", 2000)
+    monkeypatch.setattr(module, "MOST_EXACT_POINTS", 2000)
     monkeypatch.setattr(module, "has_faiss", lambda: True)
     assert neighbors_within(cloud, 5, "auto").method == "faiss"
     assert neighbors_within(cloud[:1500], 5, "auto").method == "exact"
@@ -95,7 +95,7 @@ def test_many_examples_are_searched_approximately(cloud, monkeypatch):
 
 
 def test_the_estimator_says_how_it_searched(cloud, monkeypatch):
-    monkeypatch.setattr(module, "MOST_EXACT", 2000)
+    monkeypatch.setattr(module, "MOST_EXACT_POINTS", 2000)
     y = np.where(np.arange(3000) % 15 == 0, np.arange(3000) % 2, -1)
     model = PlainSIIS(n_components=10).fit(cloud, y)
     assert model.neighbor_search_ == "faiss"

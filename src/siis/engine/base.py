@@ -19,7 +19,7 @@ from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.threads import in_threads
 from siis.engine.types import Array, Namespace, Precision, Report
 
-BLOCK = 2**20  # numbers at once
+NUMBERS_AT_ONCE = 2**20  # numbers at once
 
 
 def scaled(M: Sparse, scale: Floats) -> Sparse:
@@ -118,7 +118,7 @@ class Engine(ABC):
 
     def deviation(self, values: Floats) -> Floats:
         """Standard deviations of the columns of an array of the host."""
-        mean, step = np.mean(values, axis=0, dtype=np.float64), max(1, BLOCK // max(values.shape[1], 1))
+        mean, step = np.mean(values, axis=0, dtype=np.float64), max(1, NUMBERS_AT_ONCE // max(values.shape[1], 1))
 
         def squares(a: int) -> Floats:
             away = values[a : a + step] - mean

@@ -17,7 +17,7 @@ from siis._types import Floats, Sparse
 from siis.engine.loops import product_rows, three_terms
 from siis.engine.threads import in_threads, pause_point
 
-WIDEST, NARROWEST = 64, 16  # columns of a block that are multiplied together
+WIDEST_GROUP, NARROWEST_GROUP = 64, 16  # columns of a block that are multiplied together
 PIECES = 4  # of a pass over rows or edges
 WORTH_THREADS = 5_000_000  # multiplications of dense blocks, below which one thread is faster
 WORTH_SPARSE = 2_000_000  # the same of a sparse matrix, which wait for memory
@@ -34,7 +34,7 @@ def compact(M: Any, dtype: type[np.floating[Any]]) -> Sparse:
 def product(S: Sparse, X: Floats) -> Floats:
     """Multiply a sparse matrix with a block of the same precision: S X. S: (r, n); X: (n, p); returns (r, p)."""
     worth_threads = S.nnz * X.shape[1] > WORTH_SPARSE
-    if X.shape[1] < NARROWEST and not worth_threads:
+    if X.shape[1] < NARROWEST_GROUP and not worth_threads:
         return np.asarray(S @ X)  # SciPy's loop, faster on few columns
     X = np.ascontiguousarray(X)
     out = np.empty((S.shape[0], X.shape[1]), X.dtype)
@@ -95,9 +95,9 @@ def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, 
     processor's cache; narrow ones are cut by rows.
     """
     n_columns, kind = X.shape[1], X.dtype.type
-    width = int(np.clip(-(-n_columns // PIECES), NARROWEST, WIDEST))
+    width = int(np.clip(-(-n_columns // PIECES), NARROWEST_GROUP, WIDEST_GROUP))
     filtered = np.empty_like(X)
-    by_rows = n_columns < PIECES * NARROWEST and S.nnz * n_columns > WORTH_SPARSE
+    by_rows = n_columns < PIECES * NARROWEST_GROUP and S.nnz * n_columns > WORTH_SPARSE
     if by_rows:
         width = n_columns
     pieces = row_pieces(len(X)) if by_rows else [slice(0, len(X))]

@@ -11,7 +11,7 @@ from siis.engine.rows import dots
 from siis.engine.threads import pause_point
 from siis.engine.types import Array, Namespace
 
-TINY = 1.2e-38  # the least normal number of single precision
+SMALLEST_NORMAL = 1.2e-38  # the least normal number of single precision
 
 
 def conjugate_gradients(
@@ -53,4 +53,4 @@ def conjugate_gradients(
 
 def _ratio(a: Array, b: Array, xp: Namespace) -> Array:
     """A / b; 0 where both are: such a column is solved."""
-    return a / xp.clip(b, TINY, None)
+    return a / xp.clip(b, SMALLEST_NORMAL, None)

@@ -11,7 +11,7 @@ from siis._types import Floats
 from siis.engine.base import Engine
 from siis.engine.types import Array
 
-LEAST = 1e-6  # of the largest eigenvalue in the subspace, and of the squared norms: what is below is rounding
+LEAST_EIGENVALUE = 1e-6  # of the largest in the subspace, and of the squared norms: less is rounding
 
 
 def subspace_correction(engine: Engine, Z: Array, energies: Sequence[Floats]) -> Callable[[Array], Array]:
@@ -39,6 +39,6 @@ def _small(gram: Floats, energy: Floats) -> Floats:
     squares = np.diagonal(gram)
     unit = np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
     gram, energy = (unit[:, None] * (M + M.T) / 2 * unit for M in (gram, energy))
-    values, T = sl.eigh(energy, gram + LEAST * np.eye(len(gram)), check_finite=False)
+    values, T = sl.eigh(energy, gram + LEAST_EIGENVALUE * np.eye(len(gram)), check_finite=False)
     T *= unit[:, None]
-    return np.asarray((T * (1 / np.maximum(values, LEAST * values[-1]) - 1)) @ T.T)
+    return np.asarray((T * (1 / np.maximum(values, LEAST_EIGENVALUE * values[-1]) - 1)) @ T.T)

@@ -15,8 +15,8 @@ from siis.engine.cg import conjugate_gradients
 from siis.engine.numpy import NUMPY
 from siis.errors import Message, NumericalError
 
-THIN = 0.05  # mean width of the envelope, as a share of n
-SMALL = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
+THIN_ENVELOPE = 0.05  # mean width of the envelope, as a share of n
+SMALL_ENVELOPE = 1e7  # entries of the envelope up to which a factor is cheap, thin or not
 CG_MAX_ITER = 20_000
 
 
@@ -39,7 +39,7 @@ def positive_solver(M: Any, tol: float = 1e-10, engine: Engine = NUMPY) -> Linea
         return _dense_solver((M + M.T) / 2)
     M = sp.csr_array(M)
     n, share = M.shape[0], envelope_share(M)
-    if share <= THIN or share * n * n <= SMALL:
+    if share <= THIN_ENVELOPE or share * n * n <= SMALL_ENVELOPE:
         return _Factor(factorize(M))
     return _ConjugateGradients(engine.operator(M, np.float64), 1 / M.diagonal(), tol)
 

@@ -26,7 +26,7 @@ from siis.engine.loops import (
 from siis.engine.threads import in_threads
 from siis.engine.types import Precision
 
-PASSES = 4  # arrays that a step of conjugate gradients goes through
+ARRAYS_OF_A_STEP = 4  # arrays that a step of conjugate gradients goes through
 WORTH_PIECES = 500_000  # numbers in N, below which one piece is faster
 
 
@@ -102,14 +102,16 @@ class NumpyEngine(Engine):
     def cg_update(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
         """As ``Engine.cg_update``, in one compiled pass."""
         in_threads(
-            lambda rows: cg_update_rows(X, R, D, MD, step, rows.start, rows.stop), pieces_of(len(X), PASSES * X.size)
+            lambda rows: cg_update_rows(X, R, D, MD, step, rows.start, rows.stop),
+            pieces_of(len(X), ARRAYS_OF_A_STEP * X.size),
         )
         return X, R
 
     def cg_direction(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
         """As ``Engine.cg_direction``, in one compiled pass."""
         in_threads(
-            lambda rows: cg_direction_rows(D, Z, ratio, rows.start, rows.stop), pieces_of(len(D), PASSES * D.size)
+            lambda rows: cg_direction_rows(D, Z, ratio, rows.start, rows.stop),
+            pieces_of(len(D), ARRAYS_OF_A_STEP * D.size),
         )
         return D
 

@@ -11,7 +11,7 @@ import triton.language as tl
 
 from siis.engine.types import Array
 
-WIDEST = 128  # columns of one program
+COLUMNS_OF_A_PROGRAM = 128  # columns of one program
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -34,7 +34,7 @@ def rows_times_block(indptr: Array, indices: Array, data: Array, X: Array) -> Ar
     X = X.contiguous()
     r, p = indptr.shape[0] - 1, X.shape[1]
     out = torch.empty((r, p), dtype=X.dtype, device=X.device)
-    block = min(WIDEST, triton.next_power_of_2(p))
+    block = min(COLUMNS_OF_A_PROGRAM, triton.next_power_of_2(p))
     _rows[(r, triton.cdiv(p, block))](
         indptr, indices, data, X, out, p, BLOCK=block, num_warps=1 if block <= 64 else 2
     )

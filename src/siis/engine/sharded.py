@@ -29,10 +29,10 @@ from siis.engine.numpy import FusedEdgeRows, NumpyOperator
 from siis.engine.threads import pause_point
 from siis.engine.types import Precision
 
-MOST_HELD = 2**28  # bytes of rows at edges that are held in memory; more lie in a file
-PIECE = 2**26  # bytes of them that are in memory at once
-FEW = 16  # columns of a block where memory is short: with half as many, clustered eigenvalues take for ever
-BLOCK = 2**20  # numbers that are looked at together
+MOST_BYTES_IN_MEMORY = 2**28  # bytes of rows at edges that are held in memory; more lie in a file
+BYTES_AT_ONCE = 2**26  # bytes of them that are in memory at once
+LOW_MEMORY_COLUMNS = 16  # of a block; with half as many, clustered eigenvalues take very long
+NUMBERS_AT_ONCE = 2**20  # numbers that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ class Members(NumpyOperator):
     def transposed_times(self, X: Floats) -> Floats:
         """Multiply, and add up over all shards."""
         part = np.zeros((self.shape[1], X.shape[1]))
-        step = max(1, BLOCK // max(X.shape[1], 1))
+        step = max(1, NUMBERS_AT_ONCE // max(X.shape[1], 1))
         for a in range(0, len(X), step):
             part += self.matrix[a : a + step].T @ np.asarray(X[a : a + step], self.dtype)
         return np.asarray(self.engine.total(part), self.dtype)
@@ -217,7 +217,7 @@ class _EdgeRows(FusedEdgeRows):
 
     def zeros(self, shape: tuple[int, ...]) -> Floats:
         """Room for N, in memory or in a file."""
-        if int(np.prod(shape)) * np.dtype(self.dtype).itemsize <= MOST_HELD:
+        if int(np.prod(shape)) * np.dtype(self.dtype).itemsize <= MOST_BYTES_IN_MEMORY:
             return np.zeros(shape, self.dtype)
         with TemporaryFile() as file:
             return np.memmap(file, self.dtype, "w+", shape=shape)
@@ -227,7 +227,7 @@ class _EdgeRows(FusedEdgeRows):
         edges = graph.edges
         self.n = self.engine.halo.n_rows
         self.arrays = edges.first, edges.tails, edges.weights.astype(self.dtype, copy=False)
-        n_pieces = 1 + self.N.nbytes // PIECE
+        n_pieces = 1 + self.N.nbytes // BYTES_AT_ONCE
         ends = np.searchsorted(edges.first, np.linspace(0, graph.n_edges, n_pieces + 1)[1:-1])
         heads = [0, *(int(head) for head in ends), graph.n_vertices]
         self.pieces = [(a, b) for a, b in pairwise(heads) if a < b]
@@ -277,8 +277,8 @@ class ShardedEngine(Engine):
 
     def __init__(self, group: Group, halo: Halo, low_memory: bool = False) -> None:
         self.group, self.halo, self.low_memory = group, halo, low_memory
-        self.spare_blocks, self.widest = (1, FEW // 2) if low_memory else (Engine.spare_blocks, 64)
-        self.narrowest = FEW if low_memory else Engine.narrowest
+        self.spare_blocks, self.widest = (1, LOW_MEMORY_COLUMNS // 2) if low_memory else (Engine.spare_blocks, 64)
+        self.narrowest = LOW_MEMORY_COLUMNS if low_memory else Engine.narrowest
         self.columns = 0  # that were multiplied with a matrix of the graph
         self.xp = _Namespace(group)
 
@@ -430,7 +430,7 @@ class ShardedEngine(Engine):
 
 def _blocks(X: Floats, width: int | None = None) -> Iterator[Floats]:
     """Blocks of rows of a tall array, with as many rows as blocks of an array of the given width."""
-    step = max(1, BLOCK // max(width or X.shape[1], 1))
+    step = max(1, NUMBERS_AT_ONCE // max(width or X.shape[1], 1))
     return (X[a : a + step] for a in range(0, len(X), step))
 
 

@@ -31,7 +31,7 @@ _lock = threading.Lock()
 _running = 0  # pieces of work in threads
 _users: set[object] = set()  # blocks that want linear algebra in one thread,
 _holder: _Holder | None = None  # and the thread that limits it for them
-FEW = 3  # threads of work that holds the interpreter lock for much of its time: more are slower
+FEW_THREADS = 3  # threads of work that holds the interpreter lock for much of its time: more are slower
 
 
 def n_threads() -> int:

@@ -20,8 +20,8 @@ from siis.engine.types import Array, Precision, Report
 
 KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
 DLPACK = {"cpu": (1,), "cuda": (2, 10)}  # numbers of devices there; 10: AMD's
-SHORT = 2**31 - 1  # entries up to which indices have 32 bits
-LONG = 2048  # entries of a row that are added up one after the other
+MOST_SHORT_INDEX = 2**31 - 1  # entries up to which indices have 32 bits
+LONG_ROW = 2048  # entries of a row that are added up one after the other
 MANY_DRAWS = 2**22  # random numbers, from which on the device draws them itself
 
 
@@ -311,7 +311,7 @@ class TorchEngine(Engine):
 
     def _parts(self, M: Sparse, dtype: Precision) -> tuple[Array, Array, Array]:
         """Compressed rows on the device, with short indices where they suffice."""
-        index = np.int32 if max(*M.shape, M.nnz) <= SHORT else np.int64
+        index = np.int32 if max(*M.shape, M.nnz) <= MOST_SHORT_INDEX else np.int64
         kinds = ((M.indptr, index), (M.indices, index), (M.data, dtype))
         indptr, indices, data = (torch.tensor(a.astype(kind, copy=False), device=self.device) for a, kind in kinds)
         return indptr, indices, data
@@ -333,13 +333,13 @@ class TorchEngine(Engine):
     def _pieces(self, indptr: Array, n: int, dtype: Precision) -> tuple[Array, TorchOperator] | None:
         """Cut long rows, which one thread after the other would go through, into pieces."""
         lengths = torch.diff(indptr.long())
-        if not n or int(lengths.max()) <= LONG:
+        if not n or int(lengths.max()) <= LONG_ROW:
             return None
-        counts = (-(-lengths // LONG)).clamp(min=1)
+        counts = (-(-lengths // LONG_ROW)).clamp(min=1)
         first = torch.nn.functional.pad(counts.cumsum(0), (1, 0))
         numbers = torch.arange(int(first[-1]), device=self.device)
         place = numbers - first[:-1].repeat_interleave(counts)
-        ends = torch.cat([indptr[:-1].long().repeat_interleave(counts) + LONG * place, indptr[-1:].long()])
+        ends = torch.cat([indptr[:-1].long().repeat_interleave(counts) + LONG_ROW * place, indptr[-1:].long()])
         ones = torch.ones(len(numbers), dtype=KINDS[dtype], device=self.device)
         return ends, self.by_rows(first, numbers, ones, (n, len(numbers)), dtype)
 

@@ -17,14 +17,14 @@ import torch
 from siis._types import Bools, Floats, Ints
 from siis.engine.types import Array, Report
 
-MOST_EXACT = 200_000  # points that are all compared with each other
-BIN = 256  # points
-QUERIES = 2048  # in one block; fewer where memory is short
-LEAST_QUERIES = 64
-SCORES = 2**28  # numbers in a block of queries and points that may be many
+MOST_EXACT_POINTS = 200_000  # points that are all compared with each other
+BIN_SIZE = 256  # points
+QUERIES_AT_ONCE = 2048  # in one block; fewer where memory is short
+LEAST_QUERIES_AT_ONCE = 64
+SCORES_AT_ONCE = 2**28  # numbers in a block of queries and points that may be many
 CELLS = 4  # of each point
 POINTS_PER_CELL = 2000
-SAMPLED, ROUNDS = 200, 8  # points for each centre, and rounds, by which centres are found
+SAMPLED_PER_CENTER, CENTER_ROUNDS = 200, 8  # points for each centre, and rounds, by which centres are found
 
 
 def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
@@ -34,7 +34,7 @@ def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> t
     differences in double precision, ascending, ties (to nine digits) by index.
     """
     X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
-    found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT else _in_cells(X, n_wanted, seed, report)
+    found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT_POINTS else _in_cells(X, n_wanted, seed, report)
     del X
     return _ranked(given, given, found)
 
@@ -56,7 +56,9 @@ def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int
 
     found = torch.empty((len(a), n_fetched), dtype=torch.int64, device=a.device)
     farthest = torch.empty(len(a), dtype=torch.float64, device=a.device)
-    for first, last, (values, columns) in _by_blocks(block, len(a), max(1, min(QUERIES, SCORES // len(b)))):
+    for first, last, (values, columns) in _by_blocks(
+        block, len(a), max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // len(b)))
+    ):
         found[first:last], farthest[first:last] = columns, values[:, -1].double()
     own = (a * a).sum(1).double()
     error = torch.finfo(torch.float32).eps * (8 + a.shape[1] ** 0.5) * (own + squares.max().double())
@@ -97,14 +99,14 @@ def smallest(products: Array, k: int) -> tuple[Array, Array]:
     products: (q, n); returns values, columns (q, k).
     """
     q, n = products.shape
-    if n < 4 * k * BIN:
+    if n < 4 * k * BIN_SIZE:
         return torch.topk(products, k, dim=1, largest=False)  # type: ignore[no-any-return]
-    n_bins = -(-n // BIN)
-    padded = torch.nn.functional.pad(products, (0, n_bins * BIN - n), value=torch.inf).view(q, n_bins, BIN)
+    n_bins = -(-n // BIN_SIZE)
+    padded = torch.nn.functional.pad(products, (0, n_bins * BIN_SIZE - n), value=torch.inf).view(q, n_bins, BIN_SIZE)
     bins = torch.topk(padded.amin(dim=2), k, dim=1, largest=False).indices
-    inside = torch.gather(padded, 1, bins[:, :, None].expand(-1, -1, BIN)).reshape(q, k * BIN)
+    inside = torch.gather(padded, 1, bins[:, :, None].expand(-1, -1, BIN_SIZE)).reshape(q, k * BIN_SIZE)
     values, places = torch.topk(inside, k, dim=1, largest=False)
-    return values, torch.gather(bins, 1, places // BIN) * BIN + places % BIN
+    return values, torch.gather(bins, 1, places // BIN_SIZE) * BIN_SIZE + places % BIN_SIZE
 
 
 def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
@@ -124,7 +126,7 @@ def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
         order = torch.argsort(ties, dim=1, stable=True)
         return torch.gather(names, 1, order), torch.gather(lengths, 1, order)
 
-    for first, last, (names, lengths) in _by_blocks(block, len(found), 64 * QUERIES):
+    for first, last, (names, lengths) in _by_blocks(block, len(found), 64 * QUERIES_AT_ONCE):
         for host, part in zip(hosts, (names, lengths), strict=True):
             host[first:last].copy_(part)  # into its place, without a copy on the way
     return indices, distances
@@ -143,7 +145,9 @@ def _exact(X: Array, n_wanted: int, report: Report) -> Array:
     return found
 
 
-def _by_blocks(work: Callable[[int, int], Any], n: int, queries: int = QUERIES) -> Iterator[tuple[int, int, Any]]:
+def _by_blocks(
+    work: Callable[[int, int], Any], n: int, queries: int = QUERIES_AT_ONCE
+) -> Iterator[tuple[int, int, Any]]:
     """Results of ``work`` by blocks of rows; blocks are smaller where the device's memory is full."""
     first = 0
     while first < n:
@@ -151,7 +155,7 @@ def _by_blocks(work: Callable[[int, int], Any], n: int, queries: int = QUERIES) 
         try:
             found = work(first, last)
         except torch.OutOfMemoryError:
-            if queries <= LEAST_QUERIES:
+            if queries <= LEAST_QUERIES_AT_ONCE:
                 raise
             queries //= 2
             torch.cuda.empty_cache()
@@ -163,10 +167,10 @@ def _by_blocks(work: Callable[[int, int], Any], n: int, queries: int = QUERIES) 
 def _centers(X: Array, k: int, seed: int) -> Array:
     """Centres of cells: means of what is nearest to them, a few rounds on a sample."""
     generator = torch.Generator(device="cpu").manual_seed(seed)
-    sample = torch.randperm(len(X), generator=generator)[: min(SAMPLED * k, len(X))].to(X.device)
+    sample = torch.randperm(len(X), generator=generator)[: min(SAMPLED_PER_CENTER * k, len(X))].to(X.device)
     S = X[sample]
     centers = S[:k].clone()
-    for _ in range(ROUNDS):
+    for _ in range(CENTER_ROUNDS):
         member = _nearest_cells(S, centers, 1)[:, 0]
         order = torch.argsort(member, stable=True)
         counts = torch.bincount(member, minlength=k)
@@ -185,7 +189,7 @@ def _nearest_cells(X: Array, centers: Array, n_cells: int) -> Array:
         scores = torch.addmm(squares[None], X[first:last], centers.T, alpha=-2)
         return torch.topk(scores, n_cells, dim=1, largest=False).indices
 
-    for first, last, cells in _by_blocks(block, len(X), 32 * QUERIES):
+    for first, last, cells in _by_blocks(block, len(X), 32 * QUERIES_AT_ONCE):
         found[first:last] = cells
     return found
 
@@ -208,7 +212,7 @@ def _in_cells(X: Array, n_wanted: int, seed: int, report: Report) -> Array:
         def block(a: int, b: int, P: Array = P, here: Array = here) -> tuple[Array, Array]:
             return smallest(torch.addmm(here[None], P[a:b], P.T, alpha=-2), min(n_wanted, len(P)))
 
-        for a, b, (values, columns) in _by_blocks(block, len(P), 4 * QUERIES):
+        for a, b, (values, columns) in _by_blocks(block, len(P), 4 * QUERIES_AT_ONCE):
             at = slots[a:b, None] * n_wanted + torch.arange(values.shape[1], device=X.device)[None]
             indices[rows[a:b, None], at] = rows[columns].int()
             scores[rows[a:b, None], at] = values
@@ -227,6 +231,6 @@ def _merged(indices: Array, scores: Array, n_wanted: int) -> Array:
         best = torch.topk(values, n_wanted, dim=1, largest=False)
         return torch.where(torch.isinf(best.values), -1, torch.gather(named, 1, best.indices))
 
-    for first, last, best in _by_blocks(block, len(indices), 512 * QUERIES):
+    for first, last, best in _by_blocks(block, len(indices), 512 * QUERIES_AT_ONCE):
         found[first:last] = best
     return found

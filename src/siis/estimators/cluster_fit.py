@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 CONNECT = "Connect to one first, `client = dask.distributed.Client(...)`, or pass it: SIISClassifier(client=client)."
 STACK = 5  # calls from a warning to the user's own
-BLOCKS, WORK = "blocks", "work"  # folders in that of the work, next to the answers
+BLOCKS_FOLDER, WORK_FOLDER = "blocks", "work"  # folders in that of the work, next to the answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
     try:
         check_shared_folder(client, folder.path, REMEDY)
         with progress.stage("rows"):
-            rows = write_rows(client, X, folder.path / BLOCKS, type(estimator).__name__)
+            rows = write_rows(client, X, folder.path / BLOCKS_FOLDER, type(estimator).__name__)
         if rows.n != labels.used.size:
             found = [rows.n, labels.used.size]
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {found}")
@@ -80,14 +80,14 @@ def fit_on_cluster(estimator: SIISClassifier, X: Any, y: Any, more: list[str]) -
         sample = _Sample(estimator, rows, y, seed)
         at = np.flatnonzero(labels.used)
         known = Labels(at, labels.codes[at], labels.classes)
-        job = Job(folder.path / WORK, client, rows.blocks, seed, lambda line: progress.say(1, line))
+        job = Job(folder.path / WORK_FOLDER, client, rows.blocks, seed, lambda line: progress.say(1, line))
         figures, sizes = job.run(lambda: known, sample.choose, write_arrays)
     except (NoWorkers, Lost) as problem:
         raise ValueError(f"the cluster was lost on the way: {problem}. Fit again.") from problem
-    assessment: Assessment = load_object(folder.path / WORK / "assessment.pickle")
-    shutil.rmtree(folder.path / BLOCKS)
-    (folder.path / WORK / ANSWERS).rename(folder.path / ANSWERS)
-    shutil.rmtree(folder.path / WORK)
+    assessment: Assessment = load_object(folder.path / WORK_FOLDER / "assessment.pickle")
+    shutil.rmtree(folder.path / BLOCKS_FOLDER)
+    (folder.path / WORK_FOLDER / ANSWERS).rename(folder.path / ANSWERS)
+    shutil.rmtree(folder.path / WORK_FOLDER)
     with _recorded_warnings() as fit_warnings:
         _warn(sample.model, figures, sizes, assessment, known)
     before = {str(one.message) for one in label_warnings}

@@ -21,7 +21,7 @@ from siis.graph import (
     neighbors_within,
     ready_made,
 )
-from siis.graph.weights import LEAST
+from siis.graph.weights import LEAST_NEAREST_WEIGHT
 from siis.labels import VertexLabels
 from siis.progress import Progress
 from siis.selection import Constraints, Selection, join_scores
@@ -149,7 +149,7 @@ def build_graph(
         is_auto = constraints.bandwidth == "median"
         width = median_bandwidth(near) if is_auto else float(constraints.bandwidth)
         graph = from_neighbors(
-            near, width, chosen.connectivity, vertices.vertex, Z, engine, LEAST if is_auto else 0.0
+            near, width, chosen.connectivity, vertices.vertex, Z, engine, LEAST_NEAREST_WEIGHT if is_auto else 0.0
         )
     return _numbered(graph, vertices, marks if graph.order is None else marks[graph.order])
 

@@ -13,11 +13,11 @@ from siis._types import Floats, Ints
 from siis.errors import Message
 from siis.progress import Report
 
-LISTS = 4.0  # cells of the inverted file, over the root of the number of points
-POINTS_PER_LIST = 64  # on which cells are trained
+CELLS_PER_ROOT = 4.0  # cells of the inverted file, over the root of the number of points
+POINTS_PER_CELL = 64  # on which cells are trained
 TRAINING_STEPS = 10
 GOOD_RECALL = 0.95  # of the nearest neighbours, at which no more cells are searched
-QUERIES = 20_000  # in one block
+QUERIES_AT_ONCE = 20_000  # in one block
 INSTALL = "Install it with `pip install 'siis[ann]'`, or use {neighbor_search:exact}."
 
 
@@ -38,20 +38,20 @@ def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: i
 
     n, d = points.shape
     points = np.ascontiguousarray(points - points.mean(axis=0, dtype=np.float64), dtype=np.float32)
-    n_lists = max(1, int(LISTS * np.sqrt(n)))
+    n_lists = max(1, int(CELLS_PER_ROOT * np.sqrt(n)))
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(d), d, n_lists)
-    index.cp.seed, index.cp.niter, index.cp.max_points_per_centroid = seed % 2**31, TRAINING_STEPS, POINTS_PER_LIST
+    index.cp.seed, index.cp.niter, index.cp.max_points_per_centroid = seed % 2**31, TRAINING_STEPS, POINTS_PER_CELL
     index.cp.min_points_per_centroid = 1
-    drawn = np.random.default_rng(seed).permutation(n)[: POINTS_PER_LIST * n_lists]
+    drawn = np.random.default_rng(seed).permutation(n)[: POINTS_PER_CELL * n_lists]
     index.train(points[np.sort(drawn)])
     index.add(points)
     index.nprobe = min(4, n_lists)
     while recall(index.search(points[sample], n_wanted)[1], exact) < GOOD_RECALL and index.nprobe < n_lists:
         index.nprobe = min(2 * index.nprobe, n_lists)
     found = np.empty((n, n_wanted), dtype=np.int64)
-    for first in range(0, n, QUERIES):
-        found[first : first + QUERIES] = index.search(points[first : first + QUERIES], n_wanted)[1]
-        report((first + QUERIES) / n)
+    for first in range(0, n, QUERIES_AT_ONCE):
+        found[first : first + QUERIES_AT_ONCE] = index.search(points[first : first + QUERIES_AT_ONCE], n_wanted)[1]
+        report((first + QUERIES_AT_ONCE) / n)
     return found
 
 

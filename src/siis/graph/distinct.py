@@ -9,8 +9,10 @@ import scipy.sparse as sp
 
 from siis._types import Bools, Features, Floats, Ints
 
-BLOCK = 4096  # rows whose marks are mixed together
-STEP, FIRST, SECOND = (np.uint64(k) for k in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+ROWS_AT_ONCE = 4096  # rows whose marks are mixed together
+INCREMENT, FIRST_FACTOR, SECOND_FACTOR = (
+    np.uint64(k) for k in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,17 +79,19 @@ def fingerprints(X: Features) -> Ints:
 def _dense_marks(X: Floats) -> Ints:
     """Bits of each row's numbers, mixed one after the other (the finaliser of splitmix64)."""
     marks = np.zeros(len(X), dtype=np.uint64)
-    for a in range(0, len(X), BLOCK):
-        columns = np.asarray(X[a : a + BLOCK] + 0.0, dtype=np.float64).T.copy().view(np.uint64)  # -0.0 equals 0.0
+    for a in range(0, len(X), ROWS_AT_ONCE):
+        columns = (
+            np.asarray(X[a : a + ROWS_AT_ONCE] + 0.0, dtype=np.float64).T.copy().view(np.uint64)
+        )  # -0.0 equals 0.0
         mark = np.full(columns.shape[1], X.shape[1], dtype=np.uint64)
         for bits in columns:
-            mark += bits + STEP
+            mark += bits + INCREMENT
             mark ^= mark >> np.uint64(30)
-            mark *= FIRST
+            mark *= FIRST_FACTOR
             mark ^= mark >> np.uint64(27)
-            mark *= SECOND
+            mark *= SECOND_FACTOR
             mark ^= mark >> np.uint64(31)
-        marks[a : a + BLOCK] = mark
+        marks[a : a + ROWS_AT_ONCE] = mark
     return marks.view(np.int64)
 
 

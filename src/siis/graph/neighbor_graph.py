@@ -24,11 +24,11 @@ from siis.graph.neighbors import (
     prepare,
     without_self,
 )
-from siis.graph.weights import LEAST, gaussian_weights, median_bandwidth
+from siis.graph.weights import LEAST_NEAREST_WEIGHT, gaussian_weights, median_bandwidth
 from siis.progress import Report, no_progress
 
 RENUMBER_FROM = 20_000  # vertices: what is known of fewer fits into a core's own cache
-GROUP, ROUNDS = 8192, 15  # vertices that are kept together, whose rows of a block fit into that cache; and rounds
+GROUP_SIZE, GROUP_ROUNDS = 8192, 15  # vertices that are kept together, whose rows of a block fit into that cache
 EDGES_AT_ONCE = 100_000  # whose ends are compared
 
 
@@ -159,7 +159,7 @@ def candidate_weights(
     """Weights, (n, n), of a candidate graph: neighbours in single precision, without checks."""
     found = points if isinstance(points, Neighbors) else candidate_neighbors(points, n_neighbors)
     found = Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
-    return _edge_weights(found, bandwidth, kind, NUMPY, LEAST if bandwidth == "median" else 0.0)[0]
+    return _edge_weights(found, bandwidth, kind, NUMPY, LEAST_NEAREST_WEIGHT if bandwidth == "median" else 0.0)[0]
 
 
 def _edge_weights(
@@ -182,9 +182,9 @@ def local_order(W: Sparse) -> Ints:
     first = reverse_cuthill_mckee(sp.csr_matrix(W), symmetric_mode=True)
     place = np.empty(n, dtype=np.int64)
     place[first] = np.arange(n)
-    group = place // GROUP
+    group = place // GROUP_SIZE
     own = sp.csr_matrix(W) + sp.identity(n, format="csr") * 1e-9 * float(W.data.max(initial=1.0))
-    for _ in range(ROUNDS):
+    for _ in range(GROUP_ROUNDS):
         members = sp.csr_matrix((np.ones(n), group, np.arange(n + 1)), shape=(n, group.max() + 1))
         shares = sp.csr_matrix(own @ members)
         most = np.maximum.reduceat(shares.data, shares.indptr[:-1])

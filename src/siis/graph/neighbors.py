@@ -20,13 +20,13 @@ from siis.graph.approximate import INSTALL, complete, has_faiss, recall, with_fa
 from siis.progress import Report, no_progress
 
 UNIT_DIGITS = 12  # of coordinates of unit rows: parallel rows are equal, not at rounding distance
-SPARE = 8  # more neighbours than wanted, so that ties at the last place are broken by index, not by rounding
-MOST_EXACT = 40_000  # points, up to which "auto" is exact
+SPARE_NEIGHBORS = 8  # fetched beyond the wanted ones, so that ties at the last place are broken by index
+MOST_EXACT_POINTS = 40_000  # points, up to which "auto" is exact
 ON_ENGINE = "torch"  # the only engine with a search of its own
-SAMPLE = 500  # points on which recall is measured
+RECALL_SAMPLE = 500  # points on which recall is measured
 POOR_RECALL = 0.8  # below, a warning
 SEARCH_MEMORY_MIB = 64  # of distances between sparse examples held at once, so that no n x n array is formed
-BLOCK, LEAST_ROWS = 2**21, 16  # distances of a dense block, few enough for a cache; and queries in it at least
+DISTANCES_AT_ONCE, LEAST_QUERIES_AT_ONCE = 2**21, 16  # of a dense block that fits into a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def _method(search: Any, points: Features) -> str:
                 )
             )
         return search
-    if sp.issparse(points) or points.shape[0] <= MOST_EXACT:
+    if sp.issparse(points) or points.shape[0] <= MOST_EXACT_POINTS:
         return "exact"
     if has_faiss():
         return "faiss"
@@ -207,7 +207,7 @@ def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: 
 def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
     """The engine's own search, with its recall on a sample."""
     n, there = points.shape[0], engine.to_device(points)
-    indices, distances = engine.nearest(there, min(n_wanted + SPARE, n), seed, report)
+    indices, distances = engine.nearest(there, min(n_wanted + SPARE_NEIGHBORS, n), seed, report)
     if (indices[:, n_wanted - 1] < 0).any():
         indices = complete(indices, n)
         distances = distances_between(points, points, indices)
@@ -224,7 +224,7 @@ def _between_on_engine(
     engine: Engine, queries: Floats, points: Floats, held: Any, n_wanted: int
 ) -> tuple[Ints, Floats]:
     """The engine's own search; repeated on the host where rounding may have lost a neighbour."""
-    n_fetched = min(n_wanted + SPARE, points.shape[0])
+    n_fetched = min(n_wanted + SPARE_NEIGHBORS, points.shape[0])
     indices, distances, is_lost = engine.nearest_between(queries, held, n_wanted, n_fetched)
     _check_finite(distances)
     if is_lost.any():
@@ -235,7 +235,7 @@ def _between_on_engine(
 
 def _sampled(points: Floats, n_wanted: int, seed: int, engine: Engine = NUMPY, held: Any = None) -> tuple[Ints, Ints]:
     """Some of the points, and their exact neighbours: indices of shapes (s,) and (s, n_wanted)."""
-    sample = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:SAMPLE])
+    sample = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:RECALL_SAMPLE])
     return sample, neighbors_between(points[sample], points, n_wanted, engine, held).indices
 
 
@@ -258,7 +258,7 @@ def _measured(share: float, method: str, n_sample: int) -> float:
 
 def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = no_progress) -> Neighbors:
     """The nearest points and a few more, by exact distance, then by index."""
-    n_fetched = min(n_wanted + SPARE, points.shape[0])
+    n_fetched = min(n_wanted + SPARE_NEIGHBORS, points.shape[0])
     if sp.issparse(points):
         indices = _sparse_search(queries, points, n_fetched)
         distances = distances_between(queries, points, indices)
@@ -325,7 +325,7 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
     squares = np.einsum("ij,ij->i", points, points)
     indices = np.empty((len(queries), n_wanted), dtype=np.int64)
     scores = np.empty((len(queries), n_wanted), dtype=np.float32)
-    rows = max(LEAST_ROWS, min(BLOCK // len(points), -(-len(queries) // PIECES)))
+    rows = max(LEAST_QUERIES_AT_ONCE, min(DISTANCES_AT_ONCE // len(points), -(-len(queries) // PIECES)))
 
     def block(first: int) -> None:
         pause_point()

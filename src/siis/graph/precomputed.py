@@ -12,14 +12,14 @@ from siis._types import Floats, Sparse
 from siis.errors import Message
 from siis.graph.graph import Graph
 
-LEAST = 10  # vertices: smaller matrices do not show what they hold
-SAMPLE = 500  # vertices of a full matrix that are looked at
-FULL = 0.9  # share of the pairs that have an entry, from which on a matrix is full
+LEAST_VERTICES = 10  # vertices: smaller matrices do not show what they hold
+SAMPLED_VERTICES = 500  # vertices of a full matrix that are looked at
+FULL_SHARE = 0.9  # share of the pairs that have an entry, from which on a matrix is full
 NEGATIVE, UNEQUAL = 10.0, 2.0  # centred distances: the lowest eigenvalue over the highest, and over the mean one
-EDGES = 2000  # of a sparse graph that are looked at
+SAMPLED_EDGES = 2000  # of a sparse graph that are looked at
 FALLING = -0.25  # rank correlation of entries with shares of common neighbours, below which they are distances
-MOST_LARGE = 0.95  # share of edges of a graph of distances that are of the k largest of an end
-ERRORS = 3.0  # standard errors that it must lie below that
+MOST_LARGE_EDGES = 0.95  # share of edges of a graph of distances that are of the k largest of an end
+STANDARD_ERRORS = 3.0  # standard errors that it must lie below that
 
 
 def graph_of_weights(W: Any) -> Graph:
@@ -45,22 +45,22 @@ def are_distances(W: Sparse) -> bool:
     edges at the small distances, or at the large weights, of their ends.
     """
     n = W.shape[0]
-    if n < LEAST or W.nnz == 0:
+    if n < LEAST_VERTICES or W.nnz == 0:
         return False
     rng = np.random.default_rng(0)
-    if W.nnz >= FULL * n * (n - 1):
-        some = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
+    if W.nnz >= FULL_SHARE * n * (n - 1):
+        some = np.sort(rng.choice(n, min(n, SAMPLED_VERTICES), replace=False))
         return _is_negative(W[some][:, some].toarray())
     if _joins_at_small(W):
         return True
     heads = np.repeat(np.arange(n), np.diff(W.indptr))
-    some = rng.choice(W.nnz, min(W.nnz, EDGES), replace=False)
+    some = rng.choice(W.nnz, min(W.nnz, SAMPLED_EDGES), replace=False)
     i, j = heads[some], W.indices[some]
     joined = sp.csr_array((np.ones(W.nnz), W.indices, W.indptr), shape=W.shape)
     common = np.asarray(joined[i].multiply(joined[j]).sum(axis=1)).ravel()
     degrees = np.diff(W.indptr)
     shares = common / (degrees[i] + degrees[j] - common)
-    return bool(_rank_correlation(W.data[some], shares) < FALLING - ERRORS / np.sqrt(max(some.size, 1)))
+    return bool(_rank_correlation(W.data[some], shares) < FALLING - STANDARD_ERRORS / np.sqrt(max(some.size, 1)))
 
 
 def _is_negative(D: Floats) -> bool:
@@ -86,7 +86,7 @@ def _joins_at_small(W: Sparse) -> bool:
     smallest, largest = ordered[W.indptr[:-1] + k - 1], ordered[W.indptr[1:] - k]
     is_small = (W.data <= smallest[heads]) | (W.data <= smallest[W.indices])
     is_large = (W.data >= largest[heads]) | (W.data >= largest[W.indices])
-    return bool(is_small.all() and is_large.mean() < MOST_LARGE)
+    return bool(is_small.all() and is_large.mean() < MOST_LARGE_EDGES)
 
 
 def _rank_correlation(a: Floats, b: Floats) -> float:

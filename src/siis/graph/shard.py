@@ -18,7 +18,7 @@ from siis.engine.sharded import Halo
 from siis.graph.graph import NEGLIGIBLE, ONE_SIDED_SHARE, Edges, Graph
 from siis.graph.lists import drop_small, symmetric_rows
 
-PIECE = 2**21  # entries that are looked at together
+ENTRIES_AT_ONCE = 2**21  # entries that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
 
 def _pieces(entries: Any) -> list[Any]:
     """Cut an array into pieces that take little memory."""
-    return [entries[a : a + PIECE] for a in range(0, entries.size, PIECE)]
+    return [entries[a : a + ENTRIES_AT_ONCE] for a in range(0, entries.size, ENTRIES_AT_ONCE)]
 
 
 def build_halo(group: Group, others: Ints, bounds: Ints) -> Halo:

@@ -6,7 +6,7 @@ from siis._types import Floats
 from siis.errors import Message
 from siis.graph.neighbors import Neighbors
 
-LEAST = 0.1  # weight of the nearest neighbour in graphs of the default
+LEAST_NEAREST_WEIGHT = 0.1  # weight of the nearest neighbour in graphs of the default
 UNDERFLOW = 1e-10  # a vertex whose largest weight is below this hangs on nothing
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.engine.threads import FEW, in_threads, one_blas_thread
+from siis.engine.threads import FEW_THREADS, in_threads, one_blas_thread
 from siis.experts import Forest
 from siis.model.forest import can_grow, forest_members
 from siis.model.kernels import (
@@ -139,7 +139,7 @@ def planned_members(
         *graph_kernels(points, at, kinds, bandwidth, engine),
         *feature_kernels(sorted(spaces), points, X, at),
     ]
-    kernels = {kernel.choice: kernel for kernel in in_threads(_made, makers, FEW)}
+    kernels = {kernel.choice: kernel for kernel in in_threads(_made, makers, FEW_THREADS)}
     for choice in bare.values():
         if choice.family == SUM and choice not in kernels:
             graph = kernels[replace(choice, family=GRAPH, weight=0.0, partner=-1)]
@@ -151,7 +151,7 @@ def planned_members(
         return kernel_members(kernels[bare[choice]], labels, (choice.fidelity,), (choice.is_balanced,))[0]
 
     with one_blas_thread():
-        found = in_threads(fitted, list(plan.choices), FEW)
+        found = in_threads(fitted, list(plan.choices), FEW_THREADS)
     kinds_of_trees = [choice.kind for choice in plan.choices if choice.family == FOREST]
     trees, forests = forest_members(X, labels, seed, kinds_of_trees) if kinds_of_trees else ([], {})
     members = iter(trees)
@@ -176,7 +176,7 @@ def _fitted(makers: Iterable[Callable[[], Kernel]], labels: Labels, scales: Sequ
         return kernel_members(kernel, labels, kernel.fidelities, scales)
 
     with one_blas_thread():
-        return in_threads(work, list(makers), FEW)
+        return in_threads(work, list(makers), FEW_THREADS)
 
 
 def _made(make: Callable[[], Kernel]) -> Kernel:
@@ -259,7 +259,7 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
         return pool.mean(first) / unit
 
     with one_blas_thread():
-        inner_scores = in_threads(without, folds, FEW)
+        inner_scores = in_threads(without, folds, FEW_THREADS)
     for _ in range(PASSES - 1):
         Q = label_posterior(link(np.mean(held_means, axis=0)), labels, link.rate)
         again = [before if m.ridge is None else m.fit(Q) for m, before in zip(pool.members, logs, strict=True)]
@@ -277,7 +277,7 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
             ]
 
         with one_blas_thread():
-            told = in_threads(one_fold, range(len(folds)), FEW)
+            told = in_threads(one_fold, range(len(folds)), FEW_THREADS)
         out = [np.empty_like(h) for h in held]
         for (_, held_rows), values in zip(folds, told, strict=True):
             for o, value in zip(out, values, strict=True):
@@ -324,7 +324,7 @@ def agreement(pool: Pool, labels: Labels, rows: Ints | None, seed: int) -> float
         return np.asarray(small.mean(logs).argmax(axis=1))
 
     with one_blas_thread():
-        said = in_threads(answers, halves, FEW)
+        said = in_threads(answers, halves, FEW_THREADS)
     same = [float(np.mean(a == b)) for a, b in zip(said[::2], said[1::2], strict=True)]
     return accuracy_of_agreement(float(np.mean(same)), c)
 

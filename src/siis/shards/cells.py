@@ -15,10 +15,10 @@ from siis.graph.neighbors import candidates
 ROWS_PER_CELL = 2_000
 SAMPLED_PER_CELL = 20  # points on which a cell is trained, at least
 MOST_CELLS = 4_096
-PROBES = 8  # cells in which the neighbours of a row are sought
-STEPS = 10  # of k-means
-AT_ONCE = 20_000  # queries, or points, in a block
-SPARE = 2  # more than wanted: single precision ranks them
+PROBED_CELLS = 8  # cells in which the neighbours of a row are sought
+KMEANS_STEPS = 10  # of k-means
+POINTS_AT_ONCE = 20_000  # queries, or points, in a block
+SPARE_CANDIDATES = 2  # more than wanted: single precision ranks them
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Cells:
 
     def nearest(self, points: Floats) -> Ints:
         """The nearest few cells of each point, nearest first, shape (n, p); equal points have equal cells."""
-        k = min(PROBES, len(self.centers))
-        found, _ = candidates(points, self.centers, min(k + SPARE, len(self.centers)))
+        k = min(PROBED_CELLS, len(self.centers))
+        found, _ = candidates(points, self.centers, min(k + SPARE_CANDIDATES, len(self.centers)))
         distances = np.empty(found.shape)
         pair_distances(points, self.centers, found, distances, 0, len(points))
         order = np.lexsort((found, distances))
@@ -46,7 +46,7 @@ def train_cells(points: Floats, n_rows: int, n_shards: int, seed: int) -> Cells:
         )
     )
     k = min(k, len(np.unique(points, axis=0)))
-    model = KMeans(k, n_init=1, max_iter=STEPS, random_state=seed).fit(points)
+    model = KMeans(k, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(points)
     centers, sizes = model.cluster_centers_.astype(np.float32), np.bincount(model.labels_, minlength=k)
     shard = np.zeros(k, dtype=np.int64)
     _halve(centers, sizes + 1.0, np.arange(k), np.arange(n_shards), shard)
@@ -95,9 +95,11 @@ def search(
         if a == b or not every.size:
             continue
         mine = points[a:b] - centers[place]
-        for begun in range(0, every.size, AT_ONCE):
-            asking = every[begun : begun + AT_ONCE]
-            found, _ = candidates(queries[asking] - centers[place], mine, min(n_wanted + is_own + SPARE, b - a))
+        for begun in range(0, every.size, POINTS_AT_ONCE):
+            asking = every[begun : begun + POINTS_AT_ONCE]
+            found, _ = candidates(
+                queries[asking] - centers[place], mine, min(n_wanted + is_own + SPARE_CANDIDATES, b - a)
+            )
             take_nearer(queries, asking, points, found, a, is_own, *lists)
     return lists
 
@@ -111,9 +113,9 @@ def empty_lists(n: int, n_wanted: int) -> tuple[Ints, Floats]:
 def search_all(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Floats]:
     """Find the nearest of all points of each of a few queries, block after block; as ``search`` gives them."""
     lists, asking = empty_lists(len(queries), n_wanted), np.arange(len(queries))
-    for a in range(0, len(points), AT_ONCE):
-        mine = points[a : a + AT_ONCE]
+    for a in range(0, len(points), POINTS_AT_ONCE):
+        mine = points[a : a + POINTS_AT_ONCE]
         center = mine.mean(axis=0)
-        found, _ = candidates(queries - center, mine - center, min(n_wanted + SPARE, len(mine)))
+        found, _ = candidates(queries - center, mine - center, min(n_wanted + SPARE_CANDIDATES, len(mine)))
         take_nearer(queries, asking, points, found, a, False, *lists)
     return lists

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from siis._types import Features, Floats, Ints
-from siis.engine.sharded import FEW
+from siis.engine.sharded import LOW_MEMORY_COLUMNS
 from siis.files import write_files
 from siis.labels import GivenLabels, one_hot
 from siis.quality import assess_labels
@@ -26,9 +26,9 @@ from siis.shards.workers import GONE, NoWorkers, memories, on_shards, some_worke
 from siis.texts import plural
 
 ANSWERS = "predictions"
-MOST_SAMPLED, MOST_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
+MOST_SAMPLED, MOST_SAMPLED_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
 THIN_LABELS = 4_000  # of these, where few of all rows have one: choices depend on how thinly labels are spread
-LEAST_LABELS = 20  # of each class that the sample takes at least
+LEAST_LABELS_OF_A_CLASS = 20  # of each class that the sample takes at least
 MEMORY_USED, MEMORY_OF_PROGRAM = 0.9, 420e6  # share of a worker's memory; bytes of the program itself
 FEWEST_VECTORS = 16  # of a basis, whatever the memory
 UNEVEN = 1.05  # rows of the largest shard over the mean
@@ -137,7 +137,7 @@ class Job:
         labels = load(self.work / "labels.npz")
         rng = np.random.default_rng(self.seed)
         share = labels["rows"].size / self.n
-        taken = _sampled(labels["codes"], rng)[: int(np.clip(share * MOST_SAMPLED, THIN_LABELS, MOST_LABELS))]
+        taken = _sampled(labels["codes"], rng)[: int(np.clip(share * MOST_SAMPLED, THIN_LABELS, MOST_SAMPLED_LABELS))]
         others = np.setdiff1d(rng.choice(self.n, min(self.n, MOST_SAMPLED), replace=False), labels["rows"])
         rows = np.union1d(labels["rows"][taken], rng.permutation(others)[: max(MOST_SAMPLED - taken.size, 0)])
         found, X = choose(rows)
@@ -172,7 +172,7 @@ class Job:
         rows = UNEVEN * n / len(held)
         room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)
         columns = room / (4 * rows)
-        most = min((columns - BLOCKS_HELD * FEW) / COPIES_HELD, columns / AT_THE_END)
+        most = min((columns - BLOCKS_HELD * LOW_MEMORY_COLUMNS) / COPIES_HELD, columns / AT_THE_END)
         return int(min(max(most, FEWEST_VECTORS), 10_000))
 
     def _cells(self, plan: dict[str, Any]) -> dict[str, int]:
@@ -256,4 +256,4 @@ def _sampled(codes: Ints, rng: np.random.Generator) -> Ints:
     ahead[ranked] = np.arange(codes.size) - starts
     place = np.empty(codes.size, dtype=np.int64)
     place[order] = np.arange(codes.size)
-    return np.lexsort((place, np.minimum(ahead, LEAST_LABELS)))[:MOST_LABELS]
+    return np.lexsort((place, np.minimum(ahead, LEAST_LABELS_OF_A_CLASS)))[:MOST_SAMPLED_LABELS]

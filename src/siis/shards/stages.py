@@ -46,13 +46,13 @@ from siis.shards.files import (
 )
 from siis.solvers import solve_certified
 
-ROOMY = 3  # times the chosen vectors (or classes) that memory holds, from which on rows are in double precision, too
+ROOMY_FACTOR = 3  # times the chosen vectors (or classes) in memory, from which on rows are in double precision
 RECALL_ROWS = 500  # rows on which the search for neighbours is compared with an exact one
-LARGE, M_MMAP_THRESHOLD = 2**21, -3  # bytes of arrays that have memory of their own; the number of that parameter
-AT_ONCE = 2**21  # numbers of rows that are looked at together
+LARGE_ARRAY, M_MMAP_THRESHOLD = 2**21, -3  # bytes of arrays with memory of their own; the parameter of mallopt
+NUMBERS_AT_ONCE = 2**21  # numbers of rows that are looked at together
 Work = TypeVar("Work", bound=Callable[..., Any])
-MOST_AT_ONCE = 2**24  # soft labels of folds that a shard smooths as columns of one block
-SMOOTH, ROUGHLY = 1e-4, 1e-3  # tolerances of the evidence, and of that without held-out labels
+MOST_SMOOTHED_AT_ONCE = 2**24  # soft labels of folds that a shard smooths as columns of one block
+EVIDENCE_TOL, HELD_OUT_TOL = 1e-4, 1e-3  # tolerances of the evidence, and of that without held-out labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Settings(SampleChoices):
     @property
     def low_memory(self) -> bool:
         """Whether memory is so short that single precision must do."""
-        return self.n_components < ROOMY * max(self.selection.chosen.n_components, len(self.classes))
+        return self.n_components < ROOMY_FACTOR * max(self.selection.chosen.n_components, len(self.classes))
 
     @property
     def recall_rows(self) -> Ints:
@@ -124,7 +124,7 @@ def trim_memory(work: Work) -> Work:
         library = ctypes.CDLL(None) if sys.platform == "linux" else None
         is_gnu = hasattr(library, "mallopt") and hasattr(library, "malloc_trim")
         if library is not None and is_gnu:
-            library.mallopt(M_MMAP_THRESHOLD, LARGE)
+            library.mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY)
         try:
             return work(*args)
         finally:
@@ -325,7 +325,7 @@ def _merged_lists(settings: Settings, group: Group, bounds: Ints) -> tuple[Ints,
         at = order[np.searchsorted(marks, queried)]
         theirs = map_array(path, "indices"), map_array(path, "distances")
         once = np.unique(at, return_index=True)[1]  # equal rows of different blocks occur more than once
-        for some in np.array_split(once, 1 + once.size * indices.shape[1] // AT_ONCE):
+        for some in np.array_split(once, 1 + once.size * indices.shape[1] // NUMBERS_AT_ONCE):
             merge_lists(
                 indices, distances, at[some], *(part[some] for part in theirs), indices.dtype.type(bounds[other])
             )
@@ -337,8 +337,8 @@ def _weights_in_place(indices: Ints, distances: Floats, width: float) -> None:
     if len(indices):
         nearest = np.where(indices[:, :1] >= 0, distances[:, :1], 0.0).astype(np.float64)
         gaussian_weights(Neighbors(indices[:, :1], nearest), width)  # refuses a width that is too small
-    for a in range(0, len(indices), AT_ONCE // max(indices.shape[1], 1)):
-        part = distances[a : a + AT_ONCE // indices.shape[1]]
+    for a in range(0, len(indices), NUMBERS_AT_ONCE // max(indices.shape[1], 1)):
+        part = distances[a : a + NUMBERS_AT_ONCE // indices.shape[1]]
         part[:] = gaussian(part, width)
 
 
@@ -380,14 +380,14 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
 
     held = np.zeros((used.size, c))
     every = list(range(int(folds["fold"].max(initial=-1)) + 1))
-    together = max(1, MOST_AT_ONCE // max(engine.count(graph.n_vertices) // group.size * c, 1))
+    together = max(1, MOST_SMOOTHED_AT_ONCE // max(engine.count(graph.n_vertices) // group.size * c, 1))
     for a in range(0, len(every), together):
         some = every[a : a + together]
-        for k, F in zip(some, smooth([each.subset(fold != k) for k in some], ROUGHLY), strict=True):
+        for k, F in zip(some, smooth([each.subset(fold != k) for k in some], HELD_OUT_TOL), strict=True):
             out = np.flatnonzero(fold == k)
             held[out] = read(F, chosen.reading, rows[out], engine)
         del F
-    everything = read(smooth([each], SMOOTH)[0], chosen.reading, engine=engine)
+    everything = read(smooth([each], EVIDENCE_TOL)[0], chosen.reading, engine=engine)
     path = settings.path("evidence", group.rank)
     save_arrays(path, distributions=softmax(everything).astype(np.float32, copy=False), held=held)
     return {"labelled": int(used.size), "columns": engine.columns}

@@ -19,11 +19,11 @@ from siis.engine.group import Group, Key, Lost, Mailbox, run_shards
 from siis.files import write_files
 
 OPERATION = "siis_put"
-POLL = 0.5  # seconds between two looks at whether all workers are there
-PATIENCE = 60.0  # seconds in which lost workers may come back, or others in their place
+POLL_SECONDS = 0.5  # seconds between two looks at whether all workers are there
+WAIT_FOR_WORKERS = 60.0  # seconds in which lost workers may come back, or others in their place
 GONE = ("CancelledError", "CommClosedError", "FutureCancelledError", "FuturesCancelledError", "KilledWorker")
 SEEN = "here"  # an empty file
-LOOKS = 10  # for a file that another machine has just written
+LOOKS_FOR_FILE = 10  # for a file that another machine has just written
 ATTEMPTS = 5  # of a stage, while workers are lost on the way
 
 
@@ -89,13 +89,13 @@ def worker_addresses(client: Any) -> list[str]:
 def check_shared_folder(client: Any, folder: Path, remedy: str) -> None:
     """Refuse a folder that not all workers see. The message ends with the remedy, a sentence."""
     write_files(folder, {SEEN: b""})
-    for look in range(LOOKS):
+    for look in range(LOOKS_FOR_FILE):
         with _scheduler_errors():
             seen = client.run(os.path.exists, str(folder / SEEN))
         if all(seen.values()):
             return
-        if look < LOOKS - 1:
-            time.sleep(POLL)
+        if look < LOOKS_FOR_FILE - 1:
+            time.sleep(POLL_SECONDS)
     blind = min(address for address, sees in seen.items() if not sees)
     raise ValueError(f"all workers must see the folder {folder}; {blind} does not. {remedy}")
 
@@ -113,10 +113,10 @@ def _memory(dask_worker: Any) -> float:
 def some_workers(client: Any, n_wanted: int) -> list[str]:
     """Wait a while for so many workers, then return those that are there."""
     begun = time.monotonic()
-    while len(found := worker_addresses(client)) < n_wanted and time.monotonic() - begun < PATIENCE:
-        time.sleep(POLL)
+    while len(found := worker_addresses(client)) < n_wanted and time.monotonic() - begun < WAIT_FOR_WORKERS:
+        time.sleep(POLL_SECONDS)
     if not found:
-        raise NoWorkers(f"no worker has come within {PATIENCE:.0f} s")
+        raise NoWorkers(f"no worker has come within {WAIT_FOR_WORKERS:.0f} s")
     return found
 
 
@@ -157,7 +157,7 @@ def _attempt(
     while waiting and problem is None:
         try:
             with _scheduler_errors():
-                wait(list(waiting.values()), timeout=POLL, return_when="FIRST_COMPLETED")
+                wait(list(waiting.values()), timeout=POLL_SECONDS, return_when="FIRST_COMPLETED")
         except TimeoutError:
             gone = set(waiting) - set(_listed(client))
             problem = Lost(f"{', '.join(sorted(gone))} has gone") if gone else None
@@ -173,7 +173,7 @@ def _attempt(
             client.run(_end, run, str(problem), on_error="ignore")
             left = [future for place, future in waiting.items() if place in _listed(client)]
             with suppress(TimeoutError):  # they end at their next exchange
-                wait(left, timeout=PATIENCE)
+                wait(left, timeout=WAIT_FOR_WORKERS)
             client.cancel(list(futures.values()), force=True)
         raise problem
     return [found[rank][0] for rank in range(len(places))], [found[rank][1] for rank in range(len(places))]

@@ -18,13 +18,13 @@ from siis.solvers.solution import Recorder, Solution, relative_change
 
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
 SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
-SHORT, SHORTEST = 1e-2, 1e-4  # of a label's length: bounds on what counts as a short row
-ROUNDINGS = 3e4  # of the precision: a row is no shorter, since multipliers carry the rounding of F over its length
+LONGEST_SHORT_ROW, SHORTEST_ROW = 1e-2, 1e-4  # of a label's length: bounds on what counts as a short row
+ROW_ROUNDINGS = 3e4  # of the precision: rows count as no shorter, since multipliers carry rounding over length
 FIRST_ADAPTATION = 5  # then again whenever the number of iterations has grown by half
 CHECK_EVERY = 5
-BLOCK = 2**20  # rows that are looked at together on the host
-PATIENCE = 30  # iterations in single precision without a gap a tenth smaller, after which double precision takes over
-FINE = 1e-3  # of the gap: in a search for less than this, it takes over as soon as misfits at labels are too small
+ROWS_AT_ONCE = 2**20  # rows that are looked at together on the host
+STALLED_ITERATIONS = 30  # in single precision without a gap a tenth smaller; then double precision takes over
+FINE_GAP = 1e-3  # for a smaller tol, it takes over as soon as misfits at labels are too small
 
 
 def solve_certified(
@@ -101,7 +101,7 @@ def solve_batch(
     list of k Solution
     """
     with one_blas_thread():
-        state = _State(programs, start, tol < FINE)
+        state = _State(programs, start, tol < FINE_GAP)
         return _solve(state, tol, max_iter, check_every, callback, report)
 
 
@@ -144,7 +144,9 @@ def _solve(
             report(float(np.log(min(worst, 1.0)) / np.log(min(tol, 0.5))))
             if worst < 0.9 * smallest:
                 smallest, progressed = worst, iteration
-        has_stalled = state.dtype == np.float32 and iteration - progressed >= PATIENCE and iteration < max_iter
+        has_stalled = (
+            state.dtype == np.float32 and iteration - progressed >= STALLED_ITERATIONS and iteration < max_iter
+        )
         if has_stalled and state.engine.low_memory:
             break  # there is no memory for more digits: the gap says how far it has come
         if has_stalled or (adapts and state.is_below_resolution(label_norms)):
@@ -253,7 +255,7 @@ class _State:
     @property
     def _shortest(self) -> float:
         """Lower bound of the length of a row, over a label's length."""
-        return max(SHORTEST, ROUNDINGS * float(np.finfo(self.dtype).eps))
+        return max(SHORTEST_ROW, ROW_ROUNDINGS * float(np.finfo(self.dtype).eps))
 
     def to_double(self) -> None:
         """Go on in double precision from where single precision has come to."""
@@ -365,13 +367,14 @@ class _State:
             typical = engine.medians(norms) if engine.count(n) > 0 else np.full(norms.shape[1], unit)
             shortest = self._shortest
             short = engine.asarray(
-                np.clip(typical, shortest * unit, max(SHORT, shortest) * unit), engine.row_type(self.dtype)
+                np.clip(typical, shortest * unit, max(LONGEST_SHORT_ROW, shortest) * unit),
+                engine.row_type(self.dtype),
             )
             if not engine.low_memory:
                 return xp.mean(weight / xp.maximum(norms, short), axis=1)
             found = engine.zeros((n,), engine.row_type(self.dtype))
-            for a in range(0, n, BLOCK):
-                some = slice(a, a + BLOCK)
+            for a in range(0, n, ROWS_AT_ONCE):
+                some = slice(a, a + ROWS_AT_ONCE)
                 of_rows = weight if isinstance(weight, float | int) else weight[some]
                 found[some] = xp.mean(of_rows / xp.maximum(norms[some], short), axis=1)
             return found

@@ -15,7 +15,7 @@ from siis.spectral.spectrum import estimate_spectrum
 from siis.spectral.subspace import block_width, lowest_eigenpairs
 
 LEAST_AGGREGATES = 10  # for each wanted vector
-RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum
+COARSE_RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def coarse_eigenvectors(
     start = np.random.default_rng(seed).standard_normal((k, block_width(n_wanted)))
     spectrum = estimate_spectrum(small, small_null, bound, seed)
     found = lowest_eigenpairs(
-        small, small_null, engine.asarray(start, np.float64), n_wanted, RESIDUAL * bound, spectrum, seed
+        small, small_null, engine.asarray(start, np.float64), n_wanted, COARSE_RESIDUAL * bound, spectrum, seed
     )
     vectors = engine.operator(P, np.float64) @ found.vectors
     return CoarseVectors(engine.asarray(vectors, dtype), found.values)

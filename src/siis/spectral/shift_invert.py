@@ -14,11 +14,11 @@ from siis.errors import NumericalError
 from siis.spectral.spectrum import estimate_spectrum
 from siis.spectral.subspace import RitzPairs, Subspace, missing_below
 
-FLOOR = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
+LEAST_EIGENVALUE = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound
 LANCZOS_RESTARTS = 50
 BLOCK_STEPS = 10
-ROUNDS = 10  # of Lanczos, each outside what the others found
+LANCZOS_ROUNDS = 10  # of Lanczos, each outside what the others found
 
 
 def shift_invert(
@@ -35,7 +35,7 @@ def shift_invert(
     """
     factor = factorize(S, SHIFT * high)
     known, missing = start[:, :0], start.shape[1]
-    for round_ in range(ROUNDS):
+    for round_ in range(LANCZOS_ROUNDS):
         fresh = _lanczos(factor, null, known, start[:, round_ % start.shape[1]], missing)
         pairs = ritz_pairs(S, null, np.hstack([known, fresh]))
         known = pairs.vectors[:, : start.shape[1]]
@@ -43,7 +43,9 @@ def shift_invert(
             missing = n_wanted - known.shape[1]
             continue
         below = np.concatenate([[0.0], pairs.values[:n_wanted]])
-        gaps = np.flatnonzero(np.diff(below) > 100 * max(float(pairs.residuals[:n_wanted].max()), FLOOR * high))
+        gaps = np.flatnonzero(
+            np.diff(below) > 100 * max(float(pairs.residuals[:n_wanted].max()), LEAST_EIGENVALUE * high)
+        )
         count = None
         if gaps.size:  # count in the last clear gap: how many eigenvalues lie below it is known
             last = int(gaps[-1])
@@ -54,7 +56,7 @@ def shift_invert(
         missing = count - null.shape[1] - last
         if missing == 0:
             return pairs, "inertia"
-    raise NumericalError(f"{missing} eigenvalues were not found in {ROUNDS} rounds")
+    raise NumericalError(f"{missing} eigenvalues were not found in {LANCZOS_ROUNDS} rounds")
 
 
 def _lanczos(factor: SuperLU, null: Sparse, known: Floats, v0: Floats, n_wanted: int) -> Floats:

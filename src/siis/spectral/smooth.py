@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine, Operator
 from siis.engine.base import scaled
-from siis.engine.factor import THIN, envelope_share
+from siis.engine.factor import THIN_ENVELOPE, envelope_share
 from siis.engine.lazy import cached_property
 from siis.engine.rows import column_norms
 from siis.engine.threads import one_blas_thread
@@ -19,12 +19,12 @@ from siis.progress import Report, no_progress
 from siis.spectral.basis import IdentityBasis, SmoothBasis
 from siis.spectral.coarse import CoarseVectors, coarse_eigenvectors
 from siis.spectral.dense import dense_eigenpairs
-from siis.spectral.shift_invert import FLOOR, shift_invert
+from siis.spectral.shift_invert import LEAST_EIGENVALUE, shift_invert
 from siis.spectral.spectrum import Spectrum, estimate_spectrum
 from siis.spectral.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
-ROUNDINGS = 10  # of the precision: the least residual
+RESIDUAL_ROUNDINGS = 10  # of the precision: the least residual
 MOST_FILL = 1e9  # entries of the envelope, which bounds those of a factor
 COARSE_FROM = 5_000  # vertices: from there on, start from eigenvectors of a coarsened graph
 GUARD = 4  # coarse eigenvectors beyond the wanted ones: the next filter is cut there
@@ -90,7 +90,7 @@ def smooth_basis(
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
     high = _upper_bound(graph, laplacian, engine)
-    tol = max(residual, ROUNDINGS * float(np.finfo(dtype).eps)) * high
+    tol = max(residual, RESIDUAL_ROUNDINGS * float(np.finfo(dtype).eps)) * high
     constants = null[:, :n_null].toarray()
     values = np.zeros(n_null)
     S = engine.laplacian(graph, scale, np.float64)
@@ -108,7 +108,7 @@ def smooth_basis(
         rest *= engine.asarray(scale * mean, dtype)[:, None]
         V = engine.xp.concat([V, rest], axis=1)
         # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
-        values = np.concatenate([values, np.maximum(found.values, FLOOR * high)])
+        values = np.concatenate([values, np.maximum(found.values, LEAST_EIGENVALUE * high)])
         residuals = np.concatenate([residuals, found.residuals])
     return SmoothBasis(V, values, laplacian, n_null, residuals, used, check, dtype, engine)
 
@@ -231,7 +231,7 @@ def _choose(S: Sparse, block: int) -> str:
     if S.shape[0] <= 2 * (block + NUMPY.spare_blocks * block_width(block)):
         return "dense"
     share, n = envelope_share(S), S.shape[0]
-    return "shift-invert" if share <= THIN and share * n * n <= MOST_FILL else "chebyshev"
+    return "shift-invert" if share <= THIN_ENVELOPE and share * n * n <= MOST_FILL else "chebyshev"
 
 
 def _dense(problem: _Problem) -> RitzPairs:

@@ -11,7 +11,7 @@ from siis._types import Floats
 from siis.engine import Operator
 from siis.engine.rows import column_norms, dots
 
-VECTORS, STEPS = 4, 20  # of the Lanczos quadrature
+LANCZOS_VECTORS, LANCZOS_STEPS = 4, 20  # of the Lanczos quadrature
 MARGIN = 1.02  # on the largest Ritz value plus its residual, which is rarely below the largest eigenvalue
 
 
@@ -39,12 +39,12 @@ def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> S
     engine, xp = S.engine, S.engine.xp
     rows, k = null.shape
     n = engine.count(rows)
-    steps, tiny = min(STEPS, n - k), float(np.finfo(S.dtype).tiny)
-    V = engine.normal(np.random.default_rng(seed), rows, VECTORS, S.dtype)
+    steps, tiny = min(LANCZOS_STEPS, n - k), float(np.finfo(S.dtype).tiny)
+    V = engine.normal(np.random.default_rng(seed), rows, LANCZOS_VECTORS, S.dtype)
     V = V - null @ (null.T @ V)
     V = V / column_norms(V, xp)
-    before, b = xp.zeros_like(V), engine.zeros((VECTORS,), S.dtype)
-    diagonal, off_diagonal = np.zeros((steps, VECTORS)), np.zeros((steps, VECTORS))
+    before, b = xp.zeros_like(V), engine.zeros((LANCZOS_VECTORS,), S.dtype)
+    diagonal, off_diagonal = np.zeros((steps, LANCZOS_VECTORS)), np.zeros((steps, LANCZOS_VECTORS))
     for step in range(steps):
         W = S @ V - b * before
         a = dots(V, W, -2, xp)
@@ -53,12 +53,12 @@ def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> S
         diagonal[step], off_diagonal[step] = engine.numpy(a), engine.numpy(b)
         before, V = V, W / xp.clip(b, tiny, None)
     nodes, weights, high = [], [], 0.0
-    for j in range(VECTORS):
+    for j in range(LANCZOS_VECTORS):
         theta, Q = sl.eigh_tridiagonal(diagonal[:, j], off_diagonal[:-1, j])
         nodes.append(theta)
         weights.append(Q[0] ** 2)
         high = max(high, float(theta[-1] + off_diagonal[-1, j] * abs(Q[-1, -1])))
     order = np.argsort(np.concatenate(nodes), kind="stable")
-    weight = np.concatenate(weights)[order] * (n - k) / VECTORS
+    weight = np.concatenate(weights)[order] * (n - k) / LANCZOS_VECTORS
     counts = np.cumsum(weight) - weight / 2
     return Spectrum(min(bound, MARGIN * high), np.concatenate(nodes)[order], counts)

@@ -26,11 +26,11 @@ from siis.spectral.spectrum import Spectrum
 
 BlockProjection: TypeAlias = Callable[[Array], Array]
 
-WIDEST = 64  # columns of a block; else a quarter of the wanted ones
-PATIENCE = 3  # steps that find no pair, after which blocks are twice as wide: a cluster must fit into the subspace
-WIDEST_EVER = 512
+WIDEST_BLOCK = 64  # columns of a block; else a quarter of the wanted ones
+IDLE_STEPS = 3  # steps that find no pair, after which blocks are twice as wide: a cluster must fit into the subspace
+WIDEST_GROWN_BLOCK = 512
 AMPLIFICATION = 300.0  # of the block's eigenvectors over the damped ones, in one filter
-NOISE = 1e-3  # how much of a filtered vector may be rounding that grew along the smoothest ones
+MOST_ROUNDING = 1e-3  # how much of a filtered vector may be rounding that grew along the smoothest ones
 MAX_DEGREE = 100
 LEAST_SEPARATION = 1e-3  # of the spectrum, between the eigenvalues of the block and the damped ones
 ILL_CONDITIONED = 0.03  # times the root of the precision: smallest pivot with which Cholesky orthonormalises
@@ -70,7 +70,7 @@ class Buffer:
 
 def block_width(n_wanted: int, engine: Engine = NUMPY) -> int:
     """Columns that are filtered together when so many pairs are wanted."""
-    return engine.narrowest if engine.low_memory else int(np.clip(n_wanted // 4, engine.narrowest, WIDEST))
+    return engine.narrowest if engine.low_memory else int(np.clip(n_wanted // 4, engine.narrowest, WIDEST_BLOCK))
 
 
 def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
@@ -111,7 +111,7 @@ def filter_block(S: Operator, X: Array, wanted: float, cut: float, high: float) 
     cut = min(max(cut, wanted + LEAST_SEPARATION * high), (1 - LEAST_SEPARATION) * high)
     c, e = (high + cut) / 2, (high - cut) / 2
     rate, growth = np.arccosh((c - wanted) / e), np.arccosh(c / e)
-    most = np.log(NOISE / np.finfo(S.dtype).eps) / max(growth - rate, 1e-12)
+    most = np.log(MOST_ROUNDING / np.finfo(S.dtype).eps) / max(growth - rate, 1e-12)
     degree = int(np.clip(min(np.log(2 * AMPLIFICATION) / rate, most), 4, MAX_DEGREE))
     return S.engine.chebyshev(S, X, degree, 0.0, cut, high)
 
@@ -164,7 +164,7 @@ def lowest_eigenpairs(
         del pairs
         report(min(found.values.size / n_wanted, 1.0))
         idle = 0 if n_good else idle + 1
-        if idle > PATIENCE and not engine.low_memory and width < min(WIDEST_EVER, n // 8):
+        if idle > IDLE_STEPS and not engine.low_memory and width < min(WIDEST_GROWN_BLOCK, n // 8):
             width, idle = 2 * width, 0
         largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
