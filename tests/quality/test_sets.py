@@ -7,9 +7,7 @@ from sklearn.datasets import load_digits
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.evidence import softmax
-from siis.labels import read_labels
 from siis.quality import Calibration, fit_noise
-from siis.quality.assess import assess_labels
 from siis.quality.sets import class_sets, coverage_levels
 from siis.saved import load_all, saved_bytes
 
@@ -144,27 +142,36 @@ def test_sets_hold_the_true_class_as_often_as_asked(coverage):
     by_labels = coverage_levels(P[:2000], noise.posterior(Z[:2000], np.eye(5)[given[:2000]]), np.ones(2000))
     by_answers = coverage_levels(P[2000:], P[2000:], np.ones(2000))
     for levels in (by_labels, by_answers):
-        sets = class_sets(P[2000:], levels, coverage, may_be_empty=True)
+        sets = class_sets(P[2000:], levels, coverage, allow_empty=True)
         assert abs(np.mean(sets[np.arange(2000), truth[2000:]]) - coverage) < 0.05
 
 
 def test_sets_are_empty_where_answers_are_right_more_often_than_asked():
     P = np.array([[0.99, 0.01]] * 95 + [[0.6, 0.4]] * 5)
     levels = coverage_levels(P, P, np.ones(100))
-    np.testing.assert_array_equal(class_sets(P, levels, 0.9, may_be_empty=True).sum(axis=1), [1] * 95 + [0] * 5)
-    assert (class_sets(P, levels, 0.9, may_be_empty=False).sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(class_sets(P, levels, 0.9, allow_empty=True).sum(axis=1), [1] * 95 + [0] * 5)
+    assert (class_sets(P, levels, 0.9, allow_empty=False).sum(axis=1) == 1).all()
 
 
-def test_levels_come_from_the_unlabelled_where_these_are_more():
-    rng = np.random.default_rng(0)
-    labels = read_labels(np.r_[np.repeat([0, 1], 20), np.full(60, -1)])
-    scores, final = rng.standard_normal((40, 2)), rng.standard_normal((100, 2))
-    found = assess_labels(np.arange(40), scores, labels, np.arange(100), final)
-    P = found.probabilities[40:]
-    np.testing.assert_allclose(found.levels, coverage_levels(P, P, np.ones(60)))
-    assert found.may_be_empty
-    full = assess_labels(np.arange(40), scores, read_labels(np.repeat([0, 1], 20)), np.arange(40), final[:40])
-    assert not full.may_be_empty
+def test_sets_of_new_examples_reach_their_coverage_and_are_empty_only_where_that_is_allowed():
+    X, truth = load_digits(return_X_y=True)
+    covered, allowed = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(X))
+        old, new = order[:700], order[700:]
+        y = np.full(700, -1)
+        y[:80] = truth[old[:80]]
+        wrong = np.arange(32)
+        y[wrong] = (y[wrong] + rng.integers(1, 10, wrong.size)) % 10
+        model = SIISClassifier().fit(X[old], y)
+        sets, empty = model.predict_sets(X[new]), model.predict_sets(X[new], 0.5, allow_empty=True)
+        assert sets.any(axis=1).all()
+        assert model.predict_sets(X[new], 0.5).any(axis=1).all()
+        allowed.append(empty.any(axis=1).mean())
+        covered.append(sets[np.arange(len(new)), truth[new]].mean())
+    assert np.mean(covered) > 0.89
+    assert min(allowed) < 1
 
 
 def test_levels_count_one_more_label_as_missed():
@@ -175,13 +182,13 @@ def test_levels_count_one_more_label_as_missed():
     )
     levels = coverage_levels(P, truth, np.ones(3))
     np.testing.assert_array_equal(
-        class_sets(P, levels, 0.5, may_be_empty=False), [[True, False], [True, False], [False, True]]
+        class_sets(P, levels, 0.5, allow_empty=False), [[True, False], [True, False], [False, True]]
     )
-    assert class_sets(P, levels, 0.8, may_be_empty=False).all(), (
+    assert class_sets(P, levels, 0.8, allow_empty=False).all(), (
         "three labels cannot vouch for so much: every class is in"
     )
     np.testing.assert_array_equal(coverage_levels(P[:0], truth[:0], np.ones(0)), [[0, 0]])
-    assert class_sets(P, np.zeros((1, 2)), 0.5, may_be_empty=True).all()
+    assert class_sets(P, np.zeros((1, 2)), 0.5, allow_empty=True).all()
 
 
 def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
@@ -205,7 +212,7 @@ def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
     np.testing.assert_array_equal(model.predict_sets(X[1000:], np.float32(0.8)), few)
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1; found 1"):
         model.predict_sets(X, coverage=1)
-    with pytest.raises(ValueError, match="predict_sets needs labels that were judged"):
+    with pytest.raises(ValueError, match="predict_sets needs held-out scores"):
         PlainSIIS().fit(X[:300], truth[:300]).predict_sets(X)
 
 

@@ -13,7 +13,7 @@ from siis.engine import NUMPY, Engine
 from siis.engine.rows import evenly
 from siis.engine.types import Array
 from siis.estimators.evidence import Evidence, Located
-from siis.estimators.pooling import Model, Voices
+from siis.estimators.pooling import Model, Voices, neighbor_means
 from siis.estimators.vertices import Vertices
 from siis.evidence import Space, as_distributions, read, softmax, spaces
 from siis.experts import Forest, Pool, linear_scores
@@ -327,9 +327,7 @@ def voices_of(choices: Choices, scores: Scores, located: Located) -> Voices:
     if not models or X is None:
         return Voices(Pool(tuple(names), np.ones(1)), (), final)
     rows = evenly(len(final), MOST_COMPARED)
-    degrees = np.asarray(W.sum(axis=1)).ravel()[rows]
-    around = np.asarray(W[rows] @ final) / np.where(degrees > 0, degrees, 1.0)[:, None]
-    told = [around, *(centred(model(X[rows])) for model in models)]
+    told = [neighbor_means(W, final, rows), *(centred(model(X[rows])) for model in models)]
     A = np.stack([np.asarray(t, dtype=np.float64).ravel() for t in told], axis=1)
     gram = A.T @ A
     gram[np.diag_indices_from(gram)] += 1e-6 * max(float(np.trace(gram)) / len(gram), 1e-300)

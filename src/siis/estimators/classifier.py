@@ -36,7 +36,7 @@ from siis.estimators.evidence import Evidence, build_graph, relocate
 from siis.estimators.insights import Insights
 from siis.estimators.lone import supported_classes, warn_of_lone_classes, with_lone_classes
 from siis.estimators.on_cluster import OnCluster
-from siis.estimators.pooling import Pooled
+from siis.estimators.pooling import Pooled, neighbor_means
 from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.vertices import Vertices, merge_examples
@@ -66,7 +66,7 @@ from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
 from siis.quality.issues import dissenting_neighbors, representatives
 from siis.quality.queries import entropy, ranked_vertices
-from siis.quality.sets import class_sets
+from siis.quality.sets import class_sets, coverage_levels, enough_rows
 from siis.result_table import Table
 from siis.selection import Candidate, Constraints, Solved, final_basis, program_candidates, solve_final
 from siis.solvers import Solution, solve_paper
@@ -93,7 +93,6 @@ JUDGED = (
     "_choices",
     "_calibration",
     "_levels",
-    "_may_be_empty",
     "_given_codes",
     "_suggested",
     "_before_codes",
@@ -422,22 +421,23 @@ class SIISClassifier(OnCluster, Insights):
         rows = np.flatnonzero(coded_rows(self._given_codes))
         return rows, self._given_codes[rows], self._suggested[rows], self.label_quality_[rows]
 
-    def predict_sets(self, X: Any, coverage: float = 0.9) -> Bools:
+    def predict_sets(self, X: Any, coverage: float = 0.9, *, allow_empty: bool = False) -> Bools:
         """Give sets of classes that hold the true one as often as asked.
 
-        A class is in the set of an example where its probability, ``predict_proba``, is at least the level at which
-        the sets of all unlabelled examples hold the true class so often by their own probabilities, which are
-        calibrated on held-out labels; where there are no more unlabelled examples than labels, at which the sets of
-        held-out labels do, their noise allowed for (docs/math.md, (C13)). So the promise is for examples like those
-        of the fit, on average over them. By unlabelled examples, where more answers are right than the coverage, the
-        sets of the most doubtful ones are empty: ask for more, or look at these examples. By held-out labels the
-        likeliest class is always in.
+        A class is in the set of an example if its probability, ``predict_proba``, is at least a level. At this level
+        the sets of the unlabelled examples of the fit, predicted as if they were new, hold the true class with the
+        wanted frequency, by their calibrated ``label_distributions_``. Where there are no more unlabelled examples
+        than labels, held-out labels set the level, and their noise is allowed for (docs/math.md, (C13)). The coverage
+        is that of examples like those of the fit, on average over them.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_new, d)
         coverage : float, default=0.9
             Between 0 and 1.
+        allow_empty : bool, default=False
+            Whether a set may be empty. Otherwise it holds the likeliest class at least; the coverage can then be
+            larger than wanted.
 
         Returns
         -------
@@ -448,11 +448,11 @@ class SIISClassifier(OnCluster, Insights):
         if not (isinstance(coverage, Real) and 0 < coverage < 1):
             raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
         if self._fitted_on_cluster:
-            return self._predict_chunks(X, "predict_sets", self.classes_.size, np.bool_, coverage=float(coverage))
+            settings = {"coverage": float(coverage), "allow_empty": allow_empty}
+            return self._predict_chunks(X, "predict_sets", self.classes_.size, np.bool_, **settings)
         if not hasattr(self, "_levels"):
             raise ValueError("sets of classes need a model that was fitted by siis 0.2 or later: fit it again")
-        may_be_empty = getattr(self, "_may_be_empty", False)  # not in older files
-        return class_sets(self.predict_proba(X), self._levels, float(coverage), may_be_empty)
+        return class_sets(self.predict_proba(X), self._levels, float(coverage), allow_empty)
 
     def suggest_queries(self, n: int = 10) -> Table:
         """Rank the examples whose label, or whose check, would help most.
@@ -595,6 +595,8 @@ class SIISClassifier(OnCluster, Insights):
         vertex = evidence.placed.vertex
         assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, estimated)
         self._warn_about(evidence, assessment, labels)
+        if (levels := _levels_of_new(evidence, pooled, assessment, vertices, labels)) is not None:
+            assessment = replace(assessment, levels=levels)
         shares = class_shares(which, vertex, pooled.held_out, assessment, labels, self._seed)
         answer = self._answer(evidence, solved, pooled, assessment, shares)
         answer.attributes.update(
@@ -686,7 +688,6 @@ class SIISClassifier(OnCluster, Insights):
             "_voices": pooled.voices,
             "_calibration": assessment.noise.calibration,
             "_levels": assessment.levels,
-            "_may_be_empty": assessment.may_be_empty,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
             "_unreached": TransductiveClassifier._unreached if evidence.placed.points is None else UNREACHED,
@@ -759,6 +760,23 @@ class SIISClassifier(OnCluster, Insights):
         if self.solver == "paper" or (self.solver == "auto" and self.method == "paper"):
             return log_history(solve_paper(program, self.tol, min(self.max_iter, PAPER_MAX_ITER)), progress)
         return certified_or_warned(program, self.tol, self.max_iter, progress, report, start)
+
+
+def _levels_of_new(
+    evidence: Evidence, pooled: Pooled, assessment: Assessment, vertices: Vertices, labels: GivenLabels
+) -> Floats | None:
+    """Levels of sets by unlabelled examples, predicted as if they were new; None where labels are more.  (C13)"""
+    graph, vertex = evidence.placed.graph, evidence.placed.vertex
+    free = np.unique(vertex[~labels.used & (vertex >= 0)])
+    if not free.size > evidence.rows.size > 0:
+        return None
+    rows = free[enough_rows(free.size, labels.classes.size)]
+    if pooled.voices.models:
+        X = vertices.X if evidence.placed.order is None else vertices.X[evidence.placed.order]
+        P = assessment.noise.probabilities(pooled.voices.score_vertices(graph.weights, X, rows))
+    else:
+        P = neighbor_means(graph.weights, assessment.probabilities, rows)
+    return coverage_levels(P, assessment.probabilities[rows], np.ones(rows.size))
 
 
 def _precision(X: Any) -> type[np.floating[Any]]:

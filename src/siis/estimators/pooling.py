@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from siis._types import Features, Floats
+import numpy as np
+
+from siis._types import Features, Floats, Ints, Sparse
 from siis.experts import Forest, LinearScores, Pool
 from siis.result_table import Table
 
@@ -43,6 +45,17 @@ class Voices:
         ndarray of shape (n, c)
         """
         return self.pool([graph, *(model(X) for model in self.models)])
+
+    def score_vertices(self, W: Sparse, X: Features | None, rows: Ints) -> Floats:
+        """Score some vertices as if they were new examples: by their neighbours, of weights W, and the models."""
+        around = neighbor_means(W, self.graph, rows)
+        return around if X is None or not self.models else self.score(X[rows], around)
+
+
+def neighbor_means(W: Sparse, values: Floats, rows: Ints) -> Floats:
+    """Weighted means of values at the neighbours of some vertices, shape (r, c); 0 where there are none."""
+    degrees = np.asarray(W.sum(axis=1)).ravel()[rows]
+    return np.asarray(W[rows] @ values) / np.where(degrees > 0, degrees, 1.0)[:, None]
 
 
 @dataclass(frozen=True, eq=False)

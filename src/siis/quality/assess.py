@@ -15,7 +15,7 @@ from siis.labels import GivenLabels
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_VERIFIED, VERIFIED
 from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
-from siis.quality.sets import coverage_levels, enough_rows
+from siis.quality.sets import coverage_levels
 
 MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
 ENOUGH = 10  # labels of a class, to say so
@@ -41,9 +41,7 @@ class Assessment:
         The same with their own labels, as far as these can be trusted, of labelled examples alone; NaN where nothing
         was to be judged.
     levels : ndarray of shape (m, 2)
-        Probabilities, and how often the true class has at least these.
-    may_be_empty : bool
-        Whether these are of unlabelled examples, so that sets of them may be empty.
+        Probabilities of held-out labels, and how often the true class has at least these.
     """
 
     noise: NoiseModel
@@ -55,7 +53,6 @@ class Assessment:
     held_out: Floats
     own: Floats
     levels: Floats
-    may_be_empty: bool
 
 
 def assess_labels(
@@ -99,7 +96,6 @@ def assess_labels(
     each, Y = scores[first], labels.Y[which][first]
     agreement = label_agreement(each, codes[first], weights)
     doubtful = np.flatnonzero(~labels.verified[judged])
-    unlabelled = vertex[~labels.used & (vertex >= 0)]
     verified = labels.verified[judged][first]
     rows, accuracy = (None, None) if estimated is None else estimated
     noise = fit_noise(each, codes[first], weights, agreement.is_weak, verified, known[first], rows, accuracy)
@@ -124,18 +120,12 @@ def assess_labels(
         suggested[judged] = np.argmax(posterior, axis=1)
     alone_P = noise.probabilities(each)
     held_out[judged] = alone_P[group]
-    may_be_empty = unlabelled.size > which.size > 0
-    some = answers[unlabelled[enough_rows(unlabelled.size, c)]] if may_be_empty else None
     truth = np.where(verified[:, None], Y, noise.posterior(each, Y))
-    levels = (
-        coverage_levels(alone_P, truth, weights) if some is None else coverage_levels(some, some, np.ones(len(some)))
-    )
+    levels = coverage_levels(alone_P, truth, weights)
     quality = np.minimum(quality, BELOW_VERIFIED)  # however clear the scores are, nobody has checked the label
     _follow_checked(quality, suggested, labels, vertex)
     quality[labels.verified], suggested[labels.verified] = VERIFIED, labels.codes[labels.verified]
-    return Assessment(
-        noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels, may_be_empty
-    )
+    return Assessment(noise, agreement, answers, quality, labels.codes, suggested, held_out, own, levels)
 
 
 def _equal_labels(vertex: Ints, kinds: Ints, verified: Bools, before: Ints) -> tuple[Ints, Ints]:

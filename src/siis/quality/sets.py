@@ -48,7 +48,7 @@ def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
     return np.column_stack([levels[some], covered[some]])
 
 
-def class_sets(P: Floats, levels: Floats, coverage: float, may_be_empty: bool) -> Bools:
+def class_sets(P: Floats, levels: Floats, coverage: float, allow_empty: bool) -> Bools:
     """Sets of classes that hold the true one with a probability.
 
     Parameters
@@ -57,7 +57,7 @@ def class_sets(P: Floats, levels: Floats, coverage: float, may_be_empty: bool) -
     levels : ndarray of shape (m, 2)
         Of ``coverage_levels``.
     coverage : float
-    may_be_empty : bool
+    allow_empty : bool
         Whether the likeliest class may be left out; else it is always in.
 
     Returns
@@ -67,4 +67,4 @@ def class_sets(P: Floats, levels: Floats, coverage: float, may_be_empty: bool) -
     """
     enough = np.flatnonzero(levels[:, 1] >= coverage)
     level = levels[enough[0], 0] if enough.size else 0.0
-    return np.asarray((level <= P) | (not may_be_empty and P.max(axis=1, keepdims=True) <= P))
+    return np.asarray((level <= P) | (not allow_empty and P.max(axis=1, keepdims=True) <= P))

@@ -213,7 +213,6 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _floats(calibration.weights, "weights of the calibration", (m,), 0, 1)
         _must(float(np.sum(calibration.weights)) > 0, "its calibration has no weight")
         _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
-        _must(isinstance(state.get("_may_be_empty", False), bool), "it does not say whether sets may be empty")
         _check_table(_needed(state, "experts_"))
         if "_choices" in state:
             _check_choices(state["_choices"], d)
