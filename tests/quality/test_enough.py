@@ -80,7 +80,7 @@ def test_too_few_labels_are_said_to_be(blobs):
 def test_without_selection_it_is_refused(blobs):
     _, X, truth = blobs
     plain = PlainSIIS().fit(X, truth)
-    with pytest.raises(ValueError, match="label_gain needs labels that were judged"):
+    with pytest.raises(ValueError, match="label_gain needs held-out scores"):
         plain.label_gain()
 
 

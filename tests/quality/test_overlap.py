@@ -120,7 +120,7 @@ def test_what_is_no_label_is_refused(fitted):
     with pytest.raises(ValueError, match="found 1, 2 and 1"):
         model.rank_annotators([0], ["ann", "bob"], ["ant"])
     X, y, _ = heaps()
-    with pytest.raises(ValueError, match="class_overlap needs labels that were judged"):
+    with pytest.raises(ValueError, match="class_overlap needs held-out scores"):
         PlainSIIS().fit(X, y).class_overlap()
 
 
