@@ -81,7 +81,7 @@ def test_pictures_that_label_studio_names(tmp_path, photos, form):
     kinds = {use.name: use.kind for use in data.columns}
     assert kinds["image"] == "image"
     assert kinds["page"] == "left out"
-    assert any("pictures: column image" in note for note in data.notes)
+    assert any("images: column image" in note for note in data.notes)
 
 
 def test_pictures_in_the_cells(tmp_path, photos):
@@ -89,7 +89,7 @@ def test_pictures_in_the_cells(tmp_path, photos):
     data = read(path, Roles())
     assert np.array_equal(data.X, wanted(photos))
     assert data.images[2].read_bytes() == picture(2)
-    assert "image" not in data.rows.names, "no report shows the text of a picture"
+    assert "image" not in data.rows.names, "no report shows the text of an image"
     new = data.recipe.apply(path)
     assert np.array_equal(new.X, data.X)
     assert np.array_equal(data.recipe.apply(photos).X.shape, data.X.shape)
@@ -207,7 +207,7 @@ def test_a_table_that_names_pictures(write, photos, refusal):
     assert np.array_equal(data.X, wanted(photos))
     assert data.rows.names == ("photo", "page")
     plain = read(path, Roles())
-    assert "left out, pictures (--image compares by them): photo" in "; ".join(plain.notes)
+    assert "left out, images (--image compares by them): photo" in "; ".join(plain.notes)
     assert "name it with --image" in refusal(path, label=None, image_folder=photos).lower()
     for other in ({"text": "photo"}, {"features": ("page",)}):
         assert "compared in one way; found" in refusal(path, label=None, image="photo", **other)
@@ -227,7 +227,7 @@ def test_pictures_that_are_not_there(tmp_path, photos, refusal):
     found[4]["data"]["image"] = None
     assert "the first is row 5, which is empty" in refusal(write_json(path, found), label=None)
     found[4]["data"]["image"] = "data:image/png;base64,AA=A"
-    assert "row 5, column image: a picture in a cell must be a data URI" in refusal(
+    assert "row 5, column image: an image in a cell must be a data URI" in refusal(
         write_json(path, found), label=None
     )
     found[4]["data"]["image"] = "data:image/png;base64,AAAA"
@@ -253,7 +253,7 @@ def test_names_that_lead_to_one_file(tmp_path, photos, refusal):
     (photos / "p 0.png").write_bytes(picture(0))
     cells = [f"x{i}/p 0.png" for i in range(N)]
     path = write_json(tmp_path / "export.json", tasks_of(cells))
-    assert "different names must be different pictures" in refusal(path, label=None, image_folder=photos)
+    assert "different names must be different images" in refusal(path, label=None, image_folder=photos)
 
 
 def test_texts_with_pictures_that_are_elsewhere(tmp_path):
@@ -264,7 +264,7 @@ def test_texts_with_pictures_that_are_elsewhere(tmp_path):
     data = read(write_lines(tmp_path / "shop.jsonl", lines), Roles())
     assert data.images is None
     assert data.texts[0] == lines[0]["text"]
-    assert any("pictures of column photo not found; --image-folder names their folder" in note for note in data.notes)
+    assert any("images of column photo not found; --image-folder names their folder" in note for note in data.notes)
 
 
 def test_two_columns_of_pictures(tmp_path, refusal):
@@ -272,7 +272,7 @@ def test_two_columns_of_pictures(tmp_path, refusal):
     for i, task in enumerate(found):
         task["data"]["other"] = data_uri(N - i)
     path = write_json(tmp_path / "export.json", found)
-    assert "one column of pictures must be chosen; found 2: image, other" in refusal(path, label=None)
+    assert "one column of images must be chosen; found 2: image, other" in refusal(path, label=None)
     assert read(path, Roles(image="other")).images[1].read_bytes() == picture(N - 1)
 
 

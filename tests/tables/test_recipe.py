@@ -113,7 +113,7 @@ def test_new_texts(sources, write):
         ("columns", "colour,height\n", "no rows"),
         ("text", "text\nred\n", "found none named prose"),
         ("arrays", "colour,height\nc1,1\n", "must be an NPZ or NPY file"),
-        ("images", "colour,height\nc1,1\n", "the model was fitted to pictures; found no column"),
+        ("images", "colour,height\nc1,1\n", "the model was fitted to images; found no column"),
     ],
 )
 def test_files_that_do_not_fit(sources, write, kind, content, part):

@@ -106,7 +106,7 @@ def fit(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of pictures to compare examples by: names of files, or contents. (default: that of a "
+            help="Column of images to compare examples by: names of files, or contents. (default: that of a "
             "labelling tool)",
         ),
     ] = None,

@@ -26,7 +26,7 @@ def predict(
         str | None, typer.Option(metavar="COLUMN", help="Column of the example ids. (default: as in the fit)")
     ] = None,
     image: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of pictures of a table. (default: the only one)")
+        str | None, typer.Option(metavar="COLUMN", help="Column of images of a table. (default: the only one)")
     ] = None,
     image_folder: Annotated[
         Path | None,

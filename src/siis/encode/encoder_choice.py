@@ -15,7 +15,7 @@ NUMBERS = "the mean and the standard deviation of pixels (--encoder-mean, --enco
 
 @dataclass(frozen=True)
 class EncoderChoice:
-    """What the user says of an encoder.
+    """An encoder and its settings, as the user names them.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class EncoderChoice:
         Of pixels in 0..1, one for all colours or one for each of three; taken off, and divided by. None: as its file
         says, else those of ImageNet.
     tokenizer : str, optional
-        Path of the tokenizer's file. None: tokenizer.json beside the ONNX file.
+        Path of the tokenizer's file. None: tokenizer.json next to the ONNX file.
     """
 
     source: str

@@ -30,7 +30,7 @@ RANGES: dict[str, Scaling] = {  # of ONNX's metadata "Image.NominalPixelRange"
     "Normalized_1_1": ((0.5,), (0.5,)),
 }
 FORMATS = {"Gray8": 1, "Rgb8": 3, "Bgr8": 3}  # of ONNX's metadata "Image.BitmapPixelFormat": colours
-RULES = 1  # of how a picture becomes numbers: another number for other features
+RULES = 1  # of how an image becomes numbers: another number for other features
 
 
 @dataclass(frozen=True)

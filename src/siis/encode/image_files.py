@@ -51,7 +51,7 @@ class EmbeddedImage:
         return self.data
 
     def open(self, mode: str = "rb") -> BinaryIO:
-        """Open it for reading."""
+        """Open it for cell_format."""
         return io.BytesIO(self.data)
 
 

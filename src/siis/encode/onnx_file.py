@@ -73,7 +73,7 @@ def read_network(path: Path) -> Network:
     _refuse_far_weights(path, parts)
     _refuse_odd_operators(path, model, parts)
     metadata = {entry.key: entry.value for entry in model.metadata_props}
-    model.ClearField("metadata_props")  # the runtime takes settings from there where it is told to
+    model.ClearField("metadata_props")  # the runtime could take settings from there
     given = {tensor.name for tensor in model.graph.initializer}
     return Network(
         path,

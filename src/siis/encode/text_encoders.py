@@ -17,7 +17,7 @@ from siis.texts import quoted, readable
 
 BATCH = 16
 CHUNK = 1024  # texts that are cut into tokens at once
-LENGTH = 256  # tokens, unless the file or the tokenizer says otherwise
+LENGTH = 256  # default number of tokens
 SHORTEST = 8  # tokens to which a text is filled up
 KNOWN = ("input_ids", "attention_mask", "token_type_ids")
 BEST = "sentence_embedding"  # what sentence-transformers call it

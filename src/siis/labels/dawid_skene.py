@@ -23,7 +23,7 @@ FOLDS = 3
 
 @dataclass(frozen=True, eq=False)
 class AnnotatedLabels:
-    """What several annotators say together. Pass it to ``fit`` as ``y``: classes and weights come with it.
+    """The combined answers of several annotators. Pass it to ``fit`` as ``y``: classes and weights come with it.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def _posterior(given: Answers, theta: Floats, prior: Floats) -> tuple[Floats, Fl
 def _start(given: Answers, prior: Floats) -> Floats:
     """Log-probabilities before the answers, shape (n, c): uniform where specialists alone have answered.
 
-    These have chosen the examples by the class, and how many they chose says nothing about the classes of all.
+    These have chosen the examples by the class, so their number is no evidence of the class frequencies.
     """
     return np.where(_is_sampled(given)[:, None], np.log(prior), -np.log(prior.size))
 

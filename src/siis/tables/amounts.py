@@ -19,9 +19,9 @@ MONEY = rf"(?:[A-Z]{{0,3}}\p{{Sc}}|(?i:{CODES})|(?i:kr|zł|rs)\.?)"
 UNIT = rf"(?:%|‰|{MONEY}|[^\d\s.,;:()?*#<>=+-][^\d\s,;:()?*#<>=+-]*)"
 LONGEST_UNIT = 12
 SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "bn": 1e9}
-SHARES = ("%", "‰")  # beside them numbers without a unit may be 50 or 0.5
+SHARES = ("%", "‰")  # in such columns a number without a unit may be 50 or 0.5
 GROUPS = {".": r"[,' ]", ",": r"[.' ]"}  # what separates thousands, by what separates decimals
-FAR_UNIT = 3  # letters of a unit from which on a final s makes its plural
+LONG_UNIT = 3  # letters of a unit from which on a final s makes its plural
 
 
 def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
@@ -85,7 +85,7 @@ def _unit(text: str) -> str:
     """The unit in one spelling: "day" for "days", "EUR" for "eur"; m and ms, m and M are different units."""
     if text.lower() in CODES.split("|"):
         return text.upper()
-    return text[:-1] if text.endswith("s") and len(text) > FAR_UNIT else text
+    return text[:-1] if text.endswith("s") and len(text) > LONG_UNIT else text
 
 
 def commonest_unit(units: Any) -> str:

@@ -27,7 +27,7 @@ ONE_WORD = 1 / 3  # the same, where one word without digits stands in all of the
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ParsedCells:
     """A column as numbers."""
 
     numbers: Floats  # (n,): NaN if missing; infinities stay
@@ -36,7 +36,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CellFormat:
     """How cells become numbers."""
 
     # {"number", "truth", "date", "clock"}: truth values are 0 and 1, dates are days since 1970, times of day are
@@ -50,7 +50,7 @@ class Reading:
     def __post_init__(self) -> None:
         check(self.style in STYLES.get(self.form, ()), "a known form and style")
 
-    def read(self, column: Any, decimal: str) -> Cells | None:
+    def read(self, column: Any, decimal: str) -> ParsedCells | None:
         """Read a column; None if its type cannot hold such values. decimal: the mark of the file."""
         if pa.types.is_null(column.type):
             return _plain(np.full(len(column), np.nan))
@@ -62,7 +62,7 @@ class Reading:
                 return _plain(numbers)
         return _cells(_present(column), self._values(_present(column), decimal))
 
-    def _typed(self, column: Any, decimal: str) -> Cells | None:
+    def _typed(self, column: Any, decimal: str) -> ParsedCells | None:
         if pa.types.is_temporal(column.type):
             is_clock = pa.types.is_time(column.type)
             form = "clock" if is_clock else "number" if pa.types.is_duration(column.type) else "date"
@@ -84,25 +84,25 @@ class Reading:
         return _in_unit(*read_amounts(present, self.style or decimal), self.unit)
 
 
-def learn_format(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
+def learn_format(column: Any, decimal: str) -> tuple[CellFormat, ParsedCells] | None:
     """How to read a column as numbers, with its cells; None if most cells are no numbers, dates or truth values."""
     if is_text(column):
         return _learn_texts(column, decimal)
     usual = "truth" if pa.types.is_boolean(column.type) else "number"
-    for reading in (Reading(usual), Reading("date"), Reading("clock")):
-        cells = reading.read(column, decimal)
+    for cell_format in (CellFormat(usual), CellFormat("date"), CellFormat("clock")):
+        cells = cell_format.read(column, decimal)
         if cells is not None:
-            return reading, cells
+            return cell_format, cells
     return None
 
 
-def _learn_texts(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
+def _learn_texts(column: Any, decimal: str) -> tuple[CellFormat, ParsedCells] | None:
     present = _present(column)
     if _are_truth_values(present):
-        return _checked_format(Reading("truth"), present, decimal)
+        return _checked_format(CellFormat("truth"), present, decimal)
     numbers = as_numbers(column, decimal)
     if numbers is not None:
-        return Reading("number"), _plain(numbers)
+        return CellFormat("number"), _plain(numbers)
     if pc.any(pc.match_substring_regex(present, r"\d")).as_py():
         for form in _possible_forms(present):
             found = _checked_format(_styled(form, present, decimal), present, decimal)
@@ -111,9 +111,9 @@ def _learn_texts(column: Any, decimal: str) -> tuple[Reading, Cells] | None:
     return None
 
 
-def ambiguous(column: Any, reading: Reading) -> bool:
+def ambiguous(column: Any, cell_format: CellFormat) -> bool:
     """Whether days and months of a column could be exchanged."""
-    if reading.style not in ("mdy", "dmy") or not is_text(column):
+    if cell_format.style not in ("mdy", "dmy") or not is_text(column):
         return False
     one, other = (read_days(_present(column), order) for order in ("mdy", "dmy"))
     read_alike = np.array_equal(np.isnan(one), np.isnan(other))
@@ -126,31 +126,31 @@ def _present(column: Any) -> Any:
     return pc.if_else(missing(column), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
 
 
-def _plain(numbers: Floats) -> Cells:
-    return Cells(numbers, np.zeros(numbers.size, dtype=bool))
+def _plain(numbers: Floats) -> ParsedCells:
+    return ParsedCells(numbers, np.zeros(numbers.size, dtype=bool))
 
 
-def _cells(present: Any, values: Floats) -> Cells:
+def _cells(present: Any, values: Floats) -> ParsedCells:
     unread = bools(present.is_valid()) & np.isnan(values)
     n_strange = int(np.count_nonzero(unread & ~bools(marked(present)))) if unread.any() else 0
-    return Cells(values, unread, n_strange)
+    return ParsedCells(values, unread, n_strange)
 
 
-def _checked_format(reading: Reading, present: Any, decimal: str) -> tuple[Reading, Cells] | None:
-    """The reading with its cells if it reads nearly all of them, else None."""
-    cells = _cells(present, reading._values(present, decimal))
+def _checked_format(cell_format: CellFormat, present: Any, decimal: str) -> tuple[CellFormat, ParsedCells] | None:
+    """The format with its cells if it reads nearly all of them, else None."""
+    cells = _cells(present, cell_format._values(present, decimal))
     n_read = int(np.count_nonzero(~np.isnan(cells.numbers)))
     if n_read == 0:
         return None
     if cells.n_strange:
-        if reading.form == "date" and pc.any(pc.match_substring_regex(present, SHORT_YEAR)).as_py():
+        if cell_format.form == "date" and pc.any(pc.match_substring_regex(present, SHORT_YEAR)).as_py():
             return None  # versions such as 1.10.22 are dates only where all of them could be
         share = cells.n_strange / (n_read + cells.n_strange)
         strange = pc.unique(present.filter(pa.array(cells.unread & ~bools(marked(present))))).to_pylist()
         is_one_word = len(strange) == 1 and cells.n_strange > 1 and not any(c.isdigit() for c in strange[0])
         if share > (ONE_WORD if is_one_word else FEW):
             return None
-    return reading, cells
+    return cell_format, cells
 
 
 def _possible_forms(present: Any) -> list[str]:
@@ -173,13 +173,13 @@ def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
     return np.where(is_bare | (units == unit), numbers, np.nan)
 
 
-def _styled(form: str, present: Any, decimal: str) -> Reading:
+def _styled(form: str, present: Any, decimal: str) -> CellFormat:
     if form == "number":
         return _number_reading(present, decimal)
-    return Reading(form, _order(present) if form == "date" else "")
+    return CellFormat(form, _order(present) if form == "date" else "")
 
 
-def _number_reading(present: Any, decimal: str) -> Reading:
+def _number_reading(present: Any, decimal: str) -> CellFormat:
     """The decimal mark and unit that read most cells; the mark of the file if both read as many."""
     readings = []
     for mark in (decimal, "," if decimal == "." else "."):
@@ -191,8 +191,8 @@ def _number_reading(present: Any, decimal: str) -> Reading:
         readings.append((found[unit], mark, unit))
     (n_usual, usual, unit), (n_other, other, other_unit) = readings
     if n_other == n_usual:
-        return Reading("number", "", unit)  # nothing shows it: as in the file, and in new files as there
-    return Reading("number", other, other_unit) if n_other > n_usual else Reading("number", usual, unit)
+        return CellFormat("number", "", unit)  # nothing shows it: as in the file, and in new files as there
+    return CellFormat("number", other, other_unit) if n_other > n_usual else CellFormat("number", usual, unit)
 
 
 def _order(present: Any) -> str:

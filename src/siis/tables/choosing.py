@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from siis._types import Floats
 from siis.results import ANSWER_COLUMNS
 from siis.tables.amounts import SCALES, has_scales
-from siis.tables.cell_formats import Cells, Reading, ambiguous, learn_format
+from siis.tables.cell_formats import CellFormat, ParsedCells, ambiguous, learn_format
 from siis.tables.cell_values import as_texts, is_text, missing
 from siis.tables.column_uses import LEFT_OUT, ColumnUse, notes_of
 from siis.tables.columns import Columns, unreadable
@@ -46,7 +46,7 @@ class Chosen:
     """The columns that become features, and what becomes of all columns."""
 
     parts: list[Part] = field(default_factory=list)
-    parsed: dict[str, Cells] = field(default_factory=dict)  # the columns of measures as they were read
+    parsed: dict[str, ParsedCells] = field(default_factory=dict)  # the columns of measures as they were read
     uses: list[ColumnUse] = field(default_factory=list)
 
     def encoded(self, sheet: Sheet) -> tuple[Columns, Floats, list[str]]:
@@ -90,31 +90,31 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
     if not is_named and name in ANSWER_COLUMNS:
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark="answers of an earlier siis fit"))
         return
-    if not is_named and _is_of_pictures(column, sheet.n):
+    if not is_named and _is_of_images(column, sheet.n):
         option = f" ({sheet.option('image')} compares by them)" if sheet.is_file else ""
-        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"pictures{option}"))
+        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"images{option}"))
         return
     found = learn_format(column, sheet.decimal)
     if found is not None:
-        reading, cells = found
+        cell_format, cells = found
         reason = _reason_left_out(name, column, cells.numbers, is_named)
         if reason:
             chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=reason))
             return
-        part = Measure.learn(name, reading, cells.numbers)
+        part = Measure.learn(name, cell_format, cells.numbers)
         chosen.parts.append(part)
         chosen.parsed[name] = cells
-        kind = {"number": "number", "truth": "truth"}.get(reading.form, "time")
+        kind = {"number": "number", "truth": "truth"}.get(cell_format.form, "time")
         chosen.uses.append(ColumnUse(name, kind, len(part.feature_names), _remark(column, part)))
     elif is_text(column):
         _learn_categories(sheet, name, column, is_named, chosen)
     elif is_named:
-        raise unreadable(sheet, name, "numbers, dates or categories", Reading("number"))
+        raise unreadable(sheet, name, "numbers, dates or categories", CellFormat("number"))
     else:
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"of type {quoted(str(column.type))}"))
 
 
-def _is_of_pictures(column: Any, n: int) -> bool:
+def _is_of_images(column: Any, n: int) -> bool:
     """Whether cells are images, or names of images that mostly differ; names that repeat are categories."""
     return holds_images_or_names(column) and (not is_text(column) or 2 * len(pc.unique(column)) > n)
 
@@ -147,15 +147,15 @@ def _names_ids(name: str) -> bool:
 
 def _remark(column: Any, part: Measure) -> str:
     """How a column of numbers or dates was read, if that is not obvious."""
-    reading = part.reading
-    remarks = [one_line(reading.unit)] if reading.unit else []
-    if reading.form == "number" and is_text(column) and has_scales(column):
+    cell_format = part.cell_format
+    remarks = [one_line(cell_format.unit)] if cell_format.unit else []
+    if cell_format.form == "number" and is_text(column) and has_scales(column):
         remarks.append(", ".join(f"{scale} = {factor:,.0f}" for scale, factor in SCALES.items()))
-    if reading.form == "number" and reading.style == ",":
+    if cell_format.form == "number" and cell_format.style == ",":
         remarks.append("decimal commas")
-    if reading.style in ORDERS:
-        guess = "; days and months could be exchanged" if ambiguous(column, reading) else ""
-        remarks.append(f"{ORDERS[reading.style]}{guess}")
+    if cell_format.style in ORDERS:
+        guess = "; days and months could be exchanged" if ambiguous(column, cell_format) else ""
+        remarks.append(f"{ORDERS[cell_format.style]}{guess}")
     if part.cycles:
         remarks.append(f"with the time of the {', '.join(part.cycles)}")
     return "; ".join(remarks)
@@ -174,7 +174,7 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chos
     kept = by_size if is_short else [i for i in by_size if counts[i] >= HANDFUL][:MOST_FREQUENT]
     if not is_short and counts[counts >= HANDFUL].sum() < REPEATED * sheet.n:
         if is_named:
-            raise unreadable(sheet, name, "numbers, dates or categories that repeat", Reading("number"))
+            raise unreadable(sheet, name, "numbers, dates or categories that repeat", CellFormat("number"))
         hint = f"texts that are nearly all different ({sheet.option('text')} compares them by their words)"
         chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=hint))
         return

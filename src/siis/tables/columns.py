@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from siis._types import Bools, Floats
 from siis.plain_data import check_distinct
 from siis.tables.amounts import SHARES
-from siis.tables.cell_formats import Cells, Reading
+from siis.tables.cell_formats import CellFormat, ParsedCells
 from siis.tables.cell_values import as_texts, bools, fits_single, is_text, marked
 from siis.tables.parts import Choice, Measure, Part
 from siis.tables.sheet import Sheet
@@ -58,7 +58,7 @@ class Columns:
         """Number of features, d."""
         return len(self.feature_names)
 
-    def encode(self, sheet: Sheet, parsed: Mapping[str, Cells] | None = None) -> tuple[Floats, list[str]]:
+    def encode(self, sheet: Sheet, parsed: Mapping[str, ParsedCells] | None = None) -> tuple[Floats, list[str]]:
         """Features of a table, shape (n, d), and notes on missing, infinite and unseen cells.
 
         float32 if a column is and no other column needs float64. ``parsed`` holds columns that were read before.
@@ -81,7 +81,7 @@ class Columns:
         return X, [f"{title}: {itemised(items)}" for title, items in notes.items() if items]
 
 
-def _note_gaps(part: Measure, cells: Cells, column: Any, notes: dict[str, list[str]]) -> None:
+def _note_gaps(part: Measure, cells: ParsedCells, column: Any, notes: dict[str, list[str]]) -> None:
     """Note what a column of numbers lacks."""
     n_gaps = int(np.count_nonzero(~np.isfinite(cells.numbers)))
     if cells.unread.any():
@@ -125,30 +125,34 @@ def _needed(column: Any, part: Measure) -> type[np.floating[Any]] | None:
     return np.float64
 
 
-def _cells(sheet: Sheet, part: Measure, column: Any) -> Cells:
+def _cells(sheet: Sheet, part: Measure, column: Any) -> ParsedCells:
     """Read a column of a new file; a few strange cells are missing, but most must be of the learned kind."""
-    cells = part.reading.read(column, sheet.decimal)
+    cells = part.cell_format.read(column, sheet.decimal)
     if cells is None or cells.n_strange > np.count_nonzero(~np.isnan(cells.numbers)):
-        raise unreadable(sheet, part.name, _as_fitted(part.reading), part.reading, "Convert the column.")
+        raise unreadable(sheet, part.name, _as_fitted(part.cell_format), part.cell_format, "Convert the column.")
     return cells
 
 
-def _as_fitted(reading: Reading) -> str:
+def _as_fitted(cell_format: CellFormat) -> str:
     """What the column held when the model was fitted."""
-    bare = "" if reading.unit in SHARES else ", or without a unit"
-    unit = f" in {quoted(reading.unit)}{bare}," if reading.unit else ""
-    order = f", written {ORDERS[reading.style]}," if reading.style in ORDERS else ""
+    bare = "" if cell_format.unit in SHARES else ", or without a unit"
+    unit = f" in {quoted(cell_format.unit)}{bare}," if cell_format.unit else ""
+    order = f", written {ORDERS[cell_format.style]}," if cell_format.style in ORDERS else ""
     how = unit or order
-    return f"{WANTED[reading.form]}{how} as when the model was fitted" if how else WANTED[reading.form]
+    return f"{WANTED[cell_format.form]}{how} as when the model was fitted" if how else WANTED[cell_format.form]
 
 
 def unreadable(
-    sheet: Sheet, name: str, wanted: str, reading: Reading, remedy: str = "Correct it, or leave the column out."
+    sheet: Sheet,
+    name: str,
+    wanted: str,
+    cell_format: CellFormat,
+    remedy: str = "Correct it, or leave the column out.",
 ) -> ValueError:
     """The error that a column is not of the wanted kind, with the first cell that is not."""
     column = sheet.columns[name]
     found = f"it holds {column.type}"
-    cells = reading.read(column, sheet.decimal) if is_text(column) else None
+    cells = cell_format.read(column, sheet.decimal) if is_text(column) else None
     if cells is not None:
         row = int(np.argmax(cells.unread & ~bools(marked(column))))
         found = f"row {row + 1:,} says {quoted(str(column[row].as_py()).strip())}"

@@ -54,14 +54,14 @@ def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
     """
     found = learn_format(column, decimal)
     if found is not None:
-        reading, cells = found
+        cell_format, cells = found
         numbers = cells.numbers.astype(np.float64, copy=False)
         known = np.isfinite(numbers)
         if known.any():
             largest = float(np.abs(numbers[known]).max()) or 1.0  # numbers however large
             scaled = numbers / largest
             values = {i: float(scaled[i]) if known[i] else None for i in examples}
-            return Contrast(values, float(np.std(scaled[known])), reading.form == "truth", 1.0, True)
+            return Contrast(values, float(np.std(scaled[known])), cell_format.form == "truth", 1.0, True)
     present = pc.if_else(missing(column), pa.scalar(None, column.type), column)
     n_present, n_distinct = len(present) - present.null_count, len(pc.unique(present.drop_null()))
     is_marked = n_distinct <= max(FEW, n_present / 2)

@@ -51,7 +51,7 @@ class Roles:
     labels_file : Path, optional
         Table with the labels of a folder of images.
     image : str, optional
-        Column of pictures to compare examples by: names of files, data URIs or contents (with embeddings or a graph:
+        Column of images to compare examples by: names of files, data URIs or contents (with embeddings or a graph:
         only to show). That of a labelling tool by default.
     image_folder : Path, optional
         Folder of the files that this column names; that of the table by default.

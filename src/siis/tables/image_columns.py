@@ -21,9 +21,9 @@ from siis.tables.pixels import SUFFIXES
 from siis.tables.sheet import Sheet
 from siis.texts import listed, plural, quoted
 
-IMAGE = "image"  # what tools call the column of pictures
+IMAGE = "image"  # what tools call the column of images
 IN_TEXT = "data:image/"  # start of an image in a cell
-BYTES, PATH = "bytes", "path"  # the fields of a picture of Hugging Face
+BYTES, PATH = "bytes", "path"  # the fields of an image of Hugging Face
 STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF")  # PNG, JPEG, GIF, BMP, WebP
 LOCAL = "d"  # the parameter in which Label Studio names a local file
 
@@ -43,7 +43,7 @@ def holds_images_or_names(column: Any) -> bool:
     """Whether each cell that is not empty is an image, or the name of one."""
     if pa.types.is_struct(column.type):
         names = {field.name for field in column.type}
-        return names == {BYTES, PATH} and any(_is_picture(one) for one in column.drop_null()[:1].to_pylist())
+        return names == {BYTES, PATH} and any(_is_image(one) for one in column.drop_null()[:1].to_pylist())
     if not is_text(column):
         return False
     found = False
@@ -54,7 +54,7 @@ def holds_images_or_names(column: Any) -> bool:
     return found
 
 
-def _is_picture(value: dict[str, Any]) -> bool:
+def _is_image(value: dict[str, Any]) -> bool:
     """Whether a value of Hugging Face is an image: sounds have the same fields."""
     data, path = value[BYTES], value[PATH]
     return data.startswith(STARTS) if isinstance(data, bytes) else str(path).lower().endswith(SUFFIXES)
@@ -70,38 +70,38 @@ def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource
     A file is looked for by its whole path first, and then without its first folders, since a tool names files as its
     server stores them. Without ``folder``, the folder of the table is searched.
     """
-    column = sheet.column(name, "the column of pictures (--image)")
+    column = sheet.column(name, "the column of images (--image)")
     if not (is_text(column) or pa.types.is_struct(column.type)):
         raise ValueError(
-            f"{sheet.path}: a column of pictures must hold their names or contents; {quoted(name)} holds "
+            f"{sheet.path}: a column of images must hold their names or contents; {quoted(name)} holds "
             f"{column.type}. Name another one with --image."
         )
     if folder is not None and not folder.is_dir():
-        raise ValueError(f"{folder}: must be a folder of pictures (--image-folder); there is none. Check the path.")
+        raise ValueError(f"{folder}: must be a folder of images (--image-folder); there is none. Check the path.")
     base = (sheet.path if sheet.path.is_dir() else sheet.path.parent) if folder is None else folder
     found: list[ImageSource] = []
     lost: list[tuple[int, str]] = []
     names: dict[Path, str] = {}
     for row, value in enumerate(column.to_pylist(), start=1):
         where = f"{sheet.path}, row {row:,}, column {quoted(name)}"
-        picture = _picture(value, where, base)
-        if isinstance(picture, str):
-            lost.append((row, picture))
+        image = _image(value, where, base)
+        if isinstance(image, str):
+            lost.append((row, image))
             continue
-        found.append(picture)
-        if isinstance(picture, Path):
+        found.append(image)
+        if isinstance(image, Path):
             text = _named(value)
-            if names.setdefault(picture, text) != text:
+            if names.setdefault(image, text) != text:
                 raise ValueError(
-                    f"{sheet.path}: different names must be different pictures; {quoted(names[picture])} and "
-                    f"{quoted(text)} lead to {picture}. Name the folder in which their paths begin with "
+                    f"{sheet.path}: different names must be different images; {quoted(names[image])} and "
+                    f"{quoted(text)} lead to {image}. Name the folder in which their paths begin with "
                     "--image-folder."
                 )
     if lost:
         row, text = lost[0]
         what = f"is {quoted(text)}" if text else "is empty"
         raise ValueError(
-            f"{sheet.path}, column {quoted(name)}: every row must have a picture; {plural(len(lost), 'row')} of "
+            f"{sheet.path}, column {quoted(name)}: every row must have an image; {plural(len(lost), 'row')} of "
             f"{sheet.n:,} have none in {base}, the first is row {row:,}, which {what}. Name the folder of the files "
             "with --image-folder (addresses are not loaded: download their files), or compare by other columns with "
             "--text or --features."
@@ -113,7 +113,7 @@ def _named(value: Any) -> str:
     return str(value[PATH]) if isinstance(value, dict) else str(value).strip()
 
 
-def _picture(value: Any, where: str, base: Path) -> ImageSource | str:
+def _image(value: Any, where: str, base: Path) -> ImageSource | str:
     """An image, or the name of one that does not exist; empty if the cell is."""
     if isinstance(value, dict):
         if value.get(BYTES) is not None:
@@ -136,7 +136,7 @@ def _content(text: str, where: str) -> bytes:
         return unquote_to_bytes(body)
     except (ValueError, binascii.Error):
         raise ValueError(
-            f"{where}: a picture in a cell must be a data URI; found another text. Export it again."
+            f"{where}: an image in a cell must be a data URI; found another text. Export it again."
         ) from None
 
 
@@ -184,14 +184,14 @@ def with_images(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[
     if name is None:
         if wished.image_folder is not None:
             raise ValueError(
-                f"{sheet.path}: --image-folder goes with a column of pictures; found none. Name it with --image."
+                f"{sheet.path}: --image-folder goes with a column of images; found none. Name it with --image."
             )
         return roles, []
     if (sheet.metadata.texts or not sheet.metadata.tool_is_known) and not _first_image_exists(
         sheet, name, wished.image_folder
     ):
-        return roles, [f"pictures of column {quoted(name)} not found; --image-folder names their folder"]
-    note = f"pictures: column {quoted(name)} (--text or --features compare by other columns)"
+        return roles, [f"images of column {quoted(name)} not found; --image-folder names their folder"]
+    note = f"images: column {quoted(name)} (--text or --features compare by other columns)"
     return replace(roles, image=name, text=wished.text), [note]
 
 
@@ -202,7 +202,7 @@ def _main_column(sheet: Sheet) -> str | None:
     wanted = inside or [name for name in columns if name == IMAGE] or columns
     if len(wanted) > 1:
         raise ValueError(
-            f"{sheet.path}: one column of pictures must be chosen; found {len(wanted)}: {listed(wanted)}. Name it "
+            f"{sheet.path}: one column of images must be chosen; found {len(wanted)}: {listed(wanted)}. Name it "
             "with --image, or compare by other columns with --text or --features."
         )
     return wanted[0] if wanted else None
@@ -220,7 +220,7 @@ def only_column(sheet: Sheet, name: str | None) -> str:
     found = name if name is not None else _main_column(sheet)
     if found is None:
         raise ValueError(
-            f"{sheet.path}: the model was fitted to pictures; found no column of them. Name it with --image, or give "
+            f"{sheet.path}: the model was fitted to images; found no column of them. Name it with --image, or give "
             "a folder of images."
         )
     return found

@@ -89,7 +89,7 @@ def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
     Returns the labelled rows, counted over all files, and their labels, shapes (l,).
     """
     name, rows, labels = str(roles.label), [], []
-    known: dict[str, str] = {}  # one object for all cells that say the same
+    known: dict[str, str] = {}  # one object for all equal cells
     for block in blocks:
         answers = answers_of(_sheet(block, block.table([name])), name, "the label column (--label)")
         labelled = np.flatnonzero(named(answers))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from siis._types import Floats, Ints
 from siis.plain_data import check, check_distinct
-from siis.tables.cell_formats import Reading
+from siis.tables.cell_formats import CellFormat
 from siis.tables.cell_values import median_of, missing
 from siis.tables.times import CYCLES, cycles_of, written
 
@@ -26,7 +26,7 @@ class Measure:
 
     kind: ClassVar[str] = "measure"
     name: str
-    reading: Reading
+    cell_format: CellFormat
     median: float  # for missing values
     start: float = 0.0  # is subtracted: the first date, in days since 1970
     cycles: tuple[str, ...] = ()  # "day", "week", "year": sine and cosine of each; 0 if the value is missing
@@ -38,15 +38,17 @@ class Measure:
         check(len(set(self.cycles)) == len(self.cycles) and set(self.cycles) <= set(CYCLES), "different known cycles")
 
     @classmethod
-    def learn(cls, name: str, reading: Reading, numbers: Floats) -> Self:
+    def learn(cls, name: str, cell_format: CellFormat, numbers: Floats) -> Self:
         """Learn from the numbers of a column, shape (n,), at least one finite."""
         known = numbers[np.isfinite(numbers)].astype(np.float64, copy=False)
-        is_date = reading.form == "date"
+        is_date = cell_format.form == "date"
         start = float(known.min()) if is_date else 0.0
-        cycles = cycles_of(known) if is_date else ("day",) if reading.form == "clock" else ()
+        cycles = cycles_of(known) if is_date else ("day",) if cell_format.form == "clock" else ()
         n_gaps = numbers.size - known.size
         is_notable = n_gaps >= HANDFUL and n_gaps >= NOTABLE * numbers.size
-        return cls(name, reading, median_of(known - start), start, cycles, _deviation(known) if is_notable else 0.0)
+        return cls(
+            name, cell_format, median_of(known - start), start, cycles, _deviation(known) if is_notable else 0.0
+        )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -70,11 +72,11 @@ class Measure:
     def shown_median(self) -> str:
         """The median as a person writes it."""
         value = self.median
-        if self.reading.form == "truth" and value in (0.0, 1.0):
+        if self.cell_format.form == "truth" and value in (0.0, 1.0):
             return "yes" if value else "no"
-        if self.reading.form == "date":
+        if self.cell_format.form == "date":
             return written(value + self.start)
-        if self.reading.form == "clock":
+        if self.cell_format.form == "clock":
             minutes = round(value * 1440)
             return f"{minutes // 60:02d}:{minutes % 60:02d}"
         return f"{value:.6g}"

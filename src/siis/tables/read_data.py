@@ -71,7 +71,7 @@ LONG_TEXTS = (
     "long texts are compared by their words only; features of a pretrained network may separate them better: "
     "--encoder FILE.onnx"
 )
-PROSE = 20  # letters of a text that nobody named, in the mean
+PROSE = 20  # mean letters of a column that is taken for texts
 
 
 def read(path: Path | Sequence[Path], roles: Roles) -> Data:
@@ -168,7 +168,7 @@ def _check_roles(roles: Roles) -> None:
             )
     if roles.image is not None and roles.image in (roles.label, roles.id, *roles.annotators):
         raise ValueError(
-            f"a column of pictures must have no other role; found {quoted(roles.image)} as --image and another one. "
+            f"a column of images must have no other role; found {quoted(roles.image)} as --image and another one. "
             "Change one."
         )
     if len(set(roles.texts)) < len(roles.texts):
@@ -311,8 +311,8 @@ def _of_images(
     images: tuple[ImageSource, ...], roles: Roles, broken: dict[int, str]
 ) -> tuple[Features, Recipe, str, tuple[str, ...]]:
     if roles.encoder is not None:
-        pictures, X, summary, notes = NetworkImages.learn(roles.encoder, images, broken)
-        return X, Recipe(pictures), summary, notes
+        network, X, summary, notes = NetworkImages.learn(roles.encoder, images, broken)
+        return X, Recipe(network), summary, notes
     pixels = Pixels()
     X, _ = pixels.encode(images, broken)
     seen = tuple(path for i, path in enumerate(images) if i not in broken)

@@ -91,7 +91,7 @@ class Recipe:
         located : EncoderChoice, optional
             Where the network is now that the recipe was learned with; if left out, where it was.
         image : str, optional
-            Column of pictures of a table; the only one by default.
+            Column of images of a table; the only one by default.
         image_folder : Path, optional
             Folder of the files that it names; that of the table by default.
         header_row : int, optional
@@ -120,7 +120,7 @@ class Recipe:
             ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
             return _of_images(self.encoder, ids, images, located, sheet.notes)
         if image is not None or image_folder is not None:
-            raise ValueError("the model was not fitted to pictures. Leave --image and --image-folder out.")
+            raise ValueError("the model was not fitted to images. Leave --image and --image-folder out.")
         if isinstance(self.encoder, Values):
             if header_row is not None or len(files) > 1:
                 raise ValueError(f"{path}: must be one NPZ or NPY file, without --header-row. Name one alone.")

@@ -36,7 +36,7 @@ class Sheet:
     """A table."""
 
     path: Path
-    columns: dict[str, Any]  # of strings, numbers, booleans, times, or types that hold no feature
+    columns: dict[str, Any]  # of strings, numbers, booleans, times, or types that are no features
     n: int  # number of rows, at least 1
     notes: tuple[str, ...]
     decimal: str = "."  # the decimal mark in columns of strings
@@ -69,7 +69,7 @@ class Sheet:
 
 
 def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, header_row: int | None = None) -> Sheet:
-    """Read a table; its suffix says the format. A folder may hold JSONL files, one for each annotator.
+    """Read a table; the suffix gives the format. A folder may hold JSONL files, one for each annotator.
 
     page: the sheet of a workbook, the first by default; header_row: of a text file or workbook, from 1.
     """

@@ -91,7 +91,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _column(cells: list[Any]) -> Any:
-    """Cells of one type as they are, of several types as texts."""
+    """ParsedCells of one type as they are, of several types as texts."""
     try:
         column = pa.array(cells)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -36,7 +36,7 @@ METADATA = b"huggingface"
 RESPONSES, USERS, STATUS = ".responses", ".responses.users", ".responses.status"
 SUGGESTION, SCORE, AGENT_OF = ".suggestion", ".suggestion.score", ".suggestion.agent"
 SUBMITTED = "submitted"
-OWN = ("status", "_server_id", "inserted_at", "updated_at")  # what Argilla says of a record
+OWN = ("status", "_server_id", "inserted_at", "updated_at")  # fields that Argilla adds to a record
 FILE = "answers.parquet"
 COLUMNS = tuple(f"{OURS}.{name}" for name in FIELDS)
 TYPES = dict(zip(COLUMNS, (pa.string(), pa.float64(), pa.float64(), pa.bool_()), strict=True))

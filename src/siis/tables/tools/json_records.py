@@ -34,7 +34,7 @@ VERDICTS = ("accept", "reject", "ignore")
 OWN = {LABEL, ANSWER, ACCEPT, "options", "config", "tokens", "spans", "html", "style"}  # what Prodigy itself writes
 ASIDE = ("meta.", "score", "priority")
 WRITTEN = "answers"
-FILE_NAME = "filename"  # of a picture, in doccano
+FILE_NAME = "filename"  # of an image, in doccano
 LISTS = (".json",)  # the same objects in a list
 JSON_MIN = {"annotator", "annotation_id"}
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from siis import __version__
 from siis.texts import listed
 
-OURS = "siis"  # the field, or the beginning of the columns, that holds what siis says
+OURS = "siis"  # the field, or the prefix of the columns, of our answers
 AGENT = f"{OURS} {__version__}"
-WHO = "annotator"  # the column that says who gave the only answer
+WHO = "annotator"  # the column of annotators if each example has one answer
 TEXT = "text"
 ID = "id"  # names examples in every tool: never compared by
 PLAIN = "JSON lines"  # of no tool
