@@ -98,7 +98,7 @@ class Program:
                 f"basis and graph must agree; the basis has {n} rows for {self.graph.n_vertices} vertices"
             )
         outside = vertices.min(initial=0) < 0 or vertices.max(initial=0) >= max(n, 1)
-        if vertices.ndim != 1 or outside or not self.engine.count(vertices.size):
+        if vertices.ndim != 1 or outside or not self.engine.total_count(vertices.size):
             raise ValueError(f"vertices must name at least one vertex between 0 and {n - 1}; found {vertices!r}")
         if Y.ndim != 2 or Y.shape[0] != vertices.size or not np.isfinite(Y).all():
             raise ValueError(
@@ -124,7 +124,7 @@ class Program:
                 "gamma and beta must not both be 0: nothing would join unlabelled examples to labelled ones"
             )
         n_components = self.graph.n_components
-        labels_of = self.engine.total(np.bincount(self.graph.component[vertices], minlength=n_components))
+        labels_of = self.engine.total_sum(np.bincount(self.graph.component[vertices], minlength=n_components))
         unlabelled = np.count_nonzero(labels_of == 0)
         if unlabelled:
             raise ValueError(
@@ -158,7 +158,7 @@ class Program:
     @cached_property
     def J(self) -> Operator:
         """Picks the labelled vertices, shape (l, n), in the precision of the basis."""
-        return self.engine.picks(self.vertices, self.graph.n_vertices, self.basis.dtype)
+        return self.engine.row_selection(self.vertices, self.graph.n_vertices, self.basis.dtype)
 
     @cached_property
     def labels_every_vertex(self) -> bool:
@@ -172,7 +172,7 @@ class Program:
     @cached_property
     def value_at_zero(self) -> float:
         """The value of (M1) at A = 0: the scale of the problem."""
-        return float(self.engine.total(self.alpha @ row_norms(self.Y)))
+        return float(self.engine.total_sum(self.alpha @ row_norms(self.Y)))
 
     def value(self, A: Floats) -> float:
         """The objective of (M1) at A, (m, c)."""
@@ -275,7 +275,7 @@ class Program:
     def _largest_feasible_scale(self, V: Array, radius: Array | float) -> float:
         """The largest factor that keeps every row of V in its ball."""
         xp, norms = self.engine.xp, row_norms(V, self.engine.xp)
-        if not self.engine.count(norms.shape[0]):
+        if not self.engine.total_count(norms.shape[0]):
             return np.inf
         live = norms > 0
         return float(xp.min(xp.where(live, radius / xp.where(live, norms, 1.0), np.inf)))
@@ -315,8 +315,8 @@ class Program:
         component, n_labels = self.graph.component[self.vertices], self.vertices.size
         k = self.graph.n_components
         members = sp.csr_array((np.ones(n_labels), component, np.arange(n_labels + 1)), shape=(n_labels, k))
-        weight = self.engine.total(np.bincount(component, self.alpha, k))
-        return self.engine.members(members, np.float64).T, self.engine.asarray(weight[:, None], np.float64)
+        weight = self.engine.total_sum(np.bincount(component, self.alpha, k))
+        return self.engine.narrow_operator(members, np.float64).T, self.engine.asarray(weight[:, None], np.float64)
 
     @cached_property
     def _solve_near_null(self) -> LinearSolver:

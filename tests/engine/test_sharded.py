@@ -95,7 +95,7 @@ def test_products_sums_and_medians(cloud, size):
     heads, weights = cloud.edges.heads, cloud.edges.weights
 
     def work(engine, shard, a, b):
-        assert engine.count(b - a) == 900
+        assert engine.total_count(b - a) == 900
         P = engine.operator(shard.incidence, np.float64)
         edges = slice(*np.searchsorted(heads, [a, b]))
         np.testing.assert_allclose(shard.edges.weights, weights[edges])

@@ -401,7 +401,7 @@ def test_the_estimated_bound_of_the_spectrum_holds(name, laplacian):
     graph, engine = odd_graph(name), NumpyEngine()
     scale = smooth_module._vertex_scale(graph, laplacian)
     S = engine.laplacian(graph, scale, np.float64)
-    null = engine.members(smooth_module._null_vectors(graph, scale, engine), np.float64)
+    null = engine.narrow_operator(smooth_module._null_vectors(graph, scale, engine), np.float64)
     largest = np.linalg.eigvalsh(S.matrix.toarray())[-1]
     for seed in range(10):
         assert largest <= estimate_spectrum(S, null, np.inf, seed).high <= 1.1 * largest

@@ -90,7 +90,9 @@ class Engine(ABC):
         return self.numpy(a)
 
     can_search: bool = False  # whether ``nearest``, ``nearest_between`` and ``pairs`` are there
-    is_whole: bool = True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
+    holds_all_rows: bool = (
+        True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
+    )
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
     narrowest: int = 16  # columns of a block of the eigensolver
     widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
@@ -100,15 +102,15 @@ class Engine(ABC):
         """Precision of norms and penalties of rows, for rows of precision ``dtype``."""
         return dtype if self.low_memory else np.float64
 
-    def count(self, n: int) -> int:
+    def total_count(self, n: int) -> int:
         """Number of rows in all shards, n of which are here."""
         return n
 
-    def total(self, part: Any) -> Any:
+    def total_sum(self, part: Any) -> Any:
         """Sum over all shards of an array on the host that sums over the rows here."""
         return part
 
-    def largest(self, values: Floats) -> float:
+    def total_max(self, values: Floats) -> float:
         """The largest of non-negative numbers on the host, one for each row; 0 without any."""
         return float(np.max(values, initial=0.0))
 
@@ -137,17 +139,17 @@ class Engine(ABC):
 
     def largest_degree_sum(self, graph: WeightedEdges) -> float:
         """The largest d_i + d_j of an edge; 0 without any."""
-        return self.largest(graph.degree_sums)
+        return self.total_max(graph.degree_sums)
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> Operator:
         """Bring diag(scale) M diag(scale) to the engine. M: (n, n); scale: (n,)."""
         return self.operator(scaled(M, scale), dtype)
 
-    def members(self, M: Sparse, dtype: Precision) -> Operator:
+    def narrow_operator(self, M: Sparse, dtype: Precision) -> Operator:
         """Bring a matrix, (n, k), to the engine whose columns are few and known to every shard."""
         return self.operator(M, dtype)
 
-    def picks(self, rows: Ints, n: int, dtype: Precision) -> Operator:
+    def row_selection(self, rows: Ints, n: int, dtype: Precision) -> Operator:
         """The matrix that picks rows of a block, shape (l, n)."""
         return self.operator(
             sp.csr_array((np.ones(rows.size), rows, np.arange(rows.size + 1)), (rows.size, n)), dtype

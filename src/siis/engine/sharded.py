@@ -145,7 +145,7 @@ class Members(NumpyOperator):
         step = max(1, NUMBERS_AT_ONCE // max(X.shape[1], 1))
         for a in range(0, len(X), step):
             part += self.matrix[a : a + step].T @ np.asarray(X[a : a + step], self.dtype)
-        return np.asarray(self.engine.total(part), self.dtype)
+        return np.asarray(self.engine.total_sum(part), self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +273,7 @@ class ShardedEngine(Engine):
     ``low_memory``: memory is short, so single precision throughout and one spare block in the eigensolver's subspace.
     """
 
-    is_whole = False
+    holds_all_rows = False
 
     def __init__(self, group: Group, halo: Halo, low_memory: bool = False) -> None:
         self.group, self.halo, self.low_memory = group, halo, low_memory
@@ -327,11 +327,11 @@ class ShardedEngine(Engine):
         scaled_entries(M.indptr, M.indices, M.data, scale, self.with_halo(scale), entries)
         return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
 
-    def members(self, M: Sparse, dtype: Precision) -> Members:
+    def narrow_operator(self, M: Sparse, dtype: Precision) -> Members:
         """A matrix with few columns."""
         return Members(self, compact(M, dtype))
 
-    def picks(self, rows: Ints, n: int, dtype: Precision) -> NumpyOperator:
+    def row_selection(self, rows: Ints, n: int, dtype: Precision) -> NumpyOperator:
         """Picks rows that are here."""
         return NumpyOperator(self, compact(_picked(rows, n), dtype))
 
@@ -343,21 +343,21 @@ class ShardedEngine(Engine):
         """Rows at the edges that are here."""
         return _EdgeRows(self, graph, n_groups, c, dtype)
 
-    def count(self, n: int) -> int:
+    def total_count(self, n: int) -> int:
         """Rows of all shards."""
         return int(self.group.allreduce(n, sum))
 
-    def total(self, part: Any) -> Any:
+    def total_sum(self, part: Any) -> Any:
         """The sum over all shards."""
         return np.array(self.group.allreduce(part, sum))  # a copy: shards of one process are given the same
 
-    def largest(self, values: Floats) -> float:
+    def total_max(self, values: Floats) -> float:
         """The largest of all shards."""
-        return float(self.group.allreduce(super().largest(values), max))
+        return float(self.group.allreduce(super().total_max(values), max))
 
     def mean(self, values: Floats) -> Floats:
         """Means over all rows."""
-        mean = self.total(np.sum(values, axis=0, dtype=np.float64)) / self.count(len(values))
+        mean = self.total_sum(np.sum(values, axis=0, dtype=np.float64)) / self.total_count(len(values))
         return np.asarray(mean, values.dtype)
 
     def deviation(self, values: Floats) -> Floats:
@@ -365,7 +365,7 @@ class ShardedEngine(Engine):
         mean, squares = self.mean(values), np.zeros(values.shape[1])
         for some in _blocks(values):
             squares += np.sum((some - mean) ** 2, axis=0)
-        return np.asarray(np.sqrt(self.total(squares) / self.count(len(values))), values.dtype)
+        return np.asarray(np.sqrt(self.total_sum(squares) / self.total_count(len(values))), values.dtype)
 
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Floats:
         """Each shard draws its own numbers."""
@@ -395,11 +395,11 @@ class ShardedEngine(Engine):
 
     def inner(self, X: Floats, Y: Floats) -> Floats:
         """X'Y, added up over the shards."""
-        return np.asarray(self.total(np.asarray(X.T @ Y, np.float64)))
+        return np.asarray(self.total_sum(np.asarray(X.T @ Y, np.float64)))
 
     def medians(self, X: Floats) -> Floats:
         """Medians of columns of non-negative numbers: bisection on their bits, which are ordered as they are."""
-        n = self.count(len(X))
+        n = self.total_count(len(X))
         wanted = np.array([(n - 1) // 2, n // 2])
         low = np.full((2, X.shape[1]), -1)
         high = np.full((2, X.shape[1]), np.float64(np.inf).view(np.int64))
@@ -408,7 +408,7 @@ class ShardedEngine(Engine):
             levels, below = np.maximum(middle, 0).view(np.float64), np.zeros(low.shape, np.int64)
             for some in _blocks(X):
                 below += np.stack([np.count_nonzero(some <= level, axis=0) for level in levels])
-            is_enough = self.total(np.where(middle < 0, 0, below)) > wanted[:, None]
+            is_enough = self.total_sum(np.where(middle < 0, 0, below)) > wanted[:, None]
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         return np.asarray(high.view(np.float64).mean(axis=0))
 

@@ -117,7 +117,7 @@ def smooth_folds(
     smooth = [np.empty((n, c), np.float32 if engine.low_memory else answer_type(n, c)) for _ in given]
     most = MOST_AT_ONCE if engine.is_host else MOST_ELSEWHERE
     least = FEW_COLUMNS if engine.low_memory else LEAST_COLUMNS
-    step = max(1, most // (engine.count(n) * len(given)), least // len(given))
+    step = max(1, most // (engine.total_count(n) * len(given)), least // len(given))
 
     precondition = None
     if subspace is not None and c <= min(MOST_SMOOTH, subspace.shape[1]) and min(prior_weights) < STRONG_PRIOR:

@@ -78,8 +78,8 @@ class VertexLabels:
 
     def in_shards(self, engine: Engine) -> "VertexLabels":
         """The same labels as a part of those of all shards."""
-        total = engine.total(self.counts @ self.Y)
-        mean = float(engine.total(self.counts.sum())) / engine.count(self.rows.size)
+        total = engine.total_sum(self.counts @ self.Y)
+        mean = float(engine.total_sum(self.counts.sum())) / engine.total_count(self.rows.size)
         return replace(self, global_stats=(mean, total / total.sum()))
 
     def relabel(self, place: Ints) -> "VertexLabels":

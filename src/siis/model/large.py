@@ -139,7 +139,7 @@ def _graph_member(
     """
     n, codes, c = W.shape[0], labels.Y.argmax(axis=1), labels.n_classes
     folds = [held for _, held in stratified_folds(codes, FOLDS, seed)]
-    with_pass = engine.count(n) * c <= MOST_IN_PASSES and len(folds) == FOLDS
+    with_pass = engine.total_count(n) * c <= MOST_IN_PASSES and len(folds) == FOLDS
     pairs = list(combinations(range(len(folds)), 2)) if with_pass else []
     halves: list[Ints] = []
     if c <= MOST_COLUMNS and np.median(np.bincount(codes)[np.unique(codes)]) >= 2:

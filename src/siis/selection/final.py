@@ -58,7 +58,7 @@ def final_basis(
     SmoothBasis
     """
     if residual is None:
-        residual = ROUGHER_BASIS if engine.count(graph.n_vertices) > MOST_VERTICES else ROUGH_BASIS
+        residual = ROUGHER_BASIS if engine.total_count(graph.n_vertices) > MOST_VERTICES else ROUGH_BASIS
     m = min(max(chosen.n_components, graph.n_components), graph.n_vertices)
     return smooth_basis(
         graph, m, chosen.laplacian, seed, residual=residual, dtype=dtype, report=report, engine=engine

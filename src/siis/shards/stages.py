@@ -286,7 +286,7 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     if width == "median":
         flat = distances[np.isfinite(distances) & (distances > 0)]
         engine = ShardedEngine(group, Halo(0, {}, {}))
-        width = float(engine.medians(flat[:, None])[0]) if engine.count(flat.size) else 1.0
+        width = float(engine.medians(flat[:, None])[0]) if engine.total_count(flat.size) else 1.0
         del flat
     _weights_in_place(indices, distances, float(width))
     W = symmetric_weights(group, indices, distances, bounds, chosen.connectivity)
@@ -380,7 +380,7 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
 
     held = np.zeros((used.size, c))
     every = list(range(int(folds["fold"].max(initial=-1)) + 1))
-    together = max(1, MOST_SMOOTHED_AT_ONCE // max(engine.count(graph.n_vertices) // group.size * c, 1))
+    together = max(1, MOST_SMOOTHED_AT_ONCE // max(engine.total_count(graph.n_vertices) // group.size * c, 1))
     for a in range(0, len(every), together):
         some = every[a : a + together]
         for k, F in zip(some, smooth([each.subset(fold != k) for k in some], HELD_OUT_TOL), strict=True):

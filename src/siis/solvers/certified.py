@@ -195,9 +195,9 @@ class _State:
         self.groups = [slice(g * c, (g + 1) * c) for g in range(k)]
         alpha = np.column_stack([program.alpha for program in programs])
         self.alpha = self.engine.asarray(alpha, np.float64)
-        self.longest = max(self.engine.largest(row_norms(program.Y)) for program in programs) or 1.0
+        self.longest = max(self.engine.total_max(row_norms(program.Y)) for program in programs) or 1.0
         self._take(programs)
-        self.heaviest = self.engine.largest(one.graph.edges.weights)
+        self.heaviest = self.engine.total_max(one.graph.edges.weights)
         self.energy = [2 * program.beta * self.basis.energy_matrix() for program in programs]
         if start is None:
             self.p2 = self.engine.asarray(10 * alpha.mean(axis=1), np.float64)
@@ -216,7 +216,7 @@ class _State:
         self.programs, self.basis, self.dtype = programs, one.basis, one.basis.dtype
         self.JT = None if one.labels_every_vertex else one.J.T
         self.Y = self.engine.asarray(_side_by_side([program.Y for program in programs]), self.dtype)
-        has_edges = one.gamma > 0 and self.engine.count(one.graph.n_edges) > 0
+        has_edges = one.gamma > 0 and self.engine.total_count(one.graph.n_edges) > 0
         self.edges = self.engine.edge_rows(one.graph, k, c, self.dtype) if has_edges else None
 
     def _take_in_double(self) -> None:
@@ -364,7 +364,7 @@ class _State:
 
         def curvature(weight: Array | float, norms: Array, unit: float) -> Array:
             n = norms.shape[0]
-            typical = engine.medians(norms) if engine.count(n) > 0 else np.full(norms.shape[1], unit)
+            typical = engine.medians(norms) if engine.total_count(n) > 0 else np.full(norms.shape[1], unit)
             shortest = self._shortest
             short = engine.asarray(
                 np.clip(typical, shortest * unit, max(LONGEST_SHORT_ROW, shortest) * unit),

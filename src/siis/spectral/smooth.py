@@ -84,7 +84,7 @@ def smooth_basis(
     """
     n = graph.n_vertices
     _check(n, n_components, method, start)
-    m = min(n_components, engine.count(n))
+    m = min(n_components, engine.total_count(n))
     scale = _vertex_scale(graph, laplacian)
     null = _null_vectors(graph, scale, engine)
     n_null = min(m, null.shape[1])
@@ -140,7 +140,7 @@ class _Problem:
     @cached_property
     def n(self) -> int:
         """Number of vertices in all."""
-        return self.engine.count(self.graph.n_vertices)
+        return self.engine.total_count(self.graph.n_vertices)
 
     @property
     def block(self) -> int:
@@ -157,11 +157,11 @@ def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tupl
     if method != "auto":
         return _attempt(problem, method, warm, seed)
     engine = problem.engine
-    is_far = not engine.is_whole or (not engine.is_host and problem.n >= FACTORED_BELOW)
+    is_far = not engine.holds_all_rows or (not engine.is_host and problem.n >= FACTORED_BELOW)
     first = "chebyshev" if is_far else _choose(problem.S, problem.block)
     attempts = [(first, warm, seed)]
     attempts += [("chebyshev", None, seed + 1)] if first != "dense" else []
-    if engine.is_whole and first != "dense" and int(np.bincount(problem.graph.component).max()) <= MOST_DENSE:
+    if engine.holds_all_rows and first != "dense" and int(np.bincount(problem.graph.component).max()) <= MOST_DENSE:
         attempts += [("dense", None, seed)]
     failures: list[str] = []
     for name, start, its_seed in attempts:
@@ -211,11 +211,11 @@ def _vertex_scale(graph: Graph, laplacian: str) -> Floats:
 def _null_vectors(graph: Graph, scale: Floats, engine: Engine) -> Sparse:
     """Orthonormal null vectors of S, one a component, the largest component first: shape (n, n_components)."""
     n, k = graph.n_vertices, graph.n_components
-    sizes = engine.total(np.bincount(graph.component, minlength=k))
+    sizes = engine.total_sum(np.bincount(graph.component, minlength=k))
     order = np.empty(k, dtype=np.int64)
     order[np.argsort(-sizes, kind="stable")] = np.arange(k)
     column = order[graph.component]
-    norm = np.sqrt(engine.total(np.bincount(column, weights=1 / scale**2, minlength=k)))
+    norm = np.sqrt(engine.total_sum(np.bincount(column, weights=1 / scale**2, minlength=k)))
     entries = 1 / (scale * norm[column])
     return sp.csr_array((entries, (np.arange(n), column)), shape=(n, k))
 
@@ -261,7 +261,7 @@ def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPa
     """Filter blocks on the engine, in the wanted precision."""
     engine, block = problem.engine, problem.block if warm is None else min(problem.block, warm.shape[1])
     S = engine.laplacian(problem.graph, problem.scale, problem.dtype)
-    null = engine.members(problem.null, problem.dtype)
+    null = engine.narrow_operator(problem.null, problem.dtype)
     with one_blas_thread():
         coarse = _coarse(problem, seed) if warm is None else None
         is_near = warm is not None or coarse is not None

@@ -38,7 +38,7 @@ def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> S
     """
     engine, xp = S.engine, S.engine.xp
     rows, k = null.shape
-    n = engine.count(rows)
+    n = engine.total_count(rows)
     steps, tiny = min(LANCZOS_STEPS, n - k), float(np.finfo(S.dtype).tiny)
     V = engine.normal(np.random.default_rng(seed), rows, LANCZOS_VECTORS, S.dtype)
     V = V - null @ (null.T @ V)

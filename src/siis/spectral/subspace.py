@@ -133,7 +133,7 @@ def lowest_eigenpairs(
     vectors and is not filtered. Residuals of the pairs are at most ``tol``.
     """
     engine, xp = S.engine, S.engine.xp
-    n, k = engine.count(null.shape[0]), null.shape[1]
+    n, k = engine.total_count(null.shape[0]), null.shape[1]
     rng, width = np.random.default_rng(seed), block_width(n_wanted, engine)
     idle = 0
     capacity = n_wanted + engine.spare_blocks * width
