@@ -51,7 +51,7 @@ def encode_texts(texts: Sequence[str], encoder: str | EncoderChoice | Encoder, v
     ----------
     texts : sequence of n str
     encoder : str, EncoderChoice or Encoder
-        An ONNX file with its tokenizer.json beside it, or the name of a model of sentence-transformers.
+        An ONNX file with its tokenizer.json next to it, or the name of a model of sentence-transformers.
     verbose : int
         1: progress on standard error.
 

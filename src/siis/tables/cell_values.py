@@ -1,4 +1,4 @@
-"""ParsedCells of columns as texts, numbers or missing values."""
+"""Cells of columns as texts, numbers or missing values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def missing(texts: Any, words: Sequence[str] = MISSING) -> Any:
 
 
 def as_texts(column: Any) -> Any:
-    """ParsedCells as stripped texts, null if missing; None if the column holds lists, bytes or the like.
+    """Cells as stripped texts, null if missing; None if the column holds lists, bytes or the like.
 
     Whole numbers have no decimals, so that 3.0 is 3.
     """
@@ -55,7 +55,7 @@ def _float_text(value: float) -> str:
 
 
 def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
-    """ParsedCells as numbers, shape (n,), NaN if missing; None if a cell is no number. Infinities stay.
+    """Cells as numbers, shape (n,), NaN if missing; None if a cell is no number. Infinities stay.
 
     float32 if the column is, else float64. Where a comma separates decimals, a point does too.
     """

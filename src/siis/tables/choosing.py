@@ -49,6 +49,15 @@ class Chosen:
     parsed: dict[str, ParsedCells] = field(default_factory=dict)  # the columns of measures as they were read
     uses: list[ColumnUse] = field(default_factory=list)
 
+    def use(self, part: Part, kind: str, remark: str) -> None:
+        """Make a feature of a column."""
+        self.parts.append(part)
+        self.uses.append(ColumnUse(part.name, kind, len(part.feature_names), remark))
+
+    def leave_out(self, name: str, why: str) -> None:
+        """Note why a column is no feature."""
+        self.uses.append(ColumnUse(name, LEFT_OUT, remark=why))
+
     def encoded(self, sheet: Sheet) -> tuple[Columns, Floats, list[str]]:
         """Encode the table that the columns were chosen from; returns the encoder, X of shape (n, d), and notes."""
         if not self.parts:
@@ -88,30 +97,28 @@ def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[st
 
 def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:
     if not is_named and name in ANSWER_COLUMNS:
-        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark="answers of an earlier siis fit"))
+        chosen.leave_out(name, "answers of an earlier siis fit")
         return
     if not is_named and _is_of_images(column, sheet.n):
         option = f" ({sheet.option('image')} compares by them)" if sheet.is_file else ""
-        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"images{option}"))
+        chosen.leave_out(name, f"images{option}")
         return
     found = learn_format(column, sheet.decimal)
     if found is not None:
         cell_format, cells = found
-        reason = _reason_left_out(name, column, cells.numbers, is_named)
-        if reason:
-            chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=reason))
+        if reason := _reason_left_out(name, column, cells.numbers, is_named):
+            chosen.leave_out(name, reason)
             return
         part = Measure.learn(name, cell_format, cells.numbers)
-        chosen.parts.append(part)
         chosen.parsed[name] = cells
-        kind = {"number": "number", "truth": "truth"}.get(cell_format.form, "time")
-        chosen.uses.append(ColumnUse(name, kind, len(part.feature_names), _remark(column, part)))
+        kind = cell_format.form if cell_format.form in ("number", "truth") else "time"
+        chosen.use(part, kind, _remark(column, part))
     elif is_text(column):
         _learn_categories(sheet, name, column, is_named, chosen)
     elif is_named:
         raise unreadable(sheet, name, "numbers, dates or categories", CellFormat("number"))
     else:
-        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=f"of type {quoted(str(column.type))}"))
+        chosen.leave_out(name, f"of type {quoted(str(column.type))}")
 
 
 def _is_of_images(column: Any, n: int) -> bool:
@@ -167,7 +174,7 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chos
     values = pa.array(counted.field("values")).to_pylist()
     counts = np.asarray(counted.field("counts").to_numpy(zero_copy_only=False), dtype=np.float64)
     if counts.size == 1 and counts[0] == sheet.n:
-        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark="the same value everywhere"))
+        chosen.leave_out(name, "the same value everywhere")
         return
     by_size = sorted(range(counts.size), key=lambda i: (-counts[i], values[i]))  # not the order of the rows
     is_short = counts.size <= MOST_CATEGORIES and counts.size < sheet.n / 2
@@ -176,13 +183,11 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chos
         if is_named:
             raise unreadable(sheet, name, "numbers, dates or categories that repeat", CellFormat("number"))
         hint = f"texts that are nearly all different ({sheet.option('text')} compares them by their words)"
-        chosen.uses.append(ColumnUse(name, LEFT_OUT, remark=hint))
+        chosen.leave_out(name, hint)
         return
     rest = counts.sum() - counts[kept].sum()
     sizes = np.append(counts[kept], rest) if rest else counts[kept]
     scale = category_scale(sizes, sheet.n)
     scale = min(scale, LARGEST_SCALE) if rest else scale  # few rows of a kept category are no outliers
-    part = Choice(name, tuple(sorted(values[i] for i in kept)), scale, bool(rest))
-    chosen.parts.append(part)
     remark = f"the {len(kept)} commonest of {counts.size:,}, and other" if rest else f"{counts.size}"
-    chosen.uses.append(ColumnUse(name, "category", len(part.feature_names), remark))
+    chosen.use(Choice(name, tuple(sorted(values[i] for i in kept)), scale, bool(rest)), "category", remark)

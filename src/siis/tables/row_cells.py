@@ -28,7 +28,7 @@ class Rows(Sequence[tuple[str, ...]]):
     def lines(self, length: int, most: int) -> list[str] | None:
         """Each column as one text with n lines; None if all together exceed ``most`` bytes.
 
-        ParsedCells longer than ``length`` characters end in an ellipsis.
+        Cells longer than ``length`` characters end in an ellipsis.
         """
         texts, n_bytes = [], 0
         for column in self.columns:

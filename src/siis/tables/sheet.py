@@ -14,8 +14,7 @@ from siis.tables.delimited import read_delimited
 from siis.tables.pixels import holds_images
 from siis.tables.tools.data_set_files import files_of, is_data_set
 from siis.tables.tools.huggingface import understand
-from siis.tables.tools.json_file import JSON, read_json
-from siis.tables.tools.json_records import ARCHIVE, LINES, is_folder_of_lines, read_lines
+from siis.tables.tools.json_records import ARCHIVE, JSON, LINES, is_folder_of_lines, read_json, read_lines
 from siis.tables.tools.label_studio import csv_of_label_studio
 from siis.tables.tools.tool_file import NO_TOOL, Origin, ToolMetadata
 from siis.tables.vectors import spread

@@ -53,9 +53,8 @@ def read_days(texts: Any, order: str) -> Floats:
     """
     folded = _folded(texts)
     days = _matched(folded, PATTERNS["ymd"])
-    for pattern in (
-        () if order == "ymd" else (PATTERNS[order], NAMED_FIRST) if order == "named" else (PATTERNS[order],)
-    ):
+    others = {"ymd": (), "named": (PATTERNS["named"], NAMED_FIRST)}
+    for pattern in others.get(order, (PATTERNS[order],)):
         days = np.where(np.isnan(days), _matched(folded, pattern), days)
     return days
 

@@ -81,8 +81,8 @@ def _row_of_names(rows: list[list[Any]], first: int) -> int:
     counts = [sum(map(_is_filled, row)) for row in rows]
     width = max(counts)
     found = next(i for i, count in enumerate(counts) if 2 * count >= width and count >= min(2, width))
-    said = [cell for cell in rows[found] if _is_filled(cell)]
-    is_names = all(isinstance(cell, str) for cell in said) and len(set(said)) == len(said)
+    filled = [cell for cell in rows[found] if _is_filled(cell)]
+    is_names = all(isinstance(cell, str) for cell in filled) and len(set(filled)) == len(filled)
     return found if is_names else first
 
 
@@ -91,7 +91,7 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _column(cells: list[Any]) -> Any:
-    """ParsedCells of one type as they are, of several types as texts."""
+    """Cells of one type as they are, of several types as texts."""
     try:
         column = pa.array(cells)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

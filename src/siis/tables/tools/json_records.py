@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siis.tables.tools.argilla import is_records, read_records
 from siis.tables.tools.json_fields import (
     check_id,
     expect,
@@ -21,6 +22,7 @@ from siis.tables.tools.json_fields import (
     written,
     written_items,
 )
+from siis.tables.tools.label_studio import is_tasks, read_tasks
 from siis.tables.tools.tool_file import ID, OURS, PLAIN, TEXT, Answer, ToolFile, Vote
 from siis.texts import plural, quoted, readable
 
@@ -35,6 +37,7 @@ OWN = {LABEL, ANSWER, ACCEPT, "options", "config", "tokens", "spans", "html", "s
 ASIDE = ("meta.", "score", "priority")
 WRITTEN = "answers"
 FILE_NAME = "filename"  # of an image, in doccano
+JSON = (".json", ".json.gz")
 LISTS = (".json",)  # the same objects in a list
 JSON_MIN = {"annotator", "annotation_id"}
 
@@ -147,9 +150,19 @@ def _records(path: Path, called: Path, encoding: str) -> list[Record]:
     return found
 
 
-def read_list(path: Path, found: list[Any]) -> ToolFile:
-    """Read objects from a list in a JSON file."""
-    return examples_of(path, _items(path, found), {path.name: f"{WRITTEN}.json"})
+def read_json(path: Path, encoding: str) -> ToolFile:
+    """Read tasks of Label Studio, records of Argilla, or a list of plain objects."""
+    value = parsed(read_text(path, encoding), str(path))
+    if is_tasks(value):
+        return read_tasks(path, value)
+    if is_records(value):
+        return read_records(path, value)
+    if isinstance(value, list):
+        return examples_of(path, _items(path, value), {path.name: f"{WRITTEN}.json"})
+    raise ValueError(
+        f"{path}: must hold tasks of Label Studio, records of Argilla, or a list of objects; found "
+        "none of them. Export it again, or write one object on each line of a JSONL file."
+    )
 
 
 def _items(path: Path, found: Any) -> list[Record]:
