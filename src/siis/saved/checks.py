@@ -1,8 +1,7 @@
 """What must hold of a model from a file before any of it is used.
 
 Compiled loops and SciPy follow indices without looking. So whatever they are given is checked here: kinds and shapes
-of arrays, indices that exist, numbers that stay numbers when they are squared. A file of an older siis may lack what
-was added later.
+of arrays, indices that exist, numbers that stay numbers when they are squared.
 """
 
 from __future__ import annotations
@@ -53,6 +52,12 @@ JUDGED = (  # set by every fit that judges labels, or by none
     "_given_codes",
     "_suggested",
     "_supported",
+    "_voices",
+    "_calibration",
+    "_levels",
+    "_choices",
+    "experts_",
+    "class_shares_",
 )
 COMPANIONS = ("source", "ids", "given", "verified", "snippets", "recipe", "recipe_arrays", "id_column")
 OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has saved the model
@@ -204,19 +209,17 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
     _must(columns.size > 1 and bool((np.diff(columns) > 0).all()), "its supported classes are not in order")
     evidence = _needed(state, "_evidence", Evidence)
     _check_evidence(evidence, n, v, columns.size)
-    if "_voices" in state:  # 0.1 had none
-        _check_voices(state["_voices"], v, columns.size, d)
-        calibration, levels = _needed(state, "_calibration", Calibration), _needed(state, "_levels")
-        m = np.size(calibration.sharpness)
-        _must(m > 0, "its calibration is empty")
-        _floats(calibration.sharpness, "sharpness", (m,), 0, 1e6)
-        _floats(calibration.weights, "weights of the calibration", (m,), 0, 1)
-        _must(float(np.sum(calibration.weights)) > 0, "its calibration has no weight")
-        _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
-        _check_table(_needed(state, "experts_"))
-        if "_choices" in state:
-            _check_choices(state["_choices"], d)
-        _check_table(_needed(state, "class_shares_"))
+    _check_voices(state["_voices"], v, columns.size, d)
+    calibration, levels = _needed(state, "_calibration", Calibration), state["_levels"]
+    m = np.size(calibration.sharpness)
+    _must(m > 0, "its calibration is empty")
+    _floats(calibration.sharpness, "sharpness", (m,), 0, 1e6)
+    _floats(calibration.weights, "weights of the calibration", (m,), 0, 1)
+    _must(float(np.sum(calibration.weights)) > 0, "its calibration has no weight")
+    _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
+    _check_table(state["experts_"])
+    _check_choices(state["_choices"], d)
+    _check_table(state["class_shares_"])
     if "_before_codes" in state:
         _ints(state["_before_codes"], "_before_codes", (n,), -1, c - 1)
     if "_judged" in state:  # what a warm start needs
@@ -268,19 +271,9 @@ def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
 def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
     """Check what maps new examples to points: each step must give what the next one takes."""
     space, model, selection = evidence.selection.space, evidence.model, evidence.selection
-    _must(isinstance(space, Space), "its evidence has no space")
-    assert isinstance(space, Space)
-    _must(isinstance(space.name, str), "its space has no name")
-    _must(isinstance(space.unit, bool) and isinstance(space.unit_after, bool), "its space is none")
-    if space.center is not None:
-        _floats(space.center, "center", (d,))
-    if space.scale is not None:
-        _array(space.scale, "scale", "f", (d,))
-        _must(bool((space.scale >= 1e-150).all()), "scale is not positive")
-    k = d
+    k = _check_axes(space, d)
+    assert space is not None
     if space.axes is not None:
-        k = np.shape(space.axes)[-1] if np.ndim(space.axes) == 2 else 0
-        _floats(space.axes, "axes", (d, k), -1 - ROUNDING, 1 + ROUNDING)
         _must(not evidence.is_sparse or (space.center is None and space.scale is None), "its sparse space is centred")
     if model is not None:
         _check_kernel_model(model, k, c)
@@ -293,6 +286,18 @@ def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
     points = evidence.placed.points
     _must(points is not None and points.shape == (v, columns), "its points are not those of its space")
     _must(evidence.marks.dtype == np.int64 and evidence.marks.shape == (v,), "its marks are none")
+
+
+def _check_axes(space: Any, d: int) -> int:
+    """Check a space of d features, and return the number of its axes."""
+    _must(isinstance(space, Space) and isinstance(space.name, str), "one of its spaces is none")
+    _must(isinstance(space.unit, bool) and isinstance(space.unit_after, bool), "one of its spaces is none")
+    _check_scale(space, d)
+    if space.axes is None:
+        return d
+    k = np.shape(space.axes)[-1] if np.ndim(space.axes) == 2 else 0
+    _floats(space.axes, "axes", (d, k), -1 - ROUNDING, 1 + ROUNDING)
+    return int(k)
 
 
 def _check_kernel_model(model: Any, k: int, c: int) -> None:
@@ -323,16 +328,7 @@ def _check_choices(choices: Any, d: int) -> None:
         for weight in (choice.weight, choice.fidelity):
             _number(weight, "a member", 0, 1e100)
     for space in spaces:
-        _must(isinstance(space, Space) and isinstance(space.name, str), "one of its spaces is none")
-        k = d
-        if space.axes is not None:
-            k = np.shape(space.axes)[-1] if np.ndim(space.axes) == 2 else 0
-            _floats(space.axes, "axes", (d, k), -1 - ROUNDING, 1 + ROUNDING)
-        if space.center is not None:
-            _floats(space.center, "center", (d,))
-        if space.scale is not None:
-            _array(space.scale, "scale", "f", (d,))
-            _must(bool((space.scale >= 1e-150).all()), "scale is not positive")
+        _check_axes(space, d)
     _must(isinstance(choices.selection, Selection), "its choices have no selection")
     if choices.estimated is not None:
         _number(choices.estimated, "accuracy that is estimated", 0, 1)
@@ -349,6 +345,7 @@ def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
     _floats(voices.graph, "scores of the graph", (v, c), -1e100, 1e100)
     for model in models:
         _must(isinstance(model, Forest | LinearScores), "one of its experts is none")
+        _must((model.center is None) == (model.scale is None), "one of its models has half a scale")
         if isinstance(model, LinearScores):
             _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
             _floats(model.mean, "mean", (c,), -1e100, 1e100)
@@ -373,9 +370,9 @@ def _check_forest(model: Any, c: int, d: int) -> None:
 
 
 def _check_scale(model: Any, d: int) -> None:
-    _must((model.center is None) == (model.scale is None), "one of its models has half a scale")
     if model.center is not None:
         _floats(model.center, "center", (d,))
+    if model.scale is not None:
         _array(model.scale, "scale", "f", (d,))
         _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
 
@@ -384,7 +381,7 @@ def _check_candidate(chosen: Any) -> None:
     _must(isinstance(chosen, Candidate), "chosen_ is none")
     for text in (chosen.space, chosen.connectivity, chosen.laplacian):
         _must(isinstance(text, str), "chosen_ has no names")
-    _must(chosen.reading in (*READINGS, "plain"), "chosen_ has no reading")  # plain: of 0.1
+    _must(chosen.reading in READINGS, "chosen_ has no reading")
     for number in (chosen.n_neighbors, chosen.n_components):
         _whole(number, "chosen_", 0)
     for number in (chosen.score_weight, chosen.fidelity, chosen.pull):
