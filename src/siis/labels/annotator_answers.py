@@ -18,7 +18,7 @@ PART = 0.25  # share of all answers in the classes that a general annotator may 
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class AnnotatorAnswers:
     """Answers as numbers; the arrays of length m have one entry for each answer."""
 
     tasks: np.ndarray[Any, Any]  # (n,)
@@ -31,15 +31,15 @@ class Answers:
     # functions, have chosen their examples by the class.
     is_general: Bools
 
-    def of(self, examples: Bools) -> Answers:
+    def of(self, examples: Bools) -> AnnotatorAnswers:
         """Answers to some of the examples."""
         return self._only(examples[self.example])
 
-    def by(self, annotators: Bools) -> Answers:
+    def by(self, annotators: Bools) -> AnnotatorAnswers:
         """Answers of some of the annotators."""
         return self._only(annotators[self.annotator])
 
-    def _only(self, kept: Bools) -> Answers:
+    def _only(self, kept: Bools) -> AnnotatorAnswers:
         return replace(self, example=self.example[kept], annotator=self.annotator[kept], answer=self.answer[kept])
 
     def by_example(self, values: Floats) -> Floats:
@@ -48,7 +48,7 @@ class Answers:
         return np.stack([np.bincount(self.example, column, n) for column in values.T], axis=1)
 
 
-def read_answers(answers: Any, long: bool | str) -> Answers:
+def read_answers(answers: Any, long: bool | str) -> AnnotatorAnswers:
     """Read a table of answers, shape (n, a), or of rows (task, worker, label), shape (m, 3)."""
     if not (isinstance(long, bool | np.bool_) or long == "auto"):
         raise ValueError(f"long must be True, False or 'auto'; found {long!r}")
@@ -80,7 +80,7 @@ def _is_long(table: np.ndarray[Any, Any]) -> bool:
     return n_pairs >= DISTINCT * n and n_pairs > c * c and int(task.max()) + 1 > c
 
 
-def _wide(table: np.ndarray[Any, Any], masked: Bools, names: list[Any]) -> Answers:
+def _wide(table: np.ndarray[Any, Any], masked: Bools, names: list[Any]) -> AnnotatorAnswers:
     coding = encode_labels(np.ma.array(table, mask=masked).ravel() if masked.any() else table.ravel())
     codes = coding.codes.reshape(table.shape)
     example, annotator = np.nonzero(coded_rows(codes))
@@ -88,7 +88,7 @@ def _wide(table: np.ndarray[Any, Any], masked: Bools, names: list[Any]) -> Answe
     return _checked(np.arange(len(table)), np.array(names), coding.classes, example, annotator, answer)
 
 
-def _long(answers: Any, table: np.ndarray[Any, Any], names: list[Any]) -> Answers:
+def _long(answers: Any, table: np.ndarray[Any, Any], names: list[Any]) -> AnnotatorAnswers:
     if table.shape[1] != 3:
         raise ValueError(
             "a table with one row for each answer must have three columns, task, worker and label; found "
@@ -106,7 +106,9 @@ def _long(answers: Any, table: np.ndarray[Any, Any], names: list[Any]) -> Answer
     return _checked(tasks, workers, coding.classes, example, annotator, answer)
 
 
-def _checked(tasks: Any, workers: Any, classes: Any, example: Ints, annotator: Ints, answer: Ints) -> Answers:
+def _checked(
+    tasks: Any, workers: Any, classes: Any, example: Ints, annotator: Ints, answer: Ints
+) -> AnnotatorAnswers:
     if classes.size < 2:
         raise ValueError(
             f"answers must name two classes or more; found only {classes[0]!r}. With one class there is nothing to "
@@ -114,7 +116,7 @@ def _checked(tasks: Any, workers: Any, classes: Any, example: Ints, annotator: I
         )
     counts = np.zeros((len(workers), classes.size))
     np.add.at(counts, (annotator, answer), 1.0)
-    return Answers(tasks, workers, classes, example, annotator, answer, _is_general(counts))
+    return AnnotatorAnswers(tasks, workers, classes, example, annotator, answer, _is_general(counts))
 
 
 def _is_general(counts: Floats) -> Bools:

@@ -87,9 +87,8 @@ def encode_labels(y: Any) -> LabelCoding:
             )
         if (np.abs(given) >= FIRST_ROUNDED).any():
             raise ValueError(
-                f"a class that is a number must be below {FIRST_ROUNDED:.0f} where numbers are floats, as in columns "
-                f"with missing entries; found {np.abs(given).max():.6g}, which may be rounded. Write the classes as "
-                "strings."
+                f"a class that is a number must be below {FIRST_ROUNDED:.0f} in columns of floats; found "
+                f"{np.abs(given).max():.6g}, which may be rounded. Write the classes as strings."
             )
         if (given != np.round(given)).any():
             raise ValueError(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from siis._types import Bools, Floats, Ints
-from siis.labels.annotator_answers import Answers, read_answers
+from siis.labels.annotator_answers import AnnotatorAnswers, read_answers
 from siis.labels.unlabelled import soft_rows
 
 ROUNDS = 200
@@ -109,7 +109,7 @@ def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
     return AnnotatedLabels(given.classes, Y, np.clip(weights, 0.0, 1.0), theta, prior, given.tasks, given.workers)
 
 
-def _skills(given: Answers) -> tuple[Floats, Floats]:
+def _skills(given: AnnotatorAnswers) -> tuple[Floats, Floats]:
     """Probabilities of the answers, shape (a, c, c), and the prior, shape (c,).
 
     Specialists do not count for the prior and for the skills of others: they have chosen their examples, and several
@@ -122,7 +122,7 @@ def _skills(given: Answers) -> tuple[Floats, Floats]:
     return np.where(given.is_general[:, None, None], theta, _specialist_skills(given, general, theta, prior)), prior
 
 
-def _specialist_skills(given: Answers, general: Answers, theta: Floats, prior: Floats) -> Floats:
+def _specialist_skills(given: AnnotatorAnswers, general: AnnotatorAnswers, theta: Floats, prior: Floats) -> Floats:
     """One coin for each annotator, shape (a, c, c), from what general annotators answered on the same examples."""
     P, _ = _posterior(general, theta, prior)
     own = ~given.is_general[given.annotator] & P[given.example].any(axis=1)
@@ -136,7 +136,7 @@ def _specialist_skills(given: Answers, general: Answers, theta: Floats, prior: F
     return _coin(np.maximum(skills, _least_skill(c)), c)
 
 
-def _one_coin(given: Answers) -> tuple[Floats, Floats]:
+def _one_coin(given: AnnotatorAnswers) -> tuple[Floats, Floats]:
     """One skill for each annotator, and the prior; one skill for all if each annotator uses one class only."""
     c, a, m = given.classes.size, given.workers.size, given.answer.size
     has_others = np.bincount(given.example, minlength=given.tasks.size)[given.example] > 1
@@ -179,7 +179,7 @@ def _least_skill(c: int) -> float:
     return 1 / c + LEAST * (1 - 1 / c)
 
 
-def _confusions(given: Answers) -> tuple[Floats, Floats]:
+def _confusions(given: AnnotatorAnswers) -> tuple[Floats, Floats]:
     """Skills with a confusion matrix for each annotator, and the prior."""
     c, a = given.classes.size, given.workers.size
     cell, Y = given.annotator * c + given.answer, _vote_shares(given)
@@ -197,11 +197,11 @@ def _confusions(given: Answers) -> tuple[Floats, Floats]:
     return theta, prior
 
 
-def _prefers_confusions(given: Answers) -> bool:
+def _prefers_confusions(given: AnnotatorAnswers) -> bool:
     """Whether held-out answers are likelier under confusion matrices than under one coin for each annotator."""
     fold = np.random.default_rng(0).permutation(given.tasks.size) % FOLDS
 
-    def likelihood(fit: Callable[[Answers], tuple[Floats, Floats]]) -> float:
+    def likelihood(fit: Callable[[AnnotatorAnswers], tuple[Floats, Floats]]) -> float:
         total = 0.0
         for k in range(FOLDS):
             held, others = given.of(fold == k), given.of(fold != k)
@@ -218,7 +218,7 @@ def _coin(skills: Floats, c: int) -> Floats:
     return np.asarray(np.where(np.eye(c, dtype=bool), right, (1 - right) / (c - 1)))
 
 
-def _posterior(given: Answers, theta: Floats, prior: Floats) -> tuple[Floats, Floats]:
+def _posterior(given: AnnotatorAnswers, theta: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the classes, shape (n, c), 0 without an answer; log-likelihood of the answers, shape (n,)."""
     logs = _start(given, prior) + given.by_example(_log_likelihoods(given, theta))
     most = logs.max(axis=1)
@@ -227,7 +227,7 @@ def _posterior(given: Answers, theta: Floats, prior: Floats) -> tuple[Floats, Fl
     return chances / total[:, None] * _answered(given)[:, None], most + np.log(total)
 
 
-def _start(given: Answers, prior: Floats) -> Floats:
+def _start(given: AnnotatorAnswers, prior: Floats) -> Floats:
     """Log-probabilities before the answers, shape (n, c): uniform where specialists alone have answered.
 
     These have chosen the examples by the class, so their number is no evidence of the class frequencies.
@@ -235,24 +235,24 @@ def _start(given: Answers, prior: Floats) -> Floats:
     return np.where(_is_sampled(given)[:, None], np.log(prior), -np.log(prior.size))
 
 
-def _prior(given: Answers, Y: Floats) -> Floats:
+def _prior(given: AnnotatorAnswers, Y: Floats) -> Floats:
     sampled = _is_sampled(given)
     return np.asarray((Y[sampled].sum(axis=0) + 1) / (np.count_nonzero(sampled) + Y.shape[1]))
 
 
-def _is_sampled(given: Answers) -> Bools:
+def _is_sampled(given: AnnotatorAnswers) -> Bools:
     return np.asarray(np.bincount(given.example, given.is_general[given.annotator], given.tasks.size) > 0)
 
 
-def _answered(given: Answers) -> Bools:
+def _answered(given: AnnotatorAnswers) -> Bools:
     return np.asarray(np.bincount(given.example, minlength=given.tasks.size) > 0)
 
 
-def _vote_shares(given: Answers) -> Floats:
+def _vote_shares(given: AnnotatorAnswers) -> Floats:
     votes = given.by_example(np.eye(given.classes.size)[given.answer])
     return np.asarray(votes / np.maximum(votes.sum(axis=1, keepdims=True), 1.0))
 
 
-def _log_likelihoods(given: Answers, theta: Floats) -> Floats:
+def _log_likelihoods(given: AnnotatorAnswers, theta: Floats) -> Floats:
     """Log-probability of each answer under each class, shape (m, c)."""
     return np.asarray(np.log(theta)[given.annotator, :, given.answer])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from siis.tables.sheet import Sheet
     from siis.tables.tools.tool_file import Answer
 
-Answers: TypeAlias = NDArray[np.object_]  # of str, or None
+LabelNames: TypeAlias = NDArray[np.object_]  # of str, or None
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Data:
     annotators : tuple of a str
         Whose annotations these are.
     written_back : callable, or None
-        Answers -> the file of a labelling tool with these answers in it; None for other files.
+        LabelNames -> the file of a labelling tool with these answers in it; None for other files.
     tool : str or None
         What wrote the file: its ids are those of that tool, unless the user has named others.
     contents : tuple of mapping
@@ -131,8 +131,8 @@ class Data:
     """
 
     ids: tuple[str, ...]
-    labels: Answers | None
-    annotations: Answers | None
+    labels: LabelNames | None
+    annotations: LabelNames | None
     X: Features
     affinity: str
     texts: tuple[str, ...] | None

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from siis._types import Ints
-from siis.tables.examples import Answers, Roles
+from siis.tables.examples import LabelNames, Roles
 from siis.tables.ids_and_labels import ids_of, labels_of
 from siis.tables.pixels import find_images
 from siis.tables.sheet import Sheet, read_sheet
@@ -19,7 +19,7 @@ LABELS_FILE = "labels.csv"
 
 def read_folder(
     folder: Path, roles: Roles
-) -> tuple[tuple[str, ...], tuple[Path, ...], Answers | None, Answers | None, list[str]]:
+) -> tuple[tuple[str, ...], tuple[Path, ...], LabelNames | None, LabelNames | None, list[str]]:
     """List images and read their labels; returns ids (relative paths), paths, labels, annotations, notes.
 
     Labels come from the labels file, else from ``labels.csv`` in the folder, else from the name of the first sub-
@@ -41,7 +41,7 @@ def read_folder(
     return ids, paths, _from_names(folder, ids), None, ["the names of the sub-folders are the labels"]
 
 
-def _from_names(folder: Path, ids: tuple[str, ...]) -> Answers:
+def _from_names(folder: Path, ids: tuple[str, ...]) -> LabelNames:
     labels = np.array([name.split("/")[0] if "/" in name else None for name in ids], dtype=object)
     if not any(labels):
         raise ValueError(
@@ -51,7 +51,9 @@ def _from_names(folder: Path, ids: tuple[str, ...]) -> Answers:
     return labels
 
 
-def _from_file(sheet: Sheet, ids: tuple[str, ...], roles: Roles) -> tuple[Answers | None, Answers | None, list[str]]:
+def _from_file(
+    sheet: Sheet, ids: tuple[str, ...], roles: Roles
+) -> tuple[LabelNames | None, LabelNames | None, list[str]]:
     """Labels in the order of the images; images that the file does not name are unlabelled."""
     name = roles.id or ("id" if "id" in sheet.columns and "file" not in sheet.columns else "file")
     label = roles.label or (None if roles.annotators else "label")
@@ -80,7 +82,7 @@ def _slashed(file: str) -> str:
     return file.replace("\\", "/").removeprefix("./")
 
 
-def _placed(answers: Answers | None, rows: Ints, n: int) -> Answers | None:
+def _placed(answers: LabelNames | None, rows: Ints, n: int) -> LabelNames | None:
     if answers is None:
         return None
     placed = np.full((n, *answers.shape[1:]), None, dtype=object)

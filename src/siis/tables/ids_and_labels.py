@@ -14,7 +14,7 @@ from siis.labels.coding import label_notes
 from siis.labels.label_spelling import folded, spellings
 from siis.labels.unlabelled import MISSING, are_signs, is_minus_one, named
 from siis.tables.cell_values import as_texts
-from siis.tables.examples import Answers, Roles
+from siis.tables.examples import LabelNames, Roles
 from siis.tables.sheet import Sheet
 from siis.tables.workbook import other_sheets
 from siis.texts import listed, plural, quoted
@@ -60,14 +60,14 @@ def check_ids(ids: Sequence[str], where: str) -> None:
         seen[name] = row
 
 
-def answers_of(sheet: Sheet, name: str, role: str) -> Answers:
+def answers_of(sheet: Sheet, name: str, role: str) -> LabelNames:
     """Labels of a column, shape (n,); empty cells are None."""
     answers = np.array(texts_of(sheet, name, role).to_pylist(), dtype=object)
     answers[answers == ""] = None
     return answers
 
 
-def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | None, list[str]]:
+def labels_of(sheet: Sheet, roles: Roles) -> tuple[LabelNames | None, LabelNames | None, list[str]]:
     """Given labels, shape (n,), or answers of annotators, shape (n, a), the other being None; and notes."""
     label, annotators = roles.label, roles.annotators
     votes = sheet.metadata.votes
@@ -89,7 +89,7 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[Answers | None, Answers | Non
     return answers, None, resolve_labels(answers, f"column {quoted(label)}", roles, marks)
 
 
-def resolve_labels(answers: Answers, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
+def resolve_labels(answers: LabelNames, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
     """Unlabel and merge what the user named, in place; the notes name other labels that may be meant so.
 
     Needs the answers of all examples: a part does not show whether -1 is a class or which spelling is commonest.
@@ -120,7 +120,7 @@ def resolve_labels(answers: Answers, where: str, roles: Roles, marks: Sequence[s
     return notes
 
 
-def _unlabel_words(answers: Answers, where: str, words: Sequence[str]) -> list[str]:
+def _unlabel_words(answers: LabelNames, where: str, words: Sequence[str]) -> list[str]:
     """Unlabel exactly the words that the user named."""
     notes = []
     wanted = {folded(word) for word in words}
@@ -136,7 +136,7 @@ def _unlabel_words(answers: Answers, where: str, words: Sequence[str]) -> list[s
     return notes
 
 
-def _unlabel(answers: Answers, where: str, marks: Sequence[str]) -> list[str]:
+def _unlabel(answers: LabelNames, where: str, marks: Sequence[str]) -> list[str]:
     """Unlabel marks and -1, unless the labels are -1 and 1, which are two classes as in the classifier."""
     taken = _at(answers, lambda answer: answer.lower() in marks)
     if not are_signs(set(answers[named(answers) & ~taken])):
@@ -149,14 +149,14 @@ def _unlabel(answers: Answers, where: str, marks: Sequence[str]) -> list[str]:
     return [f"{cells} of {where} ({', '.join(found)}) taken for unlabelled; --unlabelled '' makes them {are}"]
 
 
-def _at(answers: Answers, is_wanted: Callable[[str], bool]) -> Bools:
+def _at(answers: LabelNames, is_wanted: Callable[[str], bool]) -> Bools:
     """Whether each answer is wanted, of the same shape."""
     taken = named(answers)
     taken[taken] = [is_wanted(answer) for answer in answers[taken]]
     return taken
 
 
-def label_summary(labels: Answers | None, annotations: Answers | None, where: str) -> str:
+def label_summary(labels: LabelNames | None, annotations: LabelNames | None, where: str) -> str:
     """Count what is labelled, and refuse data without a label."""
     answers = labels if labels is not None else annotations
     assert answers is not None

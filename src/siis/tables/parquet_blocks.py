@@ -12,7 +12,7 @@ import numpy as np
 
 from siis._types import Features, Ints
 from siis.labels.unlabelled import named
-from siis.tables.examples import Answers, Roles
+from siis.tables.examples import LabelNames, Roles
 from siis.tables.features import encode_again
 from siis.tables.ids_and_labels import answers_of, resolve_labels, texts_of
 from siis.tables.sheet import Sheet, as_plain
@@ -83,7 +83,7 @@ def _sheet(block: Block, table: Any) -> Sheet:
     return Sheet(Path(block.path), spread(columns)[0], int(table.num_rows), (), ".")
 
 
-def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, Answers]:
+def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, LabelNames]:
     """Read the labels of all blocks.
 
     Returns the labelled rows, counted over all files, and their labels, shapes (l,).

@@ -15,7 +15,7 @@ from siis.encode.image_files import ImageSource, are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
 from siis.tables.cell_values import as_texts, is_text
 from siis.tables.column_uses import LEFT_OUT, ColumnUse
-from siis.tables.examples import Answers, Data, Roles
+from siis.tables.examples import Data, LabelNames, Roles
 from siis.tables.features import cells_of, encode_table, shown_texts
 from siis.tables.folder import read_folder
 from siis.tables.ids_and_labels import ids_of, label_summary, labels_of
@@ -35,8 +35,8 @@ class _Examples:
     """What a file holds besides features, and the source of the features."""
 
     ids: tuple[str, ...]
-    labels: Answers | None
-    annotations: Answers | None
+    labels: LabelNames | None
+    annotations: LabelNames | None
     texts: tuple[str, ...] | None
     images: tuple[ImageSource, ...] | None
     source: Any  # a Sheet, the arrays of an NPZ file, or None for images

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from siis.labels.unlabelled import named
-from siis.tables.examples import Answers, Roles
+from siis.tables.examples import LabelNames, Roles
 from siis.tables.sheet import Sheet
 from siis.texts import listed, quoted
 
@@ -44,7 +44,7 @@ def check_answered(sheet: Sheet, roles: Roles) -> None:
 
 
 def verified_of(
-    sheet: Sheet, roles: Roles, question: str | None, labels: Answers | None, annotations: Answers | None
+    sheet: Sheet, roles: Roles, question: str | None, labels: LabelNames | None, annotations: LabelNames | None
 ) -> dict[int, str]:
     """Labels that the file marks as verified, by row."""
     if question is None:
