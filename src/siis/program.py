@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from siis._types import Floats, Ints
 from siis.engine import Engine, Operator
+from siis.engine.base import indicator
 from siis.engine.edges import EdgeMatrix
 from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.lazy import cached_property
@@ -312,9 +313,8 @@ class Program:
     @cached_property
     def _components(self) -> tuple[Operator, Array]:
         """Sums the rows of the labels of each component, shape (k, l); and their weights, shape (k, 1)."""
-        component, n_labels = self.graph.component[self.vertices], self.vertices.size
-        k = self.graph.n_components
-        members = sp.csr_array((np.ones(n_labels), component, np.arange(n_labels + 1)), shape=(n_labels, k))
+        component, k = self.graph.component[self.vertices], self.graph.n_components
+        members = indicator(component, k)
         weight = self.engine.total_sum(np.bincount(component, self.alpha, k))
         return self.engine.narrow_operator(members, np.float64).T, self.engine.asarray(weight[:, None], np.float64)
 

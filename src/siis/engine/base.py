@@ -28,6 +28,11 @@ def scaled(M: Sparse, scale: Floats) -> Sparse:
     return sp.csr_array((entries, M.indices, M.indptr), shape=M.shape)
 
 
+def indicator(columns: Ints, n: int) -> Sparse:
+    """A one in each row, in the given column of n: shape (l, n)."""
+    return sp.csr_array((np.ones(columns.size), columns, np.arange(columns.size + 1)), shape=(columns.size, n))
+
+
 class Operator(Protocol):
     """A sparse matrix on an engine, in one precision."""
 
@@ -90,9 +95,7 @@ class Engine(ABC):
         return self.numpy(a)
 
     can_search: bool = False  # whether ``nearest``, ``nearest_between`` and ``pairs`` are there
-    holds_all_rows: bool = (
-        True  # else blocks hold some of the rows; so do arrays of the host with an entry for each row
-    )
+    holds_all_rows: bool = True  # else blocks, and arrays of the host with an entry for each row, hold some of them
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
     narrowest: int = 16  # columns of a block of the eigensolver
     widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
@@ -151,9 +154,7 @@ class Engine(ABC):
 
     def row_selection(self, rows: Ints, n: int, dtype: Precision) -> Operator:
         """The matrix that picks rows of a block, shape (l, n)."""
-        return self.operator(
-            sp.csr_array((np.ones(rows.size), rows, np.arange(rows.size + 1)), (rows.size, n)), dtype
-        )
+        return self.operator(indicator(rows, n), dtype)
 
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
         """Symmetric matrices with entries at the edges of a graph."""

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints, Sparse
-from siis.engine.base import Engine, Operator
+from siis.engine.base import Engine, Operator, indicator
 from siis.engine.blocks import chebyshev_recurrence, compact, product
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
 from siis.engine.group import Group
@@ -333,7 +333,7 @@ class ShardedEngine(Engine):
 
     def row_selection(self, rows: Ints, n: int, dtype: Precision) -> NumpyOperator:
         """Picks rows that are here."""
-        return NumpyOperator(self, compact(_picked(rows, n), dtype))
+        return NumpyOperator(self, compact(indicator(rows, n), dtype))
 
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
         """Matrices with entries at the edges."""
@@ -432,7 +432,3 @@ def _blocks(X: Floats, width: int | None = None) -> Iterator[Floats]:
     """Blocks of rows of a tall array, with as many rows as blocks of an array of the given width."""
     step = max(1, NUMBERS_AT_ONCE // max(width or X.shape[1], 1))
     return (X[a : a + step] for a in range(0, len(X), step))
-
-
-def _picked(rows: Ints, n: int) -> Sparse:
-    return sp.csr_array((np.ones(rows.size), rows, np.arange(rows.size + 1)), shape=(rows.size, n))

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
 from siis.engine import Engine
+from siis.engine.base import indicator
 from siis.engine.types import Array, Precision
 from siis.spectral.spectrum import estimate_spectrum
 from siis.spectral.subspace import block_width, lowest_eigenpairs
@@ -72,7 +73,7 @@ def aggregates(W: Sparse, least: int) -> Ints:
         if k < least or k == n:
             return member_of
         member_of = joined[member_of]
-        members = sp.csr_array((np.ones(n), joined, np.arange(n + 1)), shape=(n, k))
+        members = indicator(joined, k)
         W = sp.csr_array(members.T @ W @ members)
 
 
