@@ -72,7 +72,9 @@ def onnx_texts(choice: EncoderChoice, path: Path) -> Encoder:
 def _ports(network: Network) -> dict[str, str]:
     """Names of the inputs by their roles."""
     names = [port.name for port in network.inputs]
-    are_tokens = all(port.kind in ("int64", "int32") and _rank(port.shape) in (None, 2) for port in network.inputs)
+    are_tokens = all(
+        port.kind in ("int64", "int32") and (port.shape is None or len(port.shape) == 2) for port in network.inputs
+    )
     ports = {"input_ids": names[0]} if len(names) == 1 else {name: name for name in names}
     if not are_tokens or "input_ids" not in ports or set(ports) - set(KNOWN):
         found = ", ".join(
@@ -85,10 +87,6 @@ def _ports(network: Network) -> dict[str, str]:
             f"{', '.join(KNOWN)}; found {found or 'none'}. For images, name their folder."
         )
     return ports
-
-
-def _rank(shape: tuple[Any, ...] | None) -> int | None:
-    return None if shape is None else len(shape)
 
 
 def _fixed(network: Network) -> tuple[int | None, int | None]:

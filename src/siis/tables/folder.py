@@ -60,7 +60,7 @@ def _from_file(
     files = ids_of(sheet, name, "the column that names the images (file)")
     labels, annotations, notes = labels_of(sheet, replace(roles, label=label))
     place = {name: i for i, name in enumerate(ids)}
-    rows = np.array([place.get(_slashed(file), -1) for file in files])
+    rows = np.array([place.get(file.replace("\\", "/").removeprefix("./"), -1) for file in files])
     if (rows < 0).any():
         lost = [files[i] for i in np.flatnonzero(rows < 0)]
         raise ValueError(
@@ -76,10 +76,6 @@ def _from_file(
         notes.append(f"{plural(n_unnamed, 'image')} not in {quoted(sheet.path.name)}: taken for unlabelled")
     notes.append(f"labels from column {listed([label] if label else list(roles.annotators))} of {sheet.path.name}")
     return _placed(labels, rows, len(ids)), _placed(annotations, rows, len(ids)), notes
-
-
-def _slashed(file: str) -> str:
-    return file.replace("\\", "/").removeprefix("./")
 
 
 def _placed(answers: LabelNames | None, rows: Ints, n: int) -> LabelNames | None:

@@ -35,15 +35,10 @@ def texts_of(sheet: Sheet, name: str, role: str) -> Any:
 def ids_of(sheet: Sheet, name: str | None, role: str = "the id column (--id)") -> tuple[str, ...]:
     """Ids of the examples, all different: a column, or row numbers from 1."""
     if name is None:
-        return numbered(sheet.n)
+        return tuple(str(i) for i in range(1, sheet.n + 1))
     ids = [text or "" for text in texts_of(sheet, name, role).to_pylist()]
     check_ids(ids, f"{sheet.path}, column {quoted(name)}")
     return tuple(ids)
-
-
-def numbered(n: int) -> tuple[str, ...]:
-    """Row numbers from 1 as ids."""
-    return tuple(str(i) for i in range(1, n + 1))
 
 
 def check_ids(ids: Sequence[str], where: str) -> None:
@@ -94,7 +89,7 @@ def resolve_labels(answers: LabelNames, where: str, roles: Roles, marks: Sequenc
 
     Needs the answers of all examples: a part does not show whether -1 is a class or which spelling is commonest.
     """
-    notes = _unlabel_words(answers, where, roles.unlabelled) if roles.unlabelled else _unlabel(answers, where, marks)
+    notes = _unlabel(answers, where, roles.unlabelled, marks)
     counts = Counter(answers[named(answers)].tolist())
     same = spellings(counts) if roles.merge_classes else {}
     if same:
@@ -120,33 +115,24 @@ def resolve_labels(answers: LabelNames, where: str, roles: Roles, marks: Sequenc
     return notes
 
 
-def _unlabel_words(answers: LabelNames, where: str, words: Sequence[str]) -> list[str]:
-    """Unlabel exactly the words that the user named."""
-    notes = []
+def _unlabel(answers: LabelNames, where: str, words: Sequence[str], marks: Sequence[str]) -> list[str]:
+    """Unlabel exactly the words that the user named, or else marks and -1 (unless it is a class)."""
     wanted = {folded(word) for word in words}
-    taken = _at(answers, lambda answer: folded(answer) in wanted)
-    found = sorted(set(answers[taken]))
-    unused = [word for word in words if folded(word) not in {"", *map(folded, found)}]
-    if found:
-        cells = plural(int(np.count_nonzero(taken)), "cell")
-        notes.append(f"{cells} of {where} ({listed(found)}) taken for unlabelled (--unlabelled)")
-    if unused:
-        notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
-    answers[taken] = None
-    return notes
-
-
-def _unlabel(answers: LabelNames, where: str, marks: Sequence[str]) -> list[str]:
-    """Unlabel marks and -1, unless the labels are -1 and 1, which are two classes as in the classifier."""
-    taken = _at(answers, lambda answer: answer.lower() in marks)
-    if not are_signs(set(answers[named(answers) & ~taken])):
+    taken = _at(answers, lambda answer: folded(answer) in wanted if words else answer.lower() in marks)
+    if not words and not are_signs(set(answers[named(answers) & ~taken])):
         taken |= _at(answers, is_minus_one)
     found = sorted(set(answers[taken]))
-    if not found:
-        return []
-    cells, are = plural(int(np.count_nonzero(taken)), "cell"), "a class" if len(found) == 1 else "classes"
     answers[taken] = None
-    return [f"{cells} of {where} ({', '.join(found)}) taken for unlabelled; --unlabelled '' makes them {are}"]
+    notes = []
+    if found:
+        cells = plural(int(np.count_nonzero(taken)), "cell")
+        are = "a class" if len(found) == 1 else "classes"
+        how = " (--unlabelled)" if words else f"; --unlabelled '' makes them {are}"
+        notes.append(f"{cells} of {where} ({listed(found) if words else ', '.join(found)}) taken for unlabelled{how}")
+    unused = [word for word in words if folded(word) not in {"", *map(folded, found)}]
+    if unused:
+        notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
+    return notes
 
 
 def _at(answers: LabelNames, is_wanted: Callable[[str], bool]) -> Bools:
