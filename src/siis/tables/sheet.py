@@ -72,6 +72,46 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
 
     page: the sheet of a workbook, the first by default; header_row: of a text file or workbook, from 1.
     """
+    _check_options(path, encoding, page, header_row)
+    name = path.name.lower()
+    metadata, origin, decimal = NO_TOOL, None, "."
+    others: tuple[str, ...] = ()
+    votes: dict[str, Any] = {}
+    if (is_folder_of_lines(path) and not is_data_set(path)) or name.endswith((*LINES, *JSON, ARCHIVE)):
+        found = read_json(path, encoding) if name.endswith(JSON) else read_lines(path, encoding)
+        header, columns, n, notes = list(found.columns), list(found.columns.values()), found.n, found.notes
+        metadata, origin = found.metadata, found.origin
+    elif name.endswith(TEXT_FILES):
+        header, table, decimal, notes = read_delimited(path, encoding, header_row)
+        metadata = csv_of_label_studio(path, header, dict(zip(header, table.columns, strict=True)))
+        columns, n = list(table.columns), table.num_rows
+    elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)) or is_data_set(path):
+        if name.endswith(WORKBOOKS):
+            header, table, notes, others = read_workbook(path, page, header_row)
+        else:
+            table, votes, notes, metadata, origin = understand(path, _columnar(path))
+            header = [str(column).strip() for column in table.column_names]
+        columns = [as_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
+        n = table.num_rows
+    else:
+        raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
+    titles = _named(path, [*header, *votes])
+    kept = dict(zip(titles, [*columns, *votes.values()], strict=True))
+    for title in [title for title in kept if title.startswith(PANDAS_INDEX)]:
+        del kept[title]
+        notes.append(f"column {title} is the row index of a data frame: left out")
+    if not kept:
+        raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
+    if n == 0:
+        raise ValueError(
+            f"{path}: holds column names but no rows. Add at least one row of data.{other_sheets(others)}"
+        )
+    kept, vectors, more = spread(kept)
+    return Sheet(path, kept, int(n), (*notes, *more), decimal, True, metadata, origin, others, vectors)
+
+
+def _check_options(path: Path, encoding: str, page: str | None, header_row: int | None) -> None:
+    """Refuse what is no table, and options of other formats."""
     name = path.name.lower()
     if not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
@@ -87,61 +127,11 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
         raise ValueError(f"--header-row must be 1 or more; found {header_row}. Count rows from 1.")
     if encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
         raise ValueError(f"{path}: an encoding is for CSV, TSV and JSON files only. Leave --encoding out.")
-    if (is_folder_of_lines(path) and not is_data_set(path)) or name.endswith((*LINES, *JSON, ARCHIVE)):
-        found = read_json(path, encoding) if name.endswith(JSON) else read_lines(path, encoding)
-        columns = list(found.columns.values())
-        return _sheet(path, list(found.columns), columns, found.n, found.notes, ".", found.metadata, found.origin)
-    metadata, origin = NO_TOOL, None
-    others: tuple[str, ...] = ()
-    votes: dict[str, Any] = {}
-    if name.endswith(TEXT_FILES):
-        header, table, decimal, notes = read_delimited(path, encoding, header_row)
-        metadata = csv_of_label_studio(path, header, dict(zip(header, table.columns, strict=True)))
-        columns = list(table.columns)
-    elif name.endswith((*COLUMNAR_FILES, *WORKBOOKS)) or is_data_set(path):
-        decimal = "."
-        if name.endswith(WORKBOOKS):
-            header, table, notes, others = read_workbook(path, page, header_row)
-        else:
-            table, votes, notes, metadata, origin = understand(path, _columnar(path))
-            header = [str(column).strip() for column in table.column_names]
-        columns = [as_plain(path, title, column) for title, column in zip(header, table.columns, strict=True)]
-    else:
-        raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
-    names, values = [*header, *votes], [*columns, *votes.values()]
-    return _sheet(path, names, values, table.num_rows, notes, decimal, metadata, origin, others)
 
 
 def is_table(folder: Path) -> bool:
     """Whether a folder holds a table: JSONL files, one for each annotator, or a data set of Hugging Face."""
     return is_data_set(folder) or (is_folder_of_lines(folder) and not holds_images(folder))
-
-
-def _sheet(
-    path: Path,
-    header: Sequence[str],
-    columns: Sequence[Any],
-    n: int,
-    notes: list[str],
-    decimal: str,
-    metadata: ToolMetadata,
-    origin: Origin | None,
-    others: tuple[str, ...] = (),
-) -> Sheet:
-    titles = _named(path, header)
-    kept = dict(zip(titles, columns, strict=True))
-    for title in [title for title in kept if title.startswith(PANDAS_INDEX)]:
-        del kept[title]
-        notes.append(f"column {title} is the row index of a data frame: left out")
-    if not kept:
-        raise ValueError(f"{path}: holds no columns. A table needs labels and features.")
-    if n == 0:
-        raise ValueError(
-            f"{path}: holds column names but no rows. Add at least one row of data.{other_sheets(others)}"
-        )
-    kept, vectors, more = spread(kept)
-    notes = [*notes, *more]
-    return Sheet(path, kept, int(n), tuple(notes), decimal, True, metadata, origin, others, vectors)
 
 
 def _columnar(path: Path) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,12 +68,9 @@ def written(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def written_items(value: list[Any] | dict[str, Any]) -> bytes:
-    """A list or an object as a JSON file with a line for each item."""
-    if isinstance(value, dict):
-        items = [written(name) + b": " + written(one) for name, one in value.items()]
-        return b"{\n" + b",\n".join(items) + b"\n}\n"
-    return b"[\n" + b",\n".join(map(written, value)) + b"\n]\n"
+def written_items(items: Iterable[Any]) -> bytes:
+    """A list as a JSON file with a line for each item."""
+    return b"[\n" + b",\n".join(map(written, items)) + b"\n]\n"
 
 
 def without_ours(record: Mapping[str, Any], where: str) -> dict[str, Any]:
