@@ -20,7 +20,7 @@ def test_what_no_label_reaches_is_said_once(siis, tmp_path):
     fit = ("fit", tmp_path / "in.csv", "--label", "label", "--graph", tmp_path / "graph.npz")
     done = siis(*fit, "--out", tmp_path / "out", *QUICK[:-1])
     assert done.exit_code == 0, done.stderr
-    sentence = "30 of 60 examples (50 %) are connected to no label: their classes are guesses. Label some, or join"
+    sentence = "30 of 60 examples (50 %) are connected to no label: their classes are guesses. Label some of"
     assert sentence in done.stdout
     assert (done.stdout + done.stderr).count("connected to no label") == 1
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

@@ -167,7 +167,7 @@ def test_unreached_examples_come_first():
         page = render(replace(data, trust=trust))
         text = page[page.index('id="trust-title"') : page.index('id="map"')]
         assert text.index("connected to no label") < text.index("very good where labels reach (0.70)")
-        assert ("Do not rely on these answers" in text) == led
+        assert ("Do not rely on these predictions" in text) == led
         assert text.count("connected to no label") == 1
         assert "reach every example" not in text
     page = render(replace(data, trust=replace(most, unreached=0)))

@@ -60,8 +60,8 @@ def test_summary_says_what_is_known():
         "About 40 % of the given labels are wrong (95 % interval: 30 % to 50 %).",
         "1 label looks wrong; review it, worst first.",
         "2 labels were checked by a reviewer and taken as correct.",
-        "5 of 100 examples (5 %) are connected to no label: their classes are guesses. Label some, or join them to "
-        "others by more neighbours (--n-neighbors).",
+        "5 of 100 examples (5 %) are connected to no label: their classes are guesses. Label some of them, or "
+        "use more neighbours (--n-neighbors).",
     ]
     said = summary(replace(data.counts, suspects=0), replace(data.trust, noise_rate=None))
     assert said[1:] == ["No given label looks wrong."]
@@ -80,8 +80,7 @@ def test_what_rests_on_nothing_is_said_first():
     half = replace(data.trust, unreached=30, neighbor_recall=None)
     said = summary(counts, half)[0]
     assert said == (
-        "30 of 60 examples (50 %) are connected to no label: their classes are guesses. Label some, or join them to "
-        "others."
+        "30 of 60 examples (50 %) are connected to no label: their classes are guesses. Label some of them."
     )
     assert unreached_warning(counts, half).startswith(said + " "), "one wording"
     assert summary(counts, replace(data.trust, unreached=6))[0].startswith("60 examples were classified")

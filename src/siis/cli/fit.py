@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 RESULTS = Path("siis-results")
 NAMED = 5  # examples to label next that the summary names
 SHOWN = 30  # characters of an id
+NUMBERS = {"n_neighbors": int, "n_components": int, "alpha": float, "beta": float, "bandwidth": float}  # or a word
+SETTINGS = (
+    *("metric", "connectivity", "laplacian", "neighbor_search", "method", "solver", "tol", "max_iter"),
+    *("engine", "device"),
+)
+ROLES = (
+    *("label", "id", "features", "text", "text_only", "annotators", "unlabelled", "merge_classes", "embeddings"),
+    *("graph", "labels_file", "image", "image_folder", "encoding", "sheet", "header_row"),
+)
 
 
 def out_folder(name: str | Path) -> Path:
@@ -254,6 +263,7 @@ def fit(
       siis fit large.parquet --label label --engine torch --device cuda
       siis fit 'data/*.parquet' --label label --cluster local --workers 4 --memory 8GB
     """
+    chosen = dict(locals())
     with report_errors(f"Files in {out} are as they were."):
         announce_reading(data[0], quiet)
         from siis.decisions import check_not_reviewed  # noqa: PLC0415
@@ -262,43 +272,11 @@ def fit(
 
         check_not_reviewed(out)
 
-        parameters = {
-            "n_neighbors": _value(n_neighbors, int, "auto"),
-            "n_components": _value(n_components, int, "auto"),
-            "alpha": _value(alpha, float, "auto"),
-            "beta": _value(beta, float, "auto"),
-            "bandwidth": _value(bandwidth, float, "median"),
-            "metric": metric,
-            "connectivity": connectivity,
-            "laplacian": laplacian,
-            "neighbor_search": neighbor_search,
-            "method": method,
-            "solver": solver,
-            "tol": tol,
-            "max_iter": max_iter,
-            "random_state": seed,
-            "engine": engine,
-            "device": device,
-        }
-        roles = {
-            "label": label,
-            "id": id,
-            "features": features,
-            "text": text,
-            "text_only": text_only,
-            "annotators": annotators or [],
-            "unlabelled": unlabelled or [],
-            "merge_classes": merge_classes,
-            "embeddings": _text(embeddings),
-            "graph": _text(graph),
-            "labels_file": _text(labels_file),
-            "image": image,
-            "image_folder": _text(image_folder),
-            "encoding": encoding,
-            "sheet": sheet,
-            "header_row": header_row,
-            "encoder": chosen_encoder(encoder, encoder_size, encoder_mean, encoder_std, tokenizer),
-        }
+        parameters = {name: _value(chosen[name], kind) for name, kind in NUMBERS.items()}
+        parameters |= {name: chosen[name] for name in SETTINGS} | {"random_state": seed}
+        roles = {name: _text(chosen[name]) if isinstance(chosen[name], Path) else chosen[name] for name in ROLES}
+        roles |= {"annotators": annotators or [], "unlabelled": unlabelled or []}
+        roles["encoder"] = chosen_encoder(encoder, encoder_size, encoder_mean, encoder_std, tokenizer)
         checked = tuple(str(path) for path in corrections or ())
         first, *more = map(str, data if cluster is not None else found_files(data))
         written_table, columns = _text(write_table) or "", issue_columns.value
@@ -343,10 +321,10 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _value(text: str, kind: type, word: str) -> Any:
-    """A number, or the word as it is; what is neither is refused by the classifier, by name."""
+def _value(text: str, kind: type) -> Any:
+    """A number, or the text as it is; the classifier refuses what is neither a number nor a word that it knows."""
     try:
-        return kind(text) if text != word else word
+        return kind(text)
     except ValueError:
         return text
 

@@ -116,18 +116,18 @@ def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:
 def unreached(counts: Counts, trust: Trust) -> str:
     """How many examples no label is connected to, what that means and what to do."""
     share = percent(trust.unreached / counts.examples)
-    how = "" if trust.neighbor_recall is None else " by more neighbours (--n-neighbors)"
+    how = "" if trust.neighbor_recall is None else ", or use more neighbours (--n-neighbors)"
     some = f"{trust.unreached:,} of {counts.examples:,} examples ({share})"
     if trust.unreached == 1:
-        return f"{some} is connected to no label: its class is a guess. Label it, or join it to others{how}."
-    return f"{some} are connected to no label: their classes are guesses. Label some, or join them to others{how}."
+        return f"{some} is connected to no label: its class is a guess. Label it{how}."
+    return f"{some} are connected to no label: their classes are guesses. Label some of them{how}."
 
 
 def unreached_warning(counts: Counts, trust: Trust) -> str | None:
     """A warning about examples that are connected to no label; None if there are none."""
     if not trust.unreached:
         return None
-    advice = " Do not rely on these answers." if is_led_by_unreached(counts, trust) else ""
+    advice = " Do not rely on these predictions." if is_led_by_unreached(counts, trust) else ""
     rest = "The statements below about neighbourhoods and labels hold for the other examples only."
     return f"{unreached(counts, trust)}{advice} {rest}"
 

@@ -202,13 +202,7 @@ def _qualities(outcome: Outcome) -> bytes:
     """All given labels, worst first; a quality that is not known is empty."""
     ids = outcome.data.ids
     rows = (
-        (
-            ids[row["index"]],
-            str(row["given"]),
-            str(row["suggested"]),
-            _digits(row["quality"]),
-            str(rank),
-        )
+        (ids[row["index"]], str(row["given"]), str(row["suggested"]), _digits(row["quality"]), str(rank))
         for rank, row in enumerate(outcome.findings.ranking.rows(), 1)
     )
     return csv_bytes(("id", "given", "suggested", "quality", "rank"), rows)
