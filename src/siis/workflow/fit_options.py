@@ -81,6 +81,6 @@ class FitOptions:
                 **{name: Path(path) for name in PATHS if (path := roles.get(name)) is not None},
                 **{name: tuple(roles.get(name) or ()) for name in LISTS},
                 "encoder": None if roles.get("encoder") is None else EncoderChoice.from_plain(roles["encoder"]),
-                "features": tuple(roles["features"]) if roles.get("features") else None,
+                **{name: tuple(roles[name]) if roles.get(name) else None for name in ("features", "text")},
             }
         )
