@@ -75,6 +75,7 @@ def find(
     given: Sequence[Any] | LabelCoding | None = None,
     checked: Iterable[int] = (),
     n_queries: int = N_QUERIES,
+    n_issues: int | None = None,
     answers: Any = None,
     annotators: Sequence[str] = (),
 ) -> Findings:
@@ -91,6 +92,8 @@ def find(
         Examples whose labels a reviewer has confirmed.
     n_queries : int
         Number of examples to suggest for labelling or checking, at most.
+    n_issues : int, optional
+        Number of issues to list; as many labels as are estimated to be wrong if left out.
     answers : ndarray of shape (n, a), optional
         Labels of several annotators; None where one has not answered.
     annotators : sequence of a str
@@ -109,7 +112,7 @@ def find(
         ranking = _unscored_ranking(model, codes, confirmed)
         issues = _contradicted(model, codes, confirmed, ranking)
         return Findings(codes, confirmed, False, ranking, issues, [], [], None, None, None, None, None)
-    issues, doubtful = _issues(model, confirmed), []
+    issues, doubtful = _issues(model, confirmed, n=n_issues), []
     rate = model.noise_rate_ if math.isfinite(model.noise_rate_) else 0.0
     n_wrong = rate * (np.count_nonzero(coded_rows(codes)) - len(confirmed))
     if not issues and n_wrong >= 1:
@@ -161,10 +164,12 @@ def _confirmed(checked: Iterable[int], n: int) -> frozenset[int]:
     return confirmed
 
 
-def _issues(model: SIISClassifier, confirmed: frozenset[int], threshold: float | None = None) -> list[Issue]:
+def _issues(
+    model: SIISClassifier, confirmed: frozenset[int], threshold: float | None = None, n: int | None = None
+) -> list[Issue]:
     return [
         Issue(int(row["index"]), str(row["given"]), str(row["suggested"]), float(row["quality"]), row["neighbors"])
-        for row in model.label_issues(threshold).rows()
+        for row in model.label_issues(threshold, n=n).rows()
         if int(row["index"]) not in confirmed
     ]
 

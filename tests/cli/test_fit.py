@@ -129,6 +129,11 @@ def test_wrong_parameters_are_refused_before_the_work(siis, table, tmp_path):
     assert not list((tmp_path / "out").glob("*.csv"))
 
 
+def test_as_many_issues_are_listed_as_are_wanted(siis, table, tmp_path):
+    fitted(siis, table, tmp_path / "out", "--method", "auto", "--issues", 3)
+    assert len((tmp_path / "out" / "label_issues.csv").read_text().splitlines()) == 4
+
+
 def test_config_file(siis, table, tmp_path):
     path = table[0]
     config = tmp_path / "fit.toml"

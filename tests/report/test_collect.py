@@ -383,7 +383,7 @@ def test_labels_in_doubt_where_none_stands_out(judged):
     """Wrong labels are expected, but none is a suspect: those of the lowest quality are listed."""
     model = copy(judged)
     model.label_quality_ = np.where(np.isnan(judged.label_quality_), np.nan, 0.6 + judged.label_quality_ / 10)
-    model._suggested = model._given_codes
+    model._suggested, model._listed = model._given_codes, np.zeros_like(model._listed)
     model.noise_rate_, model.noise_interval_ = 0.1, (0.0, 0.2)
     data = collect(model, ids=IDS, checked=[1])
     assert model.label_issues().n_rows == 0

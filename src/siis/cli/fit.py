@@ -170,6 +170,10 @@ def fit(
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the report.")] = "",
     queries: Annotated[int, typer.Option(min=1, help="Number of examples to suggest for labelling.")] = QUERIES,
+    issues: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of label issues to list. (default: as many as are probably wrong)"),
+    ] = None,
     issue_columns: Annotated[
         IssueColumns,
         typer.Option(
@@ -281,7 +285,16 @@ def fit(
         first, *more = map(str, data if cluster is not None else found_files(data))
         written_table, columns = _text(write_table) or "", issue_columns.value
         options = FitOptions(
-            first, roles, checked, title, parameters, queries, columns, tuple(more), write_table=written_table
+            first,
+            roles,
+            checked,
+            title,
+            parameters,
+            queries,
+            columns,
+            tuple(more),
+            write_table=written_table,
+            issues=issues or 0,
         )
         if cluster is not None and more:
             raise ValueError(

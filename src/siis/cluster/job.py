@@ -126,6 +126,7 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
         title=options.title,
         results=str(work.parent),
         n_queries=options.queries,
+        n_issues=options.issues or None,
     )
     id = options.roles.get("id")
     save_object(work / "outputs.pickle", output_files(outcome, asdict(options), id, options.issue_columns))

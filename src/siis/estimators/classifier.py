@@ -64,7 +64,7 @@ from siis.parameters import (
 from siis.program import Program
 from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
-from siis.quality.issues import dissenting_neighbors, representatives
+from siis.quality.issues import dissenting_neighbors, other_classes, representatives, suspect_labels, worst_labels
 from siis.quality.queries import entropy, ranked_vertices
 from siis.quality.sets import class_sets, coverage_levels, enough_rows
 from siis.result_table import Table
@@ -100,6 +100,7 @@ JUDGED = (
     "_n_searched",
     "_settings",
     "_supported",
+    "_listed",
     "sample_model_",
     "sample_rows_",
     "table_encoder_",
@@ -360,34 +361,48 @@ class SIISClassifier(OnCluster, Insights):
         self.client = client
         self.verbose = verbose
 
-    def label_issues(self, threshold: float | None = None) -> Table:
-        """List the given labels that are more likely wrong than right, worst first.
+    def label_issues(self, threshold: float | None = None, *, n: int | None = None) -> Table:
+        """List the given labels that are probably wrong, worst first.
+
+        By default the list holds the labels that are more likely wrong than right, and the next worst up to as many
+        as are estimated to be wrong (``noise_rate_`` of those that are not verified). After a warm start, labels that
+        were listed before stay in the list until they are verified or changed.
 
         Parameters
         ----------
         threshold : float, optional
-            Labels of a quality below this are listed. If left out: those of a quality below 1/2, and those for which
-            another class is likelier once the noise of each class (``noise_matrix_``) is allowed for.
+            List the labels of a quality below this instead.
+        n : int, optional
+            List the n labels of the lowest quality instead.
 
         Returns
         -------
         Table
-            Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
-            says; quality, as in ``label_quality_``; neighbors, up to five examples close to it whose answer is
-            another class (none with the engine "dask", where the graph stays on the workers).
-            ``pandas.DataFrame(table)`` makes a data frame.
+            Columns: index of the example; given class; suggested class, the likeliest other one without this label;
+            quality, as in ``label_quality_``; neighbors, up to five close examples with another predicted class (none
+            with the engine "dask", where the graph stays on the workers). ``pandas.DataFrame(table)`` makes a data
+            frame.
         """
         self._need_judged("label_issues")
         if not (threshold is None or NON_NEGATIVE.holds(threshold)):
             raise ValueError(f"threshold must be None or {NON_NEGATIVE.text}; found {threshold!r}")
+        if not (n is None or COUNT.holds(n)):
+            raise ValueError(f"n must be None or {COUNT.text}; found {n!r}")
+        if threshold is not None and n is not None:
+            raise ValueError("threshold and n exclude each other; found both. Leave one out.")
         rows, given, suggested, quality = self._judged_labels()
-        if threshold is None:
-            which = (np.nan_to_num(quality, nan=np.inf) < 0.5) | (suggested != given)
-        else:
+        if n is not None:
+            which = worst_labels(quality, n)
+        elif threshold is not None:
             which = np.nan_to_num(quality, nan=np.inf) < threshold
+        elif self._fitted_on_cluster:
+            which = suspect_labels(quality, suggested != given, self.noise_rate_)
+        else:
+            which = self._listed[rows]
         index, codes = rows[which], given[which]
         against: list[list[int]] = [[] for _ in index]
         if not self._fitted_on_cluster:
+            suggested[which] = other_classes(self.held_out_distributions_[index], codes, suggested[which])
             winners = np.argmax(self._answers, axis=1)
             example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
             against = [
@@ -516,10 +531,21 @@ class SIISClassifier(OnCluster, Insights):
         return with_lone_classes(self._selected(vertices, some, progress, engine), labels, supported)
 
     def _selected(self, vertices: Vertices, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
-        """The average, of a former fit's choices where these still hold."""
-        constraints = self._constraints()
+        """The average, and the labels to list: suspects, and those that were listed before and are not decided."""
         former = Former.of(self) if self.warm_start else None
-        before = None
+        answer = self._kept_or_searched(vertices, labels, progress, engine, former)
+        shown = answer.attributes
+        is_other = shown["_suggested"] != shown["_given_codes"]
+        shown["_listed"] = suspect_labels(shown["label_quality_"], is_other, shown["noise_rate_"])
+        if former is not None:
+            shown["_listed"] |= former.still_listed(vertices, labels)
+        return answer
+
+    def _kept_or_searched(
+        self, vertices: Vertices, labels: GivenLabels, progress: Progress, engine: Engine, former: Former | None
+    ) -> Answer:
+        """The average, of a former fit's choices where these still hold."""
+        constraints, before = self._constraints(), None
         if former is not None:
             why_not = former.why_not(vertices, labels, self._settings_now())
             before = None if why_not in (OTHER_CLASSES, OTHER_EXAMPLES) else former.before

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from siis._types import Floats, Ints
+from siis._types import Bools, Floats, Ints
 from siis.estimators.averaging import Choices
 from siis.estimators.evidence import Evidence
 from siis.estimators.vertices import Vertices
@@ -46,6 +46,8 @@ class Former:
         What these were before somebody checked them; -1 where nobody knows.
     held_out : ndarray of shape (n, c)
         Probabilities of labelled examples without their own labels.
+    listed : ndarray of bool, shape (n,)
+        Labels in the list of issues.
     n_searched : int
         Labels at the last search.
     settings : str
@@ -60,6 +62,7 @@ class Former:
     codes: Ints
     before: Ints
     held_out: Floats
+    listed: Bools
     n_searched: int
     settings: str
 
@@ -80,6 +83,7 @@ class Former:
             number[model._given_codes],
             number[model._before_codes],
             model.held_out_distributions_[:, columns],
+            model._listed,
             model._n_searched,
             model._settings,
         )
@@ -99,6 +103,15 @@ class Former:
         if np.count_nonzero(is_other) > CHANGED * n_labels:
             return "many labels are other ones"
         return ""
+
+    def still_listed(self, vertices: Vertices, labels: GivenLabels) -> Bools:
+        """Listed labels that nobody has verified or changed, (n,); none where the examples are other ones."""
+        found = np.zeros(labels.used.size, dtype=bool)
+        if found.size != self.codes.size or not self._has(vertices):
+            return found
+        at = np.flatnonzero(self.listed & coded_rows(self.codes) & labels.used & ~labels.verified)
+        found[at] = labels.classes[labels.codes[at]] == self.classes[self.codes[at]]
+        return found
 
     def is_better(self, held_out: Floats, labels: GivenLabels) -> bool:
         """Whether clearly more of the labels that have stayed were predicted before, while held out."""

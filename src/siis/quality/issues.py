@@ -16,6 +16,32 @@ VERIFIED = 1.0  # the quality of a label that somebody has checked, and of no ot
 BELOW_VERIFIED = float(np.nextafter(VERIFIED, 0.0))
 
 
+def suspect_labels(quality: Floats, is_other: Bools, rate: float) -> Bools:
+    """Labels to list, (k,): those more likely wrong than right, and the next worst up to the expected number.
+
+    ``is_other``: another class is suggested. ``rate`` of wrong labels, NaN if it is not known.
+    """
+    is_open = quality < VERIFIED
+    found = is_open & ((quality < 0.5) | is_other)
+    return found if np.isnan(rate) else found | worst_labels(quality, round(rate * np.count_nonzero(is_open)))
+
+
+def worst_labels(quality: Floats, n: int) -> Bools:
+    """The n unverified labels of the lowest quality, (k,); equal ones by their order."""
+    worst = np.argsort(np.where(quality < VERIFIED, quality, np.inf), kind="stable")[:n]
+    found = np.zeros(quality.size, dtype=bool)
+    found[worst[quality[worst] < VERIFIED]] = True
+    return found
+
+
+def other_classes(P: Floats, codes: Ints, suggested: Ints) -> Ints:
+    """The suggested classes, (k,); where that is the given one, the likeliest other by P, (k, c), if it is known."""
+    others = P.copy()
+    others[np.arange(codes.size), codes] = -1.0
+    is_known = np.isfinite(P).all(axis=1)
+    return np.where((suggested == codes) & is_known, np.argmax(np.nan_to_num(others), axis=1), suggested)
+
+
 def ranking_table(index: Ints, given: Any, suggested: Any, quality: Floats) -> Table:
     """Put labels in order: worst first, verified ones last, equal ones by index.
 

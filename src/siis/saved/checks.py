@@ -58,6 +58,7 @@ JUDGED = (  # set by every fit that judges labels, or by none
     "_choices",
     "experts_",
     "class_shares_",
+    "_listed",
 )
 COMPANIONS = ("source", "ids", "given", "verified", "snippets", "recipe", "recipe_arrays", "id_column")
 OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has saved the model
@@ -204,6 +205,7 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
         _number(end, "noise_interval_", nan=True)
     _check_table(state["selection_"])
     _check_candidate(state["chosen_"])
+    _array(state["_listed"], "_listed", "b", (n,))
     columns = _needed(state, "_supported")
     _ints(columns, "_supported", (np.size(columns),), 0, c - 1)
     _must(columns.size > 1 and bool((np.diff(columns) > 0).all()), "its supported classes are not in order")

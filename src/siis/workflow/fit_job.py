@@ -217,6 +217,7 @@ def _fitted(
         thumbnails=examples.thumbnails,
         pictures=examples.pictures,
         n_queries=options.queries,
+        n_issues=options.issues or None,
         former=former,
     )
     contents = output_files(outcome, asdict(options), options.roles.get("id"), options.issue_columns, made)

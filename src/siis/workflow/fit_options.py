@@ -38,6 +38,7 @@ class FitOptions:
     # the digits of ``siis demo``, drawn by ``random_state``; ``data`` is then a name
     demo: bool = False
     write_table: str = ""  # path of a copy of the table with the predictions as columns, or ""
+    issues: int = 0  # label issues to list; 0: as many as are estimated to be wrong
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -49,7 +50,7 @@ class FitOptions:
         """The options that ``asdict`` and JSON made plain; ValueError where it is something else."""
         kinds = {
             **{"data": str, "roles": dict, "corrections": list, "title": str, "parameters": dict, "queries": int},
-            **{"issue_columns": str, "more": list, "demo": bool, "write_table": str},
+            **{"issue_columns": str, "more": list, "demo": bool, "write_table": str, "issues": int},
         }
         if not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != kinds:
             raise ValueError("these are no options of siis fit")

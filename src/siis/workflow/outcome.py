@@ -44,6 +44,7 @@ def fit_data(
     thumbnails: Callable[[int], str | None] | None = None,
     pictures: Callable[[int], str | None] | None = None,
     n_queries: int = N_QUERIES,
+    n_issues: int | None = None,
     former: SIISClassifier | None = None,
 ) -> Outcome:
     """Fit a classifier to the examples of a file and collect the report.
@@ -67,6 +68,7 @@ def fit_data(
             given=LabelCoding(model.classes_, given_codes(model, given.labels)),
             checked=np.flatnonzero(given.verified).tolist(),
             n_queries=n_queries,
+            n_issues=n_issues,
             answers=data.annotations,
             annotators=data.annotators,
         )
