@@ -204,7 +204,7 @@ def test_labels_are_ranked_by_the_rows_of_x(model, case):
     assert set(model.label_issues()["index"]) == set(index[doubtful])
 
 
-def test_new_examples_are_asked_where_they_lie(model, case):
+def test_new_examples_are_predicted_on_the_workers(model, case):
     X, _, truth = case
     chunked = da.from_array(X, chunks=(150, 2))
     P = model.predict_proba(chunked)
@@ -225,7 +225,9 @@ def test_new_examples_are_asked_where_they_lie(model, case):
 
 def test_what_stays_on_the_workers_says_so(model, tmp_path):
     assert not hasattr(model, "graph_")
-    with pytest.raises(AttributeError, match=r"basis_ is not kept of a fit on a cluster.*sample_model_.basis_"):
+    with pytest.raises(
+        AttributeError, match=r"basis_ is not available after a fit on a cluster.*sample_model_.basis_"
+    ):
         _ = model.basis_
     with pytest.raises(AttributeError, match="'SIISClassifier' object has no attribute 'colour_'"):
         _ = model.colour_

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
 
 INSTALL = "Install them with `pip install 'siis[cluster]'`."
-NOT_THERE = (  # what a fit on a cluster does not bring to the client
+NOT_THERE = (  # attributes that stay on the workers
     "graph_",
     "vertex_",
     "basis_",
@@ -43,12 +43,12 @@ class ChunkPredictor:
     dtype: Any
 
     def __call__(self, X: Any) -> Any:
-        """The answer about some rows."""
+        """The answers for some rows."""
         X = X if self.encoder is None else self.encoder.transform(X)
         return getattr(self.model, self.method)(X, **self.settings)
 
     def of_chunk(self, X: Any) -> Any:
-        """The answer about a chunk, which may be empty."""
+        """The answers for a chunk, which may be empty."""
         return self(X) if len(X) else np.empty((0, self.width) if self.width else 0, self.dtype)
 
 
@@ -123,7 +123,7 @@ class OnCluster(TransductiveClassifier):
         """Refuse what needs the graph of all rows."""
         if self._fitted_on_cluster and method not in WITHOUT_GRAPH:
             raise ValueError(
-                f"{method} needs the graph, which stays on the workers of a cluster. Ask the model of the sample: "
+                f"{method} needs the graph, which stays on the workers of a cluster. Use the model of the sample: "
                 f"sample_model_.{method}(), whose example i is row sample_rows_[i] of X."
             )
 
@@ -168,8 +168,8 @@ class OnCluster(TransductiveClassifier):
             """Say why an attribute is missing."""
             if name in NOT_THERE and "sample_model_" in vars(self):
                 raise AttributeError(
-                    f"{name} is not kept of a fit on a cluster: it stays on the workers. That of the sample is "
-                    f"sample_model_.{name}",
+                    f"{name} is not available after a fit on a cluster: it stays on the workers. "
+                    f"That of the sample is sample_model_.{name}",
                     name=name,
                     obj=self,
                 )
