@@ -214,10 +214,3 @@ def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
         f"1 decision is saved in {results / JOURNAL}. siis review {results} will fit those that are new."
     )
     assert threading.active_count() < 20
-
-
-def test_results_of_version_0_1_are_refused_by_their_version(siis, tmp_path):
-    (tmp_path / "summary.json").write_text('{"siis": "0.1.0", "options": {"data": "data.csv"}}')
-    done = siis("review", tmp_path)
-    assert done.exit_code == 1
-    assert "was written by siis 0.1, whose results are not read any more. Fit again" in done.stderr
