@@ -43,6 +43,10 @@ def test_sub_folders_are_labels(folder):
     )
 
 
+def test_empty_lists_of_columns_are_no_roles(folder):
+    assert read(folder, Roles(text=(), features=())).ids == tuple(sorted(SIX))
+
+
 def test_a_labels_file(folder, write):
     table = write("file,label,more\na/one.png,cat,1\n./a/two.jpg,,2\nb\\one.gif,dog,3\n", "l.csv")
     data = read(folder, Roles(labels_file=table))

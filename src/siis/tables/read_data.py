@@ -192,7 +192,8 @@ def _check_roles(roles: Roles) -> None:
 def _refuse(path: Path, what: str, roles: Roles, names: str) -> None:
     """Refuse roles that do not go with a kind of file."""
     for name in names.split():
-        if getattr(roles, name) != getattr(NO_ROLES, name):
+        value = getattr(roles, name)
+        if value and value != getattr(NO_ROLES, name):
             raise ValueError(f"{path}: --{name.replace('_', '-')} does not go with {what}. Leave it out.")
 
 
