@@ -177,9 +177,24 @@ def test_what_is_asked_for(actions, word):
 def test_what_further_labels_gain():
     told = Gain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
     said = "Expected gain from 100 more labels: +1.2 percentage points of accuracy (95 % interval: 0.3 to 2.4)."
-    assert gain_sentence(told) == f"{said} At present about 93 % of the predictions are right."
-    assert "one more label: +0.0 percentage points of accuracy (95 % interval: -0.3 to 2.4)." in gain_sentence(
-        replace(told, labels=1, gain=-0.0001, low=-0.003)
+    assert gain_sentence(told) == said
+    assert gain_sentence(replace(told, labels=1, gain=-0.0001, low=-0.003)) == (
+        "It is not known whether one more label would raise the accuracy (percentage points, 95 % interval: -0.3 to 2.4)."
     )
     unknown = Gain(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
     assert gain_sentence(unknown) == f"The gain from 100 more labels cannot be estimated: {unknown.reason}."
+
+
+def test_the_first_sentences_name_the_models_and_the_expected_accuracy():
+    data = make_report(0)
+    gain = Gain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
+    models = [("graph", 0.6), ("forest", 0.4)]
+    plain = summary(data.counts, data.trust)[0]
+    assert summary(data.counts, data.trust, models, gain)[0] == (
+        f"{plain} The predictions are an average of models of these kinds: graph (60 %), forest (40 %). "
+        "About 93 % of the predictions are expected to be right (95 % interval: 90 % to 96 %)."
+    )
+    wide = summary(data.counts, data.trust, models, replace(gain, accuracy_low=0.6))[0]
+    assert wide.endswith("How many of the predictions are right cannot be estimated.")
+    unknown = Gain(100, *[None] * 7, "too few")
+    assert summary(data.counts, data.trust, models, unknown)[0].endswith("forest (40 %).")

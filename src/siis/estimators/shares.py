@@ -10,11 +10,15 @@ from siis.quality import Assessment
 from siis.quality.shares import estimate_shares
 from siis.result_table import Table
 
+WIDTH = 1.96  # standard deviations of a 95 % interval
+
 
 def class_shares(
     which: Ints, vertex: Ints, scores: Floats, assessment: Assessment, labels: GivenLabels, seed: int
 ) -> Table:
-    """Estimate the shares of the classes among all examples, (C12).
+    """Estimate the shares of the classes among all examples: their mean probabilities, (C12).
+
+    The interval is that of shares by a confusion matrix of held-out labels, wider where both estimates differ.
 
     Parameters
     ----------
@@ -36,9 +40,14 @@ def class_shares(
     truth = assessment.own[which]
     if np.isnan(truth).any():  # all are verified: nothing was to be judged
         truth = labels.Y[which]
-    known = labels.Y.copy()
+    known = labels.Y.astype(np.float64)
     known[which] = truth
     winners = np.argmax(assessment.probabilities, axis=1)[vertex[~labels.used & (vertex >= 0)]]
     held, votes = np.argmax(scores, axis=1), labels.counts[which]
-    shares, intervals = estimate_shares(winners, known.sum(axis=0), held, truth, votes, seed)
-    return Table({"class": labels.classes, "share": shares, "low": intervals[:, 0], "high": intervals[:, 1]})
+    corrected, intervals = estimate_shares(winners, known.sum(axis=0), held, truth, votes, seed)
+    unlabelled = assessment.probabilities[vertex[~labels.used & (vertex >= 0)]]
+    shares = (unlabelled.sum(axis=0) + known.sum(axis=0)) / (len(unlabelled) + len(known))
+    apart = np.abs(shares - corrected)  # two estimates of one quantity: their difference is an error of either
+    half = np.sqrt((np.diff(intervals, axis=1)[:, 0] / 2) ** 2 + (WIDTH * apart) ** 2)
+    low, high = np.maximum(shares - half, 0.0), np.minimum(shares + half, 1.0)
+    return Table({"class": labels.classes, "share": shares, "low": low, "high": high})

@@ -81,7 +81,7 @@ def collect(
         rows = None
     classes = [str(name) for name in model.classes_]
     winners = np.argmax(model.label_distributions_, axis=1)
-    trust = _trust(model, warnings)
+    trust, gain = _trust(model, warnings), _gain(findings.label_gain)
     counts = Counts(
         examples=codes.size,
         labelled=int(np.count_nonzero(coded_rows(codes))),
@@ -114,7 +114,7 @@ def collect(
         results=results,
         classes=classes,
         counts=counts,
-        summary=summary(counts, trust),
+        summary=summary(counts, trust, _models(model), gain),
         trust=trust,
         reliability=reliability(model),
         noise=_noise(model),
@@ -128,7 +128,7 @@ def collect(
         pictured=_pictured(shown),
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
         findings=sections(findings, ids),
-        label_gain=_gain(findings.label_gain),
+        label_gain=gain,
         large=large_pictures(material, pictures, groups) if pictures is not None else {},
     )
 
@@ -163,6 +163,14 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
         unreached=int(np.count_nonzero(~model.is_reached_)),
         warnings=[str(text) for text in warnings],
     )
+
+
+def _models(model: SIISClassifier) -> list[tuple[str, float]]:
+    """The kinds of models that are averaged, with their weights, the largest first; none with method="paper"."""
+    if not hasattr(model, "experts_"):
+        return []
+    rows = [(str(row["expert"]), float(row["weight"])) for row in model.experts_.rows()]
+    return sorted((row for row in rows if row[1] > 0), key=lambda row: -row[1])
 
 
 def _gain(found: LabelGain | None) -> Gain | None:

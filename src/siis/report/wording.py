@@ -12,6 +12,7 @@ GRAPH_WORDS = ((0.1, "hardly better than chance"), (0.3, "weak"), (0.6, "fair"),
 NONE_WRONG = "No given label looks wrong."
 LOOSE = "labels and features are only loosely related"
 UNSURE = 0.7  # the least certain predictions are mentioned if their probabilities are lower
+WIDEST = 0.3  # interval of the accuracy that is reported
 LARGE_SHARE = 0.1  # of examples that no label reaches: beyond, they come first
 
 
@@ -39,9 +40,12 @@ def expected_wrong(counts: Counts, trust: Trust) -> float:
     return (trust.noise_rate or 0.0) * (counts.labelled - counts.checked)
 
 
-def summary(counts: Counts, trust: Trust) -> list[str]:
-    """The fit in sentences."""
-    sentences = [_answered(counts), *_wrong(counts, trust)]
+def summary(
+    counts: Counts, trust: Trust, models: Sequence[tuple[str, float]] = (), gain: Gain | None = None
+) -> list[str]:
+    """The fit in sentences: the models that gave the predictions, with their weights; accuracy; labels."""
+    first = f"{_answered(counts)} {_source(models)}{'' if gain is None else accuracy_sentence(gain)}".strip()
+    sentences = [first, *_wrong(counts, trust)]
     if counts.checked:
         sentences.append(
             f"{plural(counts.checked, 'label was', 'labels were')} checked by a reviewer and taken as correct."
@@ -49,6 +53,25 @@ def summary(counts: Counts, trust: Trust) -> list[str]:
     if trust.unreached:
         sentences.insert(0 if is_led_by_unreached(counts, trust) else len(sentences), unreached(counts, trust))
     return sentences
+
+
+def _source(models: Sequence[tuple[str, float]]) -> str:
+    """What gave the predictions; nothing if no models were averaged."""
+    if not models:
+        return ""
+    named = ", ".join(f"{name} ({weight:.0%})".replace("%", " %") for name, weight in models)
+    return f"The predictions are an average of models of these kinds: {named}."
+
+
+def accuracy_sentence(gain: Gain) -> str:
+    """The estimated accuracy with its interval; nothing where that is not known or too wide to be of use."""
+    if gain.accuracy is None or gain.accuracy_low is None or gain.accuracy_high is None:
+        return ""
+    if gain.accuracy_high - gain.accuracy_low > WIDEST:
+        return " How many of the predictions are right cannot be estimated."
+    span = f"95 % interval: {percent(gain.accuracy_low)} to {percent(gain.accuracy_high)}"
+    said = about(gain.accuracy)
+    return f" {said[0].upper()}{said[1:]} of the predictions are expected to be right ({span})."
 
 
 def _answered(counts: Counts) -> str:
@@ -163,9 +186,10 @@ def gain_sentence(gain: Gain) -> str:
     if gain.gain is None or gain.low is None or gain.high is None:
         return f"The gain from {labels} cannot be estimated: {gain.reason}."
     mean, low, high = (round(100 * value, 1) + 0.0 for value in (gain.gain, gain.low, gain.high))
-    expected = f"Expected gain from {labels}: {mean:+.1f} percentage points of accuracy"
-    now = "" if gain.accuracy is None else f" At present {about(gain.accuracy)} of the predictions are right."
-    return f"{expected} (95 % interval: {low:.1f} to {high:.1f}).{now}"
+    span = f"95 % interval: {low:.1f} to {high:.1f}"
+    if gain.low <= 0 <= gain.high:
+        return f"It is not known whether {labels} would raise the accuracy (percentage points, {span})."
+    return f"Expected gain from {labels}: {mean:+.1f} percentage points of accuracy ({span})."
 
 
 def query_reason(given: str | None, quality: float, is_reached: bool) -> str:
