@@ -225,9 +225,7 @@ def test_new_examples_are_predicted_on_the_workers(model, case):
 
 def test_what_stays_on_the_workers_says_so(model, tmp_path):
     assert not hasattr(model, "graph_")
-    with pytest.raises(
-        AttributeError, match=r"basis_ is not available after a fit.*sample_model_.basis_"
-    ):
+    with pytest.raises(AttributeError, match=r"basis_ is not available after a fit.*sample_model_.basis_"):
         _ = model.basis_
     with pytest.raises(AttributeError, match="'SIISClassifier' object has no attribute 'colour_'"):
         _ = model.colour_

@@ -55,6 +55,16 @@ def test_what_was_listed_stays_listed_until_it_is_decided(fitted, tmp_path):
         assert set(listed) - set(np.flatnonzero(verified)) <= set(model.label_issues()["index"])
 
 
+def test_class_shares_are_mean_probabilities_with_an_interval(fitted):
+    X, _, truth, _ = fitted
+    model = SIISClassifier().fit(X, np.where(np.arange(N_LABELLED) < 100, truth, -1))
+    shares = model.class_shares_
+    assert shares["share"].sum() == pytest.approx(1)
+    true = np.bincount(truth) / truth.size
+    assert np.mean((shares["low"] <= true) & (true <= shares["high"])) > 0.7
+    np.testing.assert_allclose(shares["share"], model.label_distributions_.mean(axis=0), atol=1e-6)
+
+
 def test_without_a_rate_labels_below_a_half_are_listed():
     quality = np.array([0.9, 0.2, 1.0, np.nan, 0.4])
     same = np.zeros(5, dtype=bool)

@@ -179,7 +179,8 @@ def test_what_further_labels_gain():
     said = "Expected gain from 100 more labels: +1.2 percentage points of accuracy (95 % interval: 0.3 to 2.4)."
     assert gain_sentence(told) == said
     assert gain_sentence(replace(told, labels=1, gain=-0.0001, low=-0.003)) == (
-        "It is not known whether one more label would raise the accuracy (percentage points, 95 % interval: -0.3 to 2.4)."
+        "It is not known whether one more label would raise the accuracy "
+        "(percentage points, 95 % interval: -0.3 to 2.4)."
     )
     unknown = Gain(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
     assert gain_sentence(unknown) == f"The gain from 100 more labels cannot be estimated: {unknown.reason}."
