@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import parallel_config
 
 from siis._types import Features, Floats, Ints
 
 FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible
 BLOCK = 2**22  # places in trees at once
-_one_forest = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,35 +85,11 @@ class Forest:
         return at
 
 
-@contextmanager
-def one_forest() -> Iterator[None]:
-    """Run a forest of scikit-learn in threads, not in processes, and only one at a time in this process.
-
-    The filters of warnings belong to the process, and scikit-learn sets them in each thread. Two forests at once
-    would leave changed filters.
-    """
-    with _one_forest, warnings.catch_warnings(), parallel_config("threading"):
-        warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
-        yield
-
-
-def _renew_lock() -> None:
-    """In a forked child nobody holds the lock."""
-    global _one_forest  # noqa: PLW0603
-    _one_forest = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
-
-
-def as_arrays(model: Any, c: int, center: Floats | None, scale: Floats | None) -> Forest:
-    """A grown forest as arrays, for c classes and examples centred and scaled so."""
-    trees = [tree.tree_ for tree in model.estimators_]
+def as_arrays(grown: Sequence[Any], center: Floats | None, scale: Floats | None) -> Forest:
+    """Trees fitted to label rows, of examples centred and scaled so, as arrays."""
+    trees = [tree.tree_ for tree in grown]
     roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])
-    votes = np.zeros((sum(tree.node_count for tree in trees), c), dtype=np.float32)
-    values = np.concatenate([tree.value[:, 0, :] for tree in trees])
-    votes[:, model.classes_] = values / values.sum(axis=1, keepdims=True)
+    votes = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in trees]).astype(np.float32)
     feature = np.concatenate([tree.feature for tree in trees])
     left = np.concatenate([tree.children_left + root for tree, root in zip(trees, roots, strict=True)])
     right = np.concatenate([tree.children_right + root for tree, root in zip(trees, roots, strict=True)])
@@ -143,10 +113,10 @@ def single(X: Features, center: Floats | None, scale: Floats | None) -> Floats:
 
 
 def as_indexed(X: Features) -> Features:
-    """Sparse matrices with 32-bit indices, as trees want them."""
+    """Sparse matrices in single precision with 32-bit indices, as trees want them."""
     if not sp.issparse(X):
         return X
-    X = sp.csr_matrix(X)
+    X = sp.csr_matrix(X, dtype=np.float32)
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
 

@@ -1,4 +1,4 @@
-"""A forest whose trees each leave out one fold of the labels, which they score."""
+"""Forests whose trees each see a bootstrap sample of the labels, and score the labels that they have not seen."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from siis._types import Features, Ints
-from siis.experts.forest import Forest, as_arrays, as_indexed, one_forest, single
+from siis._types import Features, Floats, Ints
+from siis.engine.threads import FEW, in_threads
+from siis.experts.forest import Forest, as_arrays, as_indexed, single
 from siis.experts.linear import moments
 from siis.model.kernels import FOREST, Choice
 from siis.model.link import FLOOR, SHARES, Labels, fit_link
-from siis.model.members import Member, stratified_folds
+from siis.model.members import Member, classes_in_order
 from siis.model.ridge import scale_of
 
-N_FOLDS, TREES = 10, 20  # trees of each kind that leave out a fold
-LEAST_TREES = 3
+LEAST_TREES, MOST_TREES = 30, 200
 WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
+GROUPS = 10  # of trees, which are grown at the same time
 EXTRA_LEAF, LEAF = 3, 2  # least labels in a leaf of trees with random and with best splits
 MOST_SPLIT = 64  # columns, half of them at most, among which the best split is sought
 KINDS = ("random splits", "best splits")
@@ -34,60 +35,61 @@ def can_grow(X: Features, labels: Labels) -> bool:
 def forest_members(
     X: Features, labels: Labels, seed: int, kinds: Sequence[str] = KINDS
 ) -> tuple[list[Member], dict[str, Forest]]:
-    """Grow trees on nine tenths of the labels at a time: all score all vertices, those of a fold its labels.
+    """A member and a forest of each kind.  (D1b)
 
-    Held-out scores come from trees that have seen as many labels as those that score the other vertices.
+    Bootstrap samples keep the size of each class: without the label that is held out, its class would be smaller in
+    the trees that score it, and held-out scores would be pessimistic.
     """
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     rows = as_indexed(X) if sp.issparse(X) else single(X, center, scale)
-    codes, c = labels.Y.argmax(axis=1), labels.n_classes
-    folds = stratified_folds(codes, N_FOLDS, seed)
-    n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]) // N_FOLDS, LEAST_TREES, TREES))
+    seen = sp.csc_matrix(rows[labels.rows]) if sp.issparse(X) else rows[labels.rows]
+    Y, codes, c = np.ascontiguousarray(labels.Y), labels.Y.argmax(axis=1), labels.n_classes
+    n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
+    counts = bootstrap_counts(codes, n_trees, seed)
+    groups = [np.arange(first, n_trees, GROUPS) for first in range(GROUPS)]
     members, forests = [], {}
     for kind in kinds:
-        P, held_out, parts = np.zeros((X.shape[0], c)), np.zeros((labels.rows.size, c)), []
-        for k, (kept, held) in enumerate(folds):
-            model = _trees(kind, X.shape[1], n_trees, seed + k)
-            with one_forest():
-                model.fit(rows[labels.rows[kept]], codes[kept], sample_weight=labels.strengths[kept])
-                found = model.predict_proba(rows)
-            P[:, model.classes_] += found / len(folds)
-            held_out[np.ix_(held, model.classes_)] = found[labels.rows[held]]
-            parts.append(as_arrays(model, c, center, scale))
-        scores = np.log(P + FLOOR)
+
+        def grow(group: Ints, kind: str = kind) -> tuple[list[_Tree], Floats, Floats]:
+            trees, P, held_out = [], np.zeros((X.shape[0], c)), np.zeros((codes.size, c))
+            for number in group.tolist():
+                tree = _unfitted(kind, X.shape[1], seed + number)
+                tree.fit(seen, Y, sample_weight=labels.strengths * counts[number], check_input=False)
+                votes = tree.predict(rows, check_input=False).reshape(-1, c)
+                unseen = np.flatnonzero(counts[number] == 0)
+                P += votes
+                held_out[unseen] += votes[labels.rows[unseen]]
+                trees.append(tree)
+            return trees, P, held_out
+
+        grown = in_threads(grow, groups, FEW)
+        P = np.sum([part for _, part, _ in grown], axis=0) / n_trees
+        held_out = np.sum([part for _, _, part in grown], axis=0)
+        n_unseen = held_out.sum(axis=1, keepdims=True)
+        held_out = np.where(n_unseen > 0, held_out / np.maximum(n_unseen, 1), 1 / c)
+        scores, held_out = np.log(P + FLOOR), np.log(held_out + FLOOR)
         unit = scale_of(scores)
-        told = unit(np.log(held_out + FLOOR))
-        link = fit_link(told, labels, SHARES)
-        members.append(Member(Choice(FOREST, kind=kind), None, None, unit(scores), told, unit, link))
-        forests[kind] = joined_forests(parts)
+        link = fit_link(unit(held_out), labels, SHARES)
+        members.append(Member(Choice(FOREST, kind=kind), None, None, unit(scores), unit(held_out), unit, link))
+        forests[kind] = as_arrays([tree for trees, _, _ in grown for tree in trees], center, scale)
     return members, forests
 
 
-def _trees(kind: str, d: int, n: int, seed: int) -> ExtraTreesClassifier | RandomForestClassifier:
+def bootstrap_counts(codes: Ints, n_samples: int, seed: int) -> Ints:
+    """How often each label is drawn, shape (n_samples, l); each class is drawn as often as it has labels."""
+    rng, counts = np.random.default_rng(seed), np.zeros((n_samples, codes.size), dtype=np.int64)
+    for k in classes_in_order(codes):
+        of_class = np.flatnonzero(codes == k)
+        for sample in counts:
+            sample[of_class] = np.bincount(rng.integers(of_class.size, size=of_class.size), minlength=of_class.size)
+    return counts
+
+
+_Tree = DecisionTreeRegressor | ExtraTreeRegressor  # of label rows: their squared error is Gini's impurity
+
+
+def _unfitted(kind: str, d: int, seed: int) -> _Tree:
     if kind == KINDS[0]:
-        return ExtraTreesClassifier(n, min_samples_leaf=EXTRA_LEAF, random_state=seed, n_jobs=1)
+        return ExtraTreeRegressor(min_samples_leaf=EXTRA_LEAF, max_features="sqrt", random_state=seed)
     columns = max(1, min(MOST_SPLIT, -(-d // 2)))
-    return RandomForestClassifier(n, min_samples_leaf=LEAF, max_features=columns, random_state=seed, n_jobs=1)
-
-
-def joined_forests(forests: list[Forest]) -> Forest:
-    """One forest of all trees."""
-    first = np.cumsum([0, *(f.feature.size for f in forests[:-1])]).astype(np.int32)
-    inner = [f.feature >= 0 for f in forests]
-
-    def moved(name: str) -> Ints:
-        nodes = [getattr(f, name) for f in forests]
-        if name == "roots":
-            return np.concatenate([node + at for node, at in zip(nodes, first, strict=True)])
-        return np.concatenate([np.where(i, node + at, 0) for node, at, i in zip(nodes, first, inner, strict=True)])
-
-    return Forest(
-        moved("roots"),
-        np.concatenate([f.feature for f in forests]),
-        np.concatenate([f.threshold for f in forests]),
-        moved("left"),
-        moved("right"),
-        np.concatenate([f.votes for f in forests]),
-        forests[0].center,
-        forests[0].scale,
-    )
+    return DecisionTreeRegressor(min_samples_leaf=LEAF, max_features=columns, random_state=seed)

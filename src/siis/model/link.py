@@ -12,7 +12,7 @@ from siis.engine.rows import evenly
 from siis.engine.threads import in_threads
 from siis.evidence import softmax
 
-SHARPNESS = np.geomspace(0.4, 40.0, 12)
+SHARPNESS = np.geomspace(0.05, 40.0, 17)
 BLUNTER = np.concatenate([np.geomspace(0.02, 0.3, 8), SHARPNESS])  # where next to nothing predicts labels
 USUAL_SHARPNESS, SPREAD = 3.0, 1.5  # prior of the sharpness: log-normal
 N_RATES, LARGEST_RATE = 24, 0.95  # grid of noise rates; the largest over that of random labels, (c - 1) / c
