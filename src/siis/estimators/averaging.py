@@ -21,7 +21,7 @@ from siis.labels import VertexLabels
 from siis.model.average import Average, Plan, all_members, average, graph_members, planned_members
 from siis.model.kernels import FEATURES, FOREST, GIVEN, GRAPH, GRAPH_FIDELITY, KERNEL, SHIFT, SUM, Choice
 from siis.model.large import LargeAverage, large_average
-from siis.model.link import Labels
+from siis.model.link import ExpectedAccuracy, Labels
 from siis.model.members import Member, centred, unlabelled_rows
 from siis.model.plan import TOO_FEW, graphs_of, is_dense, is_tried_whole, labels_of, leading_graph
 from siis.model.sizes import class_offsets, equal_confidence, mean_probabilities
@@ -67,7 +67,7 @@ class Choices:
         By their numbers; empty for a ready-made graph.
     selection : Selection
         The leading graph, its space and the table of everything that was tried.
-    estimated : float or None
+    estimated : ExpectedAccuracy or None
         Accuracy that halves of the labels estimate, where everything was tried.
     """
 
@@ -75,7 +75,7 @@ class Choices:
     leading: Choice
     spaces: tuple[Space, ...]
     selection: Selection
-    estimated: float | None
+    estimated: ExpectedAccuracy | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Scores:
         Whether it could be held out.
     sharpness : float
         Mean sharpness of these scores.
-    estimated : float or None
+    estimated : ExpectedAccuracy or None
         Accuracy that halves of the labels estimate.
     forests : dict of str to Forest
         By the kind of their trees.
@@ -105,7 +105,7 @@ class Scores:
     held_out: Floats
     judged: Bools
     sharpness: float
-    estimated: float | None
+    estimated: ExpectedAccuracy | None
     forests: dict[str, Forest]
     experts: Table
     reason: str
@@ -229,8 +229,8 @@ def large_scores(
             engine,
             subspace,
         )
-    known = [accuracy for accuracy in (mean.estimated, choices.estimated) if accuracy is not None]
-    return replace(Scores.of(mean, labels, mean.forests), estimated=max(known, default=None))
+    known = [expected for expected in (mean.estimated, choices.estimated) if expected is not None]
+    return replace(Scores.of(mean, labels, mean.forests), estimated=max(known, key=lambda e: e.mean, default=None))
 
 
 def in_order(scores: Scores, located: Located) -> Scores:
@@ -291,7 +291,7 @@ def with_shares(scores: Scores, shares: Floats | None) -> Scores:
     return replace(scores, final=final, held_out=scores.held_out + offsets)
 
 
-def expected_accuracy(scores: Scores, located: Located) -> tuple[Floats, float] | None:
+def expected_accuracy(scores: Scores, located: Located) -> tuple[Floats, ExpectedAccuracy] | None:
     """Scores of some unlabelled vertices, all where there are none, and the accuracy that is estimated there."""
     if scores.estimated is None:
         return None

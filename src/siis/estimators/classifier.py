@@ -45,6 +45,7 @@ from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.known_shares import class_shares_of
 from siis.labels.unlabelled import coded_rows
+from siis.model.link import ExpectedAccuracy
 from siis.model.plan import TOO_FEW
 from siis.parameters import (
     AUTO,
@@ -613,7 +614,7 @@ class SIISClassifier(OnCluster, Insights):
         labels: GivenLabels,
         n_searched: int,
         before: Ints | None,
-        estimated: tuple[Floats, float] | None,
+        estimated: tuple[Floats, ExpectedAccuracy] | None,
     ) -> Answer:
         """Judge the labels by their scores while they were held out, and calibrate the answers."""
         which = evidence.rows

@@ -28,7 +28,7 @@ from siis.model.kernels import (
     graph_columns,
     graph_kernels,
 )
-from siis.model.link import Labels, Link, fit_link, label_posterior
+from siis.model.link import ExpectedAccuracy, Labels, Link, fit_link, label_posterior
 from siis.model.members import (
     Member,
     Pool,
@@ -48,7 +48,6 @@ SPLITS, MOST_ROWS = 3, 1500  # of labels into halves, and rows on which these ar
 MOST_IN_HALVES = 4  # members of a family
 EVEN, PSEUDO_COUNT = 0.9, 1.0  # effective number of classes, over theirs, above which they are of like size
 EQUAL_UNTIL, SELECTED_FROM = 3.0, 8.0  # labels a class: the equal mean of graphs, or selected members alone
-AGAIN = 0.25  # of the errors that are estimated, which further passes are expected to mend
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ class Average:
     held_out : ndarray of shape (l, c)
     link : Link
         From these scores to probabilities.
-    estimated : float or None
+    estimated : ExpectedAccuracy or None
         Accuracy that the agreement of halves of the labels estimates.
     """
 
@@ -73,7 +72,7 @@ class Average:
     scores: Floats
     held_out: Floats
     link: Link
-    estimated: float | None
+    estimated: ExpectedAccuracy | None
 
 
 def all_members(
@@ -216,7 +215,7 @@ class Plan:
 
 def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: Plan | None = None) -> Average:
     """Average the members near the best; three passes, the later ones with each label's posterior as its target."""
-    pool = weigh_families(near_best(members), labels) if plan is None else plan.pool(members)
+    pool = weigh_families(near_best(members) if plan is None else members, labels)
     rows = unlabelled_rows(n, labels.rows, MOST_ROWS)
     is_full = np.unique(labels.rows).size == n
     estimated = agreement(pool, labels, None if is_full else rows, seed)
@@ -244,7 +243,7 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
     link = fit_link(H, labels, rows=Z[rows], estimated=estimated)
     if all(m.ridge is None for m in pool.members) or equal == 1.0:
         return Average(members, pool, Z, H, link, estimated)
-    expected = None if estimated is None else estimated + AGAIN * (1 - estimated)
+    expected = None if estimated is None else estimated.after_passes()
     some = some_rows(n)
     folds = stratified_folds(labels.Y.argmax(axis=1), FOLDS, seed)
     unit = float(pool.mean(logs).std()) or 1.0
@@ -289,7 +288,7 @@ def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: 
     return Average(members, pool, np.mean(means, axis=0), np.mean(held_means, axis=0), link, expected)
 
 
-def agreement(pool: Pool, labels: Labels, rows: Ints | None, seed: int) -> float | None:
+def agreement(pool: Pool, labels: Labels, rows: Ints | None, seed: int) -> ExpectedAccuracy | None:
     """Accuracy that models of disjoint halves of the labels estimate: they agree as often as both are right.
 
     With q the accuracy, and errors spread over the other classes, they agree at q^2 + (1 - q)^2 / (c - 1).   (D6)
@@ -325,14 +324,7 @@ def agreement(pool: Pool, labels: Labels, rows: Ints | None, seed: int) -> float
 
     with one_blas_thread():
         said = in_threads(answers, halves, FEW_THREADS)
-    same = [float(np.mean(a == b)) for a, b in zip(said[::2], said[1::2], strict=True)]
-    return accuracy_of_agreement(float(np.mean(same)), c)
-
-
-def accuracy_of_agreement(same: float, c: int) -> float:
-    """The accuracy q at which two models agree on that share, q^2 + (1 - q)^2 / (c - 1), at least chance.  (D6)"""
-    q = np.linspace(1 / c, 1, 400)
-    return float(q[np.abs(q * q + (1 - q) ** 2 / max(c - 1, 1) - same).argmin()])
+    return ExpectedAccuracy.of(list(zip(said[::2], said[1::2], strict=True)), c)
 
 
 def _best_kernels(pool: Pool) -> Pool | None:

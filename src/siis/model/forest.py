@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from siis._types import Features, Floats, Ints
-from siis.engine.threads import FEW, in_threads
+from siis.engine.threads import FEW_THREADS, in_threads
 from siis.experts.forest import Forest, as_arrays, as_indexed, single
 from siis.experts.linear import moments
 from siis.model.kernels import FOREST, Choice
@@ -50,7 +51,7 @@ def forest_members(
     members, forests = [], {}
     for kind in kinds:
 
-        def grow(group: Ints, kind: str = kind) -> tuple[list[_Tree], Floats, Floats]:
+        def grow(group: Ints, kind: str = kind) -> tuple[list[Any], Floats, Floats]:
             trees, P, held_out = [], np.zeros((X.shape[0], c)), np.zeros((codes.size, c))
             for number in group.tolist():
                 tree = _unfitted(kind, X.shape[1], seed + number)
@@ -62,7 +63,7 @@ def forest_members(
                 trees.append(tree)
             return trees, P, held_out
 
-        grown = in_threads(grow, groups, FEW)
+        grown = in_threads(grow, groups, FEW_THREADS)
         P = np.sum([part for _, part, _ in grown], axis=0) / n_trees
         held_out = np.sum([part for _, _, part in grown], axis=0)
         n_unseen = held_out.sum(axis=1, keepdims=True)
@@ -85,10 +86,8 @@ def bootstrap_counts(codes: Ints, n_samples: int, seed: int) -> Ints:
     return counts
 
 
-_Tree = DecisionTreeRegressor | ExtraTreeRegressor  # of label rows: their squared error is Gini's impurity
-
-
-def _unfitted(kind: str, d: int, seed: int) -> _Tree:
+def _unfitted(kind: str, d: int, seed: int) -> Any:
+    """A regression tree of label rows: their squared error is Gini's impurity."""
     if kind == KINDS[0]:
         return ExtraTreeRegressor(min_samples_leaf=EXTRA_LEAF, max_features="sqrt", random_state=seed)
     columns = max(1, min(MOST_SPLIT, -(-d // 2)))

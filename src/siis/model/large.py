@@ -18,10 +18,10 @@ from siis.evidence.kernel import Kernel as Gaussian
 from siis.evidence.kernel import kernel_scores, squared_distances
 from siis.experts import Forest, linear_scores
 from siis.labels import VertexLabels
-from siis.model.average import AGAIN, Plan, accuracy_of_agreement
+from siis.model.average import Plan
 from siis.model.forest import can_grow, forest_members
 from siis.model.kernels import FEATURES, FOREST, KERNEL, SHIFT, Choice
-from siis.model.link import SHARES, Labels, Link, fit_link, label_posterior
+from siis.model.link import SHARES, ExpectedAccuracy, Labels, Link, fit_link, label_posterior
 from siis.model.members import Member, Pool, stratified_folds, unlabelled_rows, weigh_families
 from siis.model.ridge import Scale, scale_of
 
@@ -46,7 +46,7 @@ class LargeAverage:
     scores : ndarray of shape (n, c)
     held_out : ndarray of shape (l, c)
     link : Link
-    estimated : float or None
+    estimated : ExpectedAccuracy or None
     forests : dict of str to Forest
     """
 
@@ -55,7 +55,7 @@ class LargeAverage:
     scores: Floats
     held_out: Floats
     link: Link
-    estimated: float | None
+    estimated: ExpectedAccuracy | None
     forests: dict[str, Forest]
 
 
@@ -131,7 +131,7 @@ def _graph_member(
     seed: int,
     engine: Engine,
     subspace: Array | None,
-) -> tuple[Member, float | None]:
+) -> tuple[Member, ExpectedAccuracy | None]:
     """The graph, its held-out scores by folds, and the accuracy that halves of the labels estimate.
 
     Where there are not too many vertices and classes, a second pass smooths the posterior of each label; that of a
@@ -165,8 +165,8 @@ def _graph_member(
     if halves:
         rows = unlabelled_rows(n, labels.rows, n)
         said = [scale(F[rows]).argmax(axis=1) for F, scale in zip(found[-2:], scales[-2:], strict=True)]
-        estimated = accuracy_of_agreement(float(np.mean(said[0] == said[1])), c)
-        estimated += AGAIN * (1 - estimated) if with_pass else 0.0
+        estimated = ExpectedAccuracy.of([(said[0], said[1])], c)
+        estimated = estimated.after_passes() if with_pass else estimated
     if with_pass:
         targets = [label_posterior(link(held_out), labels, link.rate)]
         for k in range(len(folds)):

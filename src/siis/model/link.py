@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.special import logsumexp
 
-from siis._types import Bools, Floats
+from siis._types import Bools, Floats, Ints
 from siis.engine.rows import evenly
 from siis.engine.threads import in_threads
 from siis.evidence import softmax
 
 SHARPNESS = np.geomspace(0.05, 40.0, 17)
-BLUNTER = np.concatenate([np.geomspace(0.02, 0.3, 8), SHARPNESS])  # where next to nothing predicts labels
+BLUNTER = np.concatenate([[0.02, 0.03], SHARPNESS])  # where next to nothing predicts labels
 USUAL_SHARPNESS, SPREAD = 3.0, 1.5  # prior of the sharpness: log-normal
 N_RATES, LARGEST_RATE = 24, 0.95  # grid of noise rates; the largest over that of random labels, (c - 1) / c
 FEWER_WRONG = 2.0  # prior (1 - r / largest)^2 of the rate
 FEWER_WRONG_ESTIMATED = 0.5  # the same where the accuracy is estimated
-TARGET_SD = 0.08  # of the accuracy that the agreement of halves estimates
+AGREEMENT_SD = 0.072  # of the accuracy that the agreement of halves estimates, over the share that is not by chance
+LEAST_BY_SKILL = 0.02  # of that share
+AGAIN = 0.25  # of the errors that are estimated, which further passes are expected to mend
 FLOOR = 1e-3  # of probabilities whose logarithms are averaged
 LEAST_WEIGHT = 1e-4  # of a sharpness that is used
 BLOCK = 2**18  # numbers in one piece of work
@@ -72,6 +75,37 @@ class Labels:
     def picked(self, which: np.ndarray) -> Labels:
         """Keep some of the labels."""
         return Labels(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class ExpectedAccuracy:
+    """Accuracy that the agreement of models of disjoint halves of the labels estimates, and its deviation.  (D6)"""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, answers: Sequence[tuple[Ints, Ints]], n_classes: int) -> ExpectedAccuracy:
+        """From the classes that pairs of models predict for the same vertices.
+
+        Models agree as often as both are right, or err alike. Two models that predict the large class everywhere
+        agree, too: the more agreement the shares of their classes explain, the less is known.
+        """
+        same = float(np.mean([np.mean(a == b) for a, b in answers]))
+        shares = [[np.bincount(a, minlength=n_classes) / a.size for a in pair] for pair in answers]
+        by_chance = float(np.mean([a @ b for a, b in shares]))
+        deviation = AGREEMENT_SD / max(1 - by_chance, LEAST_BY_SKILL)
+        return cls(accuracy_of_agreement(same, n_classes), deviation)
+
+    def after_passes(self) -> ExpectedAccuracy:
+        """What further passes are expected to reach."""
+        return ExpectedAccuracy(self.mean + AGAIN * (1 - self.mean), self.deviation)
+
+
+def accuracy_of_agreement(same: float, c: int) -> float:
+    """The accuracy q at which two models agree on that share, q^2 + (1 - q)^2 / (c - 1), at least chance.  (D6)"""
+    q = np.linspace(1 / c, 1, 400)
+    return float(q[np.abs(q * q + (1 - q) ** 2 / max(c - 1, 1) - same).argmin()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +184,7 @@ def fit_link(
     labels: Labels,
     shares: tuple[float, ...] = (0.0,),
     rows: Floats | None = None,
-    estimated: float | None = None,
+    estimated: ExpectedAccuracy | None = None,
     checked: tuple[float, float] = (0.0, 0.0),
     largest_rate: float = 1.0,
     sharpness: Floats = SHARPNESS,
@@ -178,7 +212,7 @@ def fit_link(
         fewer = FEWER_WRONG
     else:
         sure = np.array([softmax(a * rows + b * log_prior, 1.0).max(axis=1).mean() for a, b in grid])
-        prior = -0.5 * ((sure - estimated) / TARGET_SD) ** 2
+        prior = -0.5 * ((sure - estimated.mean) / estimated.deviation) ** 2
         fewer = FEWER_WRONG_ESTIMATED
     scale = n_labels / max(some.size, 1)
     log_post = scale * (logs @ votes) + prior[:, None] + fewer * np.log(1 - rates / (1.02 * top))

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from siis._types import Bools, Floats, Ints
 from siis.errors import Message
 from siis.labels import GivenLabels
+from siis.model.link import ExpectedAccuracy
 from siis.quality.agreement import LabelAgreement, label_agreement
 from siis.quality.issues import BELOW_VERIFIED, VERIFIED
 from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
@@ -62,7 +63,7 @@ def assess_labels(
     vertex: Ints,
     final: Floats,
     before: Ints | None = None,
-    estimated: tuple[Floats, float] | None = None,
+    estimated: tuple[Floats, ExpectedAccuracy] | None = None,
 ) -> Assessment:
     """Estimate the noise (D2), judge every given label (D4), and calibrate the answers.
 
@@ -79,7 +80,7 @@ def assess_labels(
         Class scores of the answers.
     before : ndarray of shape (n,), optional
         What verified labels were before they were checked; -1 where nobody knows.
-    estimated : (ndarray of shape (m, c), float), optional
+    estimated : (ndarray of shape (m, c), ExpectedAccuracy), optional
         Class scores of some unlabelled examples, and the accuracy that halves of the labels estimate there.
 
     Returns

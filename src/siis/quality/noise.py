@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
 from siis.labels import one_hot
-from siis.model.link import BLUNTER, SHARPNESS, Labels, fit_link
+from siis.model.link import BLUNTER, SHARPNESS, ExpectedAccuracy, Labels, fit_link
 from siis.quality.calibration import Calibration
 
 LEVEL = 0.95
@@ -75,7 +75,7 @@ def fit_noise(
     is_verified: Bools | None = None,
     before: Ints | None = None,
     rows: Floats | None = None,
-    estimated: float | None = None,
+    estimated: ExpectedAccuracy | None = None,
 ) -> NoiseModel:
     """Average over sharpness of the scores and noise rate, by the likelihood of the held-out labels.
 
@@ -100,7 +100,7 @@ def fit_noise(
         interval, the matrix and the rates of classes are those of the labels that nobody has checked.
     rows : ndarray of shape (m, c), optional
         Scores of unlabelled examples.
-    estimated : float, optional
+    estimated : ExpectedAccuracy, optional
         Accuracy that is expected there.
 
     Returns

@@ -21,6 +21,7 @@ from siis.graph import Graph, NeighborGraph
 from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import Choice
+from siis.model.link import ExpectedAccuracy
 from siis.quality import Calibration
 from siis.saved.archive import OtherFormat, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_state
@@ -35,6 +36,7 @@ PARTS: dict[str, type] = {
         Calibration,
         Candidate,
         Choice,
+        ExpectedAccuracy,
         Choices,
         NeighborGraph,
         Evidence,

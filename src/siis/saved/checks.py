@@ -24,6 +24,7 @@ from siis.graph import Graph, NeighborGraph
 from siis.labels import VertexLabels
 from siis.model.average import Plan
 from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice
+from siis.model.link import ExpectedAccuracy
 from siis.parameters import check_parameters, seed_of
 from siis.quality import Calibration
 from siis.result_table import Table
@@ -333,7 +334,9 @@ def _check_choices(choices: Any, d: int) -> None:
         _check_axes(space, d)
     _must(isinstance(choices.selection, Selection), "its choices have no selection")
     if choices.estimated is not None:
-        _number(choices.estimated, "accuracy that is estimated", 0, 1)
+        _must(isinstance(choices.estimated, ExpectedAccuracy), "its accuracy is none")
+        _number(choices.estimated.mean, "accuracy that is estimated", 0, 1)
+        _number(choices.estimated.deviation, "deviation of the accuracy", 0, 1e100)
 
 
 def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
