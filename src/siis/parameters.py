@@ -67,6 +67,16 @@ SHARES = Rule(
     "shares of the classes",
 )
 AUTO = one_of("auto")
+
+
+def some_of(*choices: str) -> Rule:
+    """A sequence of one or more of some words."""
+    return Rule(
+        lambda value: isinstance(value, list | tuple) and len(value) > 0 and all(v in choices for v in value),
+        f"a list of some of {', '.join(map(repr, choices))}",
+    )
+
+
 WORD = Rule(lambda value: isinstance(value, str) and value != "", "a word")
 NOTHING = Rule(lambda value: value is None, "None")
 

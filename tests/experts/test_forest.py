@@ -1,18 +1,13 @@
-"""The forest as arrays answers as scikit-learn's forest that it was made from."""
-
-import warnings
+"""The forest as arrays answers as scikit-learn's trees that it was made from."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from joblib import parallel_config
-from joblib._parallel_backends import LokyBackend
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
 import siis.experts.forest as module
-from siis.experts.forest import FLOOR, as_arrays, as_indexed, one_forest, single
+from siis.experts.forest import FLOOR, as_arrays, as_indexed, single
 from siis.experts.linear import moments
-from siis.model.forest import joined_forests
 
 N_TREES = 30
 
@@ -25,31 +20,24 @@ def labelled(c, n_labels, n=200, d=12, seed=0):
     return X, rng.permutation(n)[:n_labels], codes
 
 
-def grown(kind, X, rows, codes, seed=7):
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes")
-        return kind(N_TREES, random_state=seed).fit(X[rows], codes)
+def grown(kind, X, rows, codes, c, seed=7):
+    return kind(N_TREES, random_state=seed).fit(X[rows], np.eye(c)[codes])
 
 
-def logarithms(votes, classes, c):
-    every = np.zeros((len(votes), c))
-    every[:, classes] = votes
-    return np.log(np.maximum(every, FLOOR / c))
+def logarithms(votes, c):
+    return np.log(np.maximum(votes, FLOOR / c))
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize(("c", "n_labels"), [(3, 60), (40, 60)])
 def test_it_answers_as_the_forest_it_was_made_from(kind, is_sparse, c, n_labels):
     X, rows, codes = labelled(c, n_labels)
-    theirs = grown(kind, sp.csr_matrix(X) if is_sparse else X, rows, codes)
-    if c == 40 and kind is RandomForestClassifier:
-        drawn = [np.unique(codes[some]).size for some in theirs.estimators_samples_]
-        assert min(drawn) < c - 1, "some trees have not seen every class"
-    forest = as_arrays(theirs, c, None, None)
+    theirs = grown(kind, sp.csr_matrix(X) if is_sparse else X, rows, codes, c)
+    forest = as_arrays(theirs.estimators_, None, None)
     new = np.random.default_rng(1).standard_normal((50, X.shape[1]))
     for examples in (X, new):
-        expected = logarithms(theirs.predict_proba(examples), theirs.classes_, c)
+        expected = logarithms(theirs.predict(examples), c)
         np.testing.assert_allclose(forest(examples), expected, atol=1e-5)
         np.testing.assert_array_equal(forest(sp.csr_array(examples)), forest(examples))
     assert forest(new)[:, 0] == pytest.approx(np.log(FLOOR / c)), "the class without a label"
@@ -59,35 +47,22 @@ def test_columns_are_centred_and_scaled_as_for_the_trees():
     X, rows, codes = labelled(3, 60)
     X = 1e6 + 1e-3 * X  # single precision cannot tell these apart as they are
     center, scale = moments(X)
-    theirs = grown(RandomForestClassifier, single(X, center, scale), rows, codes)
-    forest = as_arrays(theirs, 3, center, scale)
-    expected = logarithms(theirs.predict_proba(((X - center) / scale).astype(np.float32)), theirs.classes_, 3)
+    theirs = grown(RandomForestRegressor, single(X, center, scale), rows, codes, 3)
+    forest = as_arrays(theirs.estimators_, center, scale)
+    expected = logarithms(theirs.predict(((X - center) / scale).astype(np.float32)), 3)
     np.testing.assert_allclose(forest(X), expected, atol=1e-5)
     assert np.mean(forest(X)[rows].argmax(axis=1) == codes) > 0.9
 
 
 def test_it_answers_part_by_part_alike(monkeypatch):
     X, rows, codes = labelled(3, 60)
-    forest = as_arrays(grown(RandomForestClassifier, X, rows, codes), 3, None, None)
-    whole = forest(X)
-    monkeypatch.setattr(module, "BLOCK", 7 * N_TREES)
-    np.testing.assert_array_equal(forest(X), whole)
-
-
-def test_joined_forests_answer_with_the_mean_of_all_trees():
-    X, rows, codes = labelled(3, 60)
-    models = [
-        grown(kind, X, rows, codes, seed)
-        for kind in (RandomForestClassifier, ExtraTreesClassifier)
-        for seed in (1, 2)
-    ]
-    forest = joined_forests([as_arrays(model, 3, None, None) for model in models])
-    votes = np.mean([model.predict_proba(X) for model in models], axis=0)
-    np.testing.assert_allclose(forest(X), logarithms(votes, models[0].classes_, 3), atol=1e-5)
-    assert forest.roots.size == 4 * N_TREES
+    forest = as_arrays(grown(RandomForestRegressor, X, rows, codes, 3).estimators_, None, None)
     inner = np.flatnonzero(forest.feature >= 0)
     assert (forest.left[inner] > inner).all()
     assert (forest.right[inner] > inner).all()
+    whole = forest(X)
+    monkeypatch.setattr(module, "BLOCK", 7 * N_TREES)
+    np.testing.assert_array_equal(forest(X), whole)
 
 
 def test_sparse_indices_are_of_32_bits():
@@ -95,22 +70,5 @@ def test_sparse_indices_are_of_32_bits():
     X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     found = as_indexed(X)
     assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert found.dtype == np.float32, "as trees want it"
     np.testing.assert_array_equal(found.toarray(), np.eye(3))
-
-
-def test_no_process_is_started_whatever_the_caller_has_set(monkeypatch):
-    X, rows, codes = labelled(3, 60)
-
-    def configure(*args, **more):
-        raise AssertionError("processes are started")
-
-    monkeypatch.setattr(LokyBackend, "configure", configure)
-    with parallel_config("loky", n_jobs=2), one_forest():
-        RandomForestClassifier(5).fit(X[rows], codes).predict_proba(X)
-
-
-def test_the_filters_of_warnings_stay_as_they_were():
-    before = list(warnings.filters)
-    with one_forest():
-        warnings.warn("The number of unique classes is large", UserWarning, stacklevel=1)  # not seen
-    assert warnings.filters == before

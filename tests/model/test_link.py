@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 import siis.model.link as module
-from siis.model.link import FLOOR, SHARES, Labels, Link, fit_link, label_posterior
+from siis.model.link import FLOOR, SHARES, ExpectedAccuracy, Labels, Link, fit_link, label_posterior
 
 N_ROWS = 50
 
@@ -45,7 +45,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
     counts = (labels.votes[:, None] * labels.Y).sum(axis=0) + 1
     log_prior = np.log(counts / counts.sum())
     log_post, like, grid = {}, {}, []
-    for a in np.geomspace(0.4, 40.0, 12):
+    for a in np.geomspace(0.05, 40.0, 17):
         for b in shares:
             g = len(grid)
             grid.append((a, b))
@@ -53,7 +53,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
                 log_prior_of_grid, fewer = -0.5 * (np.log(a / 3.0) / 1.5) ** 2, 2.0
             else:
                 sure = np.mean([softmax(a * z + b * log_prior).max() for z in rows])
-                log_prior_of_grid, fewer = -0.5 * ((sure - estimated) / 0.08) ** 2, 0.5
+                log_prior_of_grid, fewer = -0.5 * ((sure - estimated.mean) / estimated.deviation) ** 2, 0.5
             for k, r in enumerate(rates):
                 total = log_prior_of_grid + fewer * np.log(1 - r / (1.02 * top))
                 total += checked[0] * np.log(1 - r) + checked[1] * np.log(r)
@@ -74,7 +74,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
 
 
 @pytest.mark.parametrize("shares", [(0.0,), SHARES])
-@pytest.mark.parametrize("estimated", [None, 0.8])
+@pytest.mark.parametrize("estimated", [None, ExpectedAccuracy(0.8, 0.08)])
 def test_a_link_is_that_of_plain_loops(shares, estimated):
     rng = np.random.default_rng(1)
     Z, _, given = drawn(14, 3, 0.2)
@@ -103,7 +103,7 @@ def test_the_noise_rate_of_simulated_scores_is_recovered(rate):
     for seed in range(4):
         Z, truth, given = drawn(800, 5, rate, seed)
         accuracy = float(np.mean(Z.argmax(axis=1) == truth))
-        link = fit_link(Z, as_labels(given, 5), rows=Z, estimated=accuracy)
+        link = fit_link(Z, as_labels(given, 5), rows=Z, estimated=ExpectedAccuracy(accuracy, 0.08))
         share = float(np.mean(given != truth))
         assert abs(link.rate - share) < 0.05
         low, high = link.interval(0.95)
@@ -111,13 +111,15 @@ def test_the_noise_rate_of_simulated_scores_is_recovered(rate):
         assert high - low < 0.25
 
 
-def test_a_estimated_accuracy_tells_blunt_scores_from_wrong_labels():
+def test_an_estimated_accuracy_tells_blunt_scores_from_wrong_labels():
     """All scores are equally clear and a third of the labels is not predicted: labels alone cannot tell."""
     rng = np.random.default_rng(0)
     predicted = rng.integers(0, 4, 300)
     given = np.where(np.arange(300) % 3 == 0, (predicted + 1) % 4, predicted)
     Z, labels = np.eye(4)[predicted], as_labels(given, 4)
-    clear, blunt = (fit_link(Z, labels, rows=Z, estimated=accuracy) for accuracy in (0.97, 0.7))
+    clear, blunt = (
+        fit_link(Z, labels, rows=Z, estimated=ExpectedAccuracy(accuracy, 0.08)) for accuracy in (0.97, 0.7)
+    )
     assert blunt.rate < 0.15 < 0.25 < clear.rate < 0.4
     assert clear(Z).max(axis=1).mean() > 0.9 > 0.8 > blunt(Z).max(axis=1).mean()
 
@@ -190,3 +192,15 @@ def test_the_posterior_of_a_label_follows_bayes_rule():
         like = np.where(np.arange(3) == i, 0.7, 0.15)
         np.testing.assert_allclose(Q[i], P[i] * like / (P[i] @ like))
     np.testing.assert_array_equal(Q[2], [0, 0, 1])
+
+
+def test_agreement_that_class_sizes_explain_says_little():
+    """Two models that predict one class nearly everywhere agree, whatever they know."""
+    rng = np.random.default_rng(0)
+    even = [(a, np.where(rng.random(2000) < 0.9, a, rng.integers(0, 10, 2000))) for a in [rng.integers(0, 10, 2000)]]
+    flat = [(np.zeros(2000, int), (np.arange(2000) % 11 == 0).astype(int))]
+    clear, vague = ExpectedAccuracy.of(even, 10), ExpectedAccuracy.of(flat, 2)
+    assert clear.mean == pytest.approx(vague.mean, abs=0.02)
+    assert clear.deviation == pytest.approx(0.08, abs=0.002)
+    assert vague.deviation > 0.5
+    assert clear.after_passes().mean == pytest.approx(clear.mean + 0.25 * (1 - clear.mean))

@@ -7,14 +7,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.tree import ExtraTreeRegressor
 
 import siis.model.forest as forest_module
 from siis.evidence import smooth_folds
 from siis.experts.linear import moments
 from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
-from siis.model.forest import KINDS, can_grow, forest_members
+from siis.model.forest import KINDS, bootstrap_counts, can_grow, forest_members
 from siis.model.kernels import (
     FEATURES,
     FOREST,
@@ -156,28 +156,40 @@ def test_the_order_of_vertices_does_not_matter():
 
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_trees_score_the_labels_that_they_have_not_seen(is_sparse, monkeypatch):
-    monkeypatch.setattr(forest_module, "TREES", 5)
+    monkeypatch.setattr(forest_module, "MOST_TREES", 30)
     X, _, labels = labelled(n_labels=60)
     rows = sp.csr_array(X) if is_sparse else X
     members, forests = forest_members(rows, labels, 3)
     assert [m.choice for m in members] == [Choice(FOREST, kind=kind) for kind in KINDS]
     codes = labels.Y.argmax(axis=1)
-    P, held_out = np.zeros((150, 3)), np.zeros((60, 3))
+    P, held_out, seen = np.zeros((150, 3)), np.zeros((60, 3)), np.zeros((60, 1))
     center, scale = moments(X)
     Z = X.astype(np.float32) if is_sparse else ((X - center) / scale).astype(np.float32)
     Z = sp.csr_matrix(Z) if is_sparse else Z
-    folds = stratified_folds(codes, 10, 3)
-    for k, (kept, held) in enumerate(folds):
-        model = ExtraTreesClassifier(5, min_samples_leaf=3, random_state=3 + k)
-        model.fit(Z[labels.rows[kept]], codes[kept], sample_weight=labels.strengths[kept])
-        P += model.predict_proba(Z) / 10
-        held_out[held] = model.predict_proba(Z[labels.rows[held]])
+    for number, counts in enumerate(bootstrap_counts(codes, 30, 3)):
+        tree = ExtraTreeRegressor(min_samples_leaf=3, max_features="sqrt", random_state=3 + number)
+        tree.fit(Z[labels.rows], labels.Y, sample_weight=labels.strengths * counts)
+        P += tree.predict(Z) / 30
+        out = np.flatnonzero(counts == 0)
+        held_out[out] += tree.predict(Z[labels.rows[out]])
+        seen[out] += 1
+    held_out /= seen
     unit = scale_of(np.log(P + FLOOR))
     np.testing.assert_allclose(members[0].scores, unit(np.log(P + FLOOR)), atol=1e-6)
     np.testing.assert_allclose(members[0].held_out, unit(np.log(held_out + FLOOR)), atol=1e-6)
-    assert forests[KINDS[0]].roots.size == 50
+    assert forests[KINDS[0]].roots.size == 30
     votes = np.exp(forests[KINDS[0]](rows))
     np.testing.assert_allclose(votes, np.maximum(P, votes.min()), atol=1e-5)
+
+
+def test_bootstrap_samples_keep_the_size_of_each_class():
+    codes = np.repeat([2, 0, 1], [3, 30, 8])
+    counts = bootstrap_counts(codes, 500, 0)
+    for k in range(3):
+        np.testing.assert_array_equal(counts[:, codes == k].sum(axis=1), np.count_nonzero(codes == k))
+    assert np.mean(counts[:, codes == 0] == 0) == pytest.approx((1 - 1 / 30) ** 30, abs=0.01)
+    names = np.array([1, 2, 0])[codes]
+    np.testing.assert_array_equal(bootstrap_counts(names, 500, 0), counts)
 
 
 def test_a_label_that_nobody_else_has_is_not_predicted_by_trees_that_have_seen_it():

@@ -19,6 +19,7 @@ from siis.evidence import Space, as_distributions, read, softmax, spaces
 from siis.experts import Forest, Pool, linear_scores
 from siis.labels import VertexLabels
 from siis.model.average import Average, Plan, all_members, average, graph_members, planned_members
+from siis.model.forest import no_member
 from siis.model.kernels import FEATURES, FOREST, GIVEN, GRAPH, GRAPH_FIDELITY, KERNEL, SHIFT, SUM, Choice
 from siis.model.large import LargeAverage, large_average
 from siis.model.link import ExpectedAccuracy, Labels
@@ -149,15 +150,19 @@ def choose_average(
     with progress.stage("members" if is_graph else f"members: {len(found)} spaces"):
         forests: dict[str, Forest] = {}
         if is_graph:
-            members = graph_members(X, labels)
+            members = graph_members(X, labels) if GRAPH in constraints.families else []
         else:
             graphs = graphs_of(constraints.n_neighbors, constraints.connectivity, X.shape[0])
             points = [space(X) for space in found]
-            members, forests = all_members(points, X, labels, graphs, constraints.bandwidth, seed, engine)
+            members, forests = all_members(
+                points, X, labels, graphs, constraints.bandwidth, seed, engine, constraints.families
+            )
+    if not members:
+        raise no_member(constraints.families, labels)
     with progress.stage("average"):
         mean = average(members, labels, X.shape[0], seed)
     plan = Plan(tuple(m.choice for m in mean.pool.members), mean.pool.families, mean.pool.weights)
-    leading = leading_graph(members, mean, [k for k, space in enumerate(found) if space.unit])
+    leading = leading_graph(members, mean, X.shape[0], [k for k, space in enumerate(found) if space.unit])
     table = _table(found, members, mean, labels)
     selection = _selection(found, leading, table, _reason(mean, labels), constraints, vertices.pairs)
     choices = Choices(plan, leading, found, selection, mean.estimated)
@@ -208,6 +213,7 @@ def large_scores(
     choices: Choices,
     located: Located,
     verified: Bools,
+    constraints: Constraints,
     seed: int,
     progress: Progress,
     engine: Engine,
@@ -216,6 +222,8 @@ def large_scores(
     """Scores of more vertices, by their numbers on the graph: the leading graph and models of the features."""
     placed, labels = located.placed, labels_of(located.parts, verified)
     leading = choices.plan.choices if located.X is None else (choices.leading,)
+    if {GRAPH, SUM}.isdisjoint(constraints.families):
+        leading = ()
     with progress.stage("evidence"):
         mean = large_average(
             choices.plan,

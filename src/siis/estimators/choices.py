@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 ALONE = {  # parameters that a cluster knows some values of
     "method": (("auto",), "parameters are chosen on a sample"),
+    "members": (("auto",), "every family that fits is tried on a sample"),
     "solver": (("auto", "certified"), "the program is solved until its gap is proven"),
     "warm_start": ((False,), "every fit starts anew"),
     "neighbor_search": (("auto",), "neighbours are sought in cells of the rows"),

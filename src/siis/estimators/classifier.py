@@ -45,6 +45,7 @@ from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.known_shares import class_shares_of
 from siis.labels.unlabelled import coded_rows
+from siis.model.kernels import FAMILIES
 from siis.model.link import ExpectedAccuracy
 from siis.model.plan import TOO_FEW
 from siis.parameters import (
@@ -61,6 +62,7 @@ from siis.parameters import (
     Rule,
     metrics,
     one_of,
+    some_of,
 )
 from siis.program import Program
 from siis.progress import Progress, Report
@@ -162,6 +164,9 @@ class SIISClassifier(OnCluster, Insights):
     method : {"auto", "paper"}, default="auto"
         "auto": average what predicts held-out labels. "paper": the method exactly as published, which is called the
         plain method here.
+    members : list of {"graph", "kernel", "graph and kernel", "forest"} or "auto", default="auto"
+        Families of models that are averaged with ``method="auto"``: label smoothing on neighbour graphs, ridge
+        regression in Gaussian and linear kernels, in sums of both kernels, forests. "auto": all.
     solver : {"auto", "certified", "paper"}, default="auto"
         Of the program. "certified" stops at a relative duality gap of ``tol``; "paper" is Algorithm 1 of the paper,
         where ``tol`` is the relative change of A, within 100 iterations. "auto": "paper" with ``method="paper"``,
@@ -305,6 +310,7 @@ class SIISClassifier(OnCluster, Insights):
         "laplacian": one_of("auto", "unnormalized", "normalized"),
         "class_prior": NOTHING | SHARES,
         "method": one_of("auto", "paper"),
+        "members": some_of(*FAMILIES) | AUTO,
         "solver": one_of("auto", "certified", "paper"),
         "tol": POSITIVE,
         "max_iter": COUNT,
@@ -330,6 +336,7 @@ class SIISClassifier(OnCluster, Insights):
         neighbor_search: Any = "auto",
         class_prior: Any = None,
         method: str = "auto",
+        members: Any = "auto",
         solver: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 1000,
@@ -352,6 +359,7 @@ class SIISClassifier(OnCluster, Insights):
         self.neighbor_search = neighbor_search
         self.class_prior = class_prior
         self.method = method
+        self.members = members
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -584,7 +592,7 @@ class SIISClassifier(OnCluster, Insights):
         basis_of = self._basis_of(located.placed.graph, _precision(X), progress, engine, choices, basis)
         if scores is None:
             subspace = _vectors(basis_of, choices.selection.chosen)
-            scores = large_scores(choices, located, vertices.verified, seed, progress, engine, subspace)
+            scores = large_scores(choices, located, vertices.verified, constraints, seed, progress, engine, subspace)
         else:
             scores = in_order(scores, located)
         reason = scores.reason + ("" if former is None else KEPT)

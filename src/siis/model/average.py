@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,6 +14,7 @@ from siis.engine.threads import FEW_THREADS, in_threads, one_blas_thread
 from siis.experts import Forest
 from siis.model.forest import can_grow, forest_members
 from siis.model.kernels import (
+    FAMILIES,
     FEATURES,
     FOREST,
     GIVEN,
@@ -83,19 +84,22 @@ def all_members(
     bandwidth: float | str,
     seed: int,
     engine: Engine = NUMPY,
+    families: Collection[str] = FAMILIES,
 ) -> tuple[list[Member], dict[str, Forest]]:
-    """Everything that is tried, and the forests."""
+    """Everything that is tried of some families, and the forests."""
     at, kinds = labels.rows, dict.fromkeys(range(len(points)), graphs)
-    makers = list(graph_kernels(points, at, kinds, bandwidth, engine))
+    has_graphs, has_kernels = (not {family, SUM}.isdisjoint(families) for family in (GRAPH, KERNEL))
+    makers = list(graph_kernels(points, at, kinds, bandwidth, engine)) if has_graphs else []
     scales: tuple[bool, ...] = (False,)
     if makers:
         first = makers[0]()
         makers[0], scales = (lambda: first), scales_of(first, labels)
     of_graph = _fitted(makers, labels, scales)
-    of_features = _fitted(feature_kernels((*range(len(points)), FEATURES), points, X, at), labels, scales)
+    spaces = (*range(len(points)), FEATURES) if has_kernels else ()
+    of_features = _fitted(feature_kernels(spaces, points, X, at), labels, scales)
     of_sums: list[list[Member]] = []
     gaussian = [some for some in of_features if some[0].choice.space != FEATURES]
-    if gaussian and of_graph:
+    if gaussian and of_graph and SUM in families:
         best = _kernel_of(max(gaussian, key=_best))
         ranked = sorted(of_graph, key=lambda some: -_best(some))[:MOST_IN_SUMS]
         of_sums = _fitted(
@@ -103,9 +107,9 @@ def all_members(
             labels,
             scales,
         )
-    found = [member for some in (*of_graph, *of_features, *of_sums) for member in some]
+    found = [m for some in (*of_graph, *of_features, *of_sums) for m in some if m.family in families]
     forests: dict[str, Forest] = {}
-    if can_grow(X, labels):
+    if FOREST in families and can_grow(X, labels):
         more, forests = forest_members(X, labels, seed)
         found += more
     return found, forests
@@ -207,10 +211,6 @@ class Plan:
     choices: tuple[Choice, ...]
     families: tuple[str, ...]
     weights: Floats
-
-    def pool(self, members: Sequence[Member]) -> Pool:
-        """The members as an average."""
-        return Pool(tuple(members), self.families, self.weights)
 
 
 def average(members: Sequence[Member], labels: Labels, n: int, seed: int, plan: Plan | None = None) -> Average:

@@ -33,6 +33,14 @@ def can_grow(X: Features, labels: Labels) -> bool:
     return labels.rows.size >= LEAST_LABELS and X.shape[1] <= MOST_COLUMNS
 
 
+def no_member(families: Sequence[str], labels: Labels) -> ValueError:
+    """The error where models of these families cannot be fitted to these examples and labels."""
+    return ValueError(
+        f"no model of the families {', '.join(families)} can be fitted here: forests need {LEAST_LABELS} labels "
+        f"(found {labels.rows.size}) and features, kernels need features. Let members name the family 'graph'."
+    )
+
+
 def forest_members(
     X: Features, labels: Labels, seed: int, kinds: Sequence[str] = KINDS
 ) -> tuple[list[Member], dict[str, Forest]]:

@@ -24,7 +24,7 @@ KERNEL_FIDELITY = (1.0, 10.0, 100.0)
 SUM_WEIGHTS = (0.3, 1.0, 3.0)  # of the Gaussian kernel, beside that of a graph
 MOST_IN_SUMS = 4  # graphs that are summed with the Gaussian kernel
 
-GRAPH, KERNEL, SUM, FOREST = "graph", "kernel", "graph and kernel", "forest"
+GRAPH, KERNEL, SUM, FOREST = FAMILIES = "graph", "kernel", "graph and kernel", "forest"
 GIVEN = "ready-made"  # graph
 FEATURES = -1  # instead of a space: the features themselves
 

@@ -19,7 +19,7 @@ from siis.evidence.kernel import kernel_scores, squared_distances
 from siis.experts import Forest, linear_scores
 from siis.labels import VertexLabels
 from siis.model.average import Plan
-from siis.model.forest import can_grow, forest_members
+from siis.model.forest import can_grow, forest_members, no_member
 from siis.model.kernels import FEATURES, FOREST, KERNEL, SHIFT, Choice
 from siis.model.link import SHARES, ExpectedAccuracy, Labels, Link, fit_link, label_posterior
 from siis.model.members import Member, Pool, stratified_folds, unlabelled_rows, weigh_families
@@ -98,6 +98,7 @@ def large_average(
     LargeAverage
     """
     members: list[Member] = []
+    estimated: ExpectedAccuracy | None = None
     forests: dict[str, Forest] = {}
     for choice in leading:
         member, estimated = _graph_member(choice, W, given, labels, seed, engine, subspace)
@@ -115,6 +116,8 @@ def large_average(
         if kinds and can_grow(X, labels):
             more, forests = forest_members(X, labels, seed, kinds)
             members += more
+    if not members:
+        raise no_member(plan.families, labels)
     pool = weigh_families(members, labels)
     Z = pool.mean([m.link.logarithms(m.scores) for m in pool.members])
     H = pool.mean([m.link.logarithms(m.held_out) for m in pool.members])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from siis.model.members import Member
 
 MOST_TRIED, MOST_LABELS, MOST_CLASSES = 3000, 1200, 64  # vertices, labels and classes with which everything is tried
 MOST_DENSE, MOST_DENSE_LABELS = 10_000, 2000  # with which the chosen members are fitted by factorisations
-USUAL_FIDELITY = 0.1
+USUAL_FIDELITY, USUAL_NEIGHBORS = 0.1, 10
 FEW_LOST = 0.005  # of the vertices, which a leading graph may leave without a label
 TOO_FEW = "nothing could be chosen: no label can be held out (a class needs two of them); all members count alike"
 
@@ -38,7 +39,7 @@ def graphs_of(n_neighbors: int | str, kind: str, n: int) -> list[tuple[int, str]
     return list(dict.fromkeys((min(k, n - 1), kind) for k, kind in wanted))
 
 
-def leading_graph(members: Sequence[Member], average: Average, lengths: Collection[int] = ()) -> Choice:
+def leading_graph(members: Sequence[Member], average: Average, n: int, lengths: Collection[int] = ()) -> Choice:
     """The graph with the largest weight in an average, with the fidelity of the best member that is it alone.
 
     Graphs on which clearly fewer vertices are connected to a label are left to others that are averaged, too; and so
@@ -48,17 +49,18 @@ def leading_graph(members: Sequence[Member], average: Average, lengths: Collecti
     for member, share in zip(average.pool.members, average.pool.shares, strict=True):
         if member.family in (GRAPH, SUM):
             weight[_graph(member)] = weight.get(_graph(member), 0.0) + share
-    alone = [m for m in members if m.family == GRAPH]
+    alone = [m for m in members if m.family == GRAPH] or [m for m in members if m.family == SUM]
     reach = {_graph(m): _reached(m) for m in alone}
     most = max((reach[graph] for graph in weight), default=0.0)
     weight = {graph: share for graph, share in weight.items() if reach[graph] >= most - FEW_LOST}
     weight = {graph: share for graph, share in weight.items() if graph[0] not in lengths} or weight
-    if not alone:  # of one vertex
-        return Choice(GRAPH, 0, 0, GRAPHS[-1][1], fidelity=USUAL_FIDELITY)
+    if not alone:  # one vertex, or graphs are left out
+        return Choice(GRAPH, 0, min(USUAL_NEIGHBORS, n - 1), GRAPHS[-1][1], fidelity=USUAL_FIDELITY)
     if weight:
         most = max(weight.values())
         alone = [m for m in alone if weight.get(_graph(m), 0.0) >= most - 1e-12] or alone
-    return max(alone, key=lambda m: m.link.score).choice
+    best = max(alone, key=lambda m: m.link.score).choice
+    return replace(best, family=GRAPH, weight=0.0, partner=-1)
 
 
 def _reached(member: Member) -> float:

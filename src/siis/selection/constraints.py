@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from siis.model.kernels import FAMILIES
+
 
 @dataclass(frozen=True)
 class Constraints:
@@ -21,6 +23,7 @@ class Constraints:
     laplacian : {"auto", "normalized", "unnormalized"}
     neighbor_search : str or object
         How neighbours of the final graph are sought.
+    members : sequence of str, or "auto"
     """
 
     n_neighbors: int | str = "auto"
@@ -32,6 +35,12 @@ class Constraints:
     beta: float | str = "auto"
     laplacian: str = "auto"
     neighbor_search: Any = "auto"
+    members: Any = "auto"
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Families of the members that are averaged."""
+        return FAMILIES if isinstance(self.members, str) else tuple(self.members)
 
     @property
     def family(self) -> str:

@@ -1,0 +1,338 @@
+"""The default without each of its parts, on small cells of every kind; writes results/ablation.csv and ablation.md.
+
+A cell is a data set, a share of wrong labels and a draw of at most 2,000 examples and their labels. Rows of the
+table: the default, the default without one part, and (--other FILE) another implementation, a module with
+predict(X, y) -> result with P and quality. Resumed where it stopped; rows of other versions of src are left out.
+"""
+
+import argparse
+import contextlib
+import csv
+import functools
+import importlib.util
+import inspect
+import os
+import subprocess
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from protocol import RESULTS, mean_and_error
+from real_tables import TABLES
+from real_tables import load as load_table
+from siis import SIISClassifier
+from siis.datasets import contaminate
+from siis.estimators import averaging
+from siis.model import average, forest, kernels, link, members, ridge, sizes
+from trust import calibration_error
+
+MOST = 2000  # examples of a cell
+NOISES = (0.0, 0.2, 0.4, 0.6)
+BALANCED = {"coil20": 5, "isolet": 8, "usps": 10, "optdigits": 10}  # labels of each class
+SKEWED = {"tdt2": 8, "usps-skewed": 10}  # labels drawn at random, so many for each class in the mean
+TEXT = {"rcv1_4class": 20}
+TABLE_NAMES = (
+    "iris", "hawks", "glass", "cells", "vowels", "titanic_ages", "credit_status", "loan_grades", "contraceptives",
+    "ames_neighborhoods", "attrition", "mushrooms", "hotel_segments", "storms", "splice", "spam_words",
+)  # fmt: skip
+TABLE_NOISE, TABLE_LABELS = 0.25, 200
+PEOPLE = ("cifar10n-aggre-0.1", "cifar10n-worse-0.1", "cifar10n-worse-1", "labelme-0.3", "labelme-1")
+COLUMNS = (
+    "code", "row", "kind", "data", "noise", "draw", "accuracy", "balanced", "calibration", "log_loss", "precision",
+    "holds", "flips", "seconds",
+)  # fmt: skip
+KEYS = COLUMNS[:6]
+BINS, SMALLEST = 15, 1e-6  # of confidence; of a probability whose logarithm is taken
+
+
+@functools.cache
+def folder():
+    """Data sets in files."""
+    return Path(os.environ["SIIS_DATA"])
+
+
+def some_of(X, y, rng, least=8):
+    """At most 2,000 examples, without classes of fewer than ``least`` of them."""
+    rows = np.sort(rng.permutation(y.size)[:MOST])
+    X, y = X[rows], y[rows]
+    kept = np.flatnonzero(np.isin(y, np.flatnonzero(np.bincount(y) >= least)))
+    return X[kept], np.unique(y[kept], return_inverse=True)[1]
+
+
+def with_labels(X, y, rows, noise, draw):
+    """X, true classes, and given labels of some rows, a share of them wrong at random."""
+    given = np.full(y.size, -1)
+    given[rows] = contaminate(y[rows], noise, random_state=draw)
+    return X, y, given
+
+
+def stored(name, noise, draw):
+    """A cell of a set in SIIS_DATA."""
+    stem, rng = name.split("-")[0], np.random.default_rng(draw)
+    if stem in ("tdt2", "rcv1_4class"):
+        X, y = sp.csr_array(sp.load_npz(folder() / f"{stem}.npz")), np.load(folder() / f"{stem}_y.npy").astype(int)
+        if stem == "tdt2":
+            from sklearn.feature_extraction.text import TfidfTransformer  # noqa: PLC0415
+
+            X = sp.csr_array(TfidfTransformer(sublinear_tf=True).fit_transform(X))
+    else:
+        file = np.load(folder() / f"{stem}.npz")
+        X, y = file["X"].astype(np.float64), file["y"].astype(int)
+    if name.endswith("-skewed"):
+        c = y.max() + 1
+        sizes_of = 600 * 50.0 ** (-np.arange(c) / (c - 1))
+        order = rng.permutation(y.size)
+        rows = np.concatenate([order[y[order] == k][: max(12, int(sizes_of[k]))] for k in range(c)])
+        X, y = X[rows], y[rows]
+    X, y = some_of(X, y, rng)
+    c = y.max() + 1
+    if name in SKEWED:
+        rows = np.sort(rng.permutation(y.size)[: min(SKEWED[name] * c, y.size // 2)])
+    else:
+        each = {**BALANCED, **TEXT}[name]
+        rows = np.concatenate([rng.permutation(np.flatnonzero(y == k))[:each] for k in range(c)])
+    return with_labels(X, y, np.sort(rows), noise, draw)
+
+
+@functools.cache
+def encoded(name):
+    """Columns of a real table as siis reads them, and its classes."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415
+
+    from siis import tables  # noqa: PLC0415
+
+    frame, truth = load_table(name)
+    rows = np.sort(np.random.default_rng(0).permutation(len(frame))[:MOST])
+    with TemporaryDirectory() as place:
+        path = Path(place) / "table.csv"
+        frame.iloc[rows].assign(**{"given label": truth[rows]}).to_csv(path, index=False)
+        data = tables.read(path, tables.Roles(label="given label", text=TABLES[name].text or None))
+    return data.X, np.unique(truth[rows], return_inverse=True)[1]
+
+
+def table(name, noise, draw):
+    """A cell of a real table: two labels of each class, the others at random."""
+    X, y = encoded(name)
+    rng = np.random.default_rng(draw)
+    X, y = some_of(X, y, rng, least=6)
+    c, order = y.max() + 1, rng.permutation(y.size)
+    first = np.concatenate([order[y[order] == k][:2] for k in range(c)])
+    wanted = min(TABLE_LABELS, max(y.size // 4, 4 * c))
+    rows = np.concatenate([first, order[~np.isin(order, first)][: wanted - first.size]])
+    return with_labels(X, y, np.sort(rows), noise, draw)
+
+
+def people(name, _, draw):
+    """A cell with labels by people: a share of them is kept."""
+    stem, *which, share = name.split("-")
+    rng, file = np.random.default_rng(draw), np.load(folder() / f"{stem}.npz")
+    if stem == "labelme":
+        X, y, given = file["X"].astype(np.float64), file["y"].astype(int), np.full(file["y"].size, -1)
+        given[file["split"] == 0] = file["mv_label"]
+    else:
+        rows = np.sort(rng.permutation(file["y"].size)[:MOST])
+        X, y = file["X"][rows].astype(np.float64), file["y"][rows].astype(int)
+        given = file[f"{which[0]}_label"][rows].astype(int)
+    has = np.flatnonzero(given >= 0)
+    given[rng.permutation(has)[round(float(share) * has.size) :]] = -1
+    return X, y, given
+
+
+def cells(draws):
+    """Kind, name, noise, draw and maker of every cell, draw by draw."""
+    for draw in range(draws):
+        for kind, names in (("balanced", BALANCED), ("skewed", SKEWED), ("text", TEXT)):
+            yield from ((kind, name, noise, draw, stored) for name in names for noise in NOISES)
+        yield from (("tables", name, TABLE_NOISE, draw, table) for name in TABLE_NAMES)
+        yield from (("people's", name, -1.0, draw, people) for name in PEOPLE)
+
+
+@contextlib.contextmanager
+def changed(**values):
+    """Give module constants other values: module__NAME=value."""
+    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (averaging, average, forest, kernels, link, members, sizes)}
+    places = [(modules[key.split("__")[0]], key.split("__")[1], value) for key, value in values.items()]
+    before = [getattr(module, name) for module, name, _ in places]
+    try:
+        for module, name, value in places:
+            setattr(module, name, value)
+        yield
+    finally:
+        for (module, name, _), value in zip(places, before, strict=True):
+            setattr(module, name, value)
+
+
+ROWS = {  # name: settings of the estimator, constants that are changed, and the code that the part needs
+    "default": ({}, {}, ()),
+    "without forests": ({"members": ("graph", "kernel", "graph and kernel")}, {}, (forest,)),
+    "without sums of kernels": ({"members": ("graph", "kernel", "forest")}, {}, (kernels.Kernel.plus,)),
+    "without kernels of features": (
+        {"members": ("graph", "forest")},
+        {},
+        (kernels.feature_kernels, kernels.gaussian_columns, kernels.linear_columns, kernels.Kernel.plus),
+    ),
+    "without graphs": (
+        {"members": ("kernel", "forest")},
+        {},
+        (kernels.graph_kernels, kernels.graph_columns, kernels.Kernel.plus),
+    ),
+    "graphs alone": ({"members": ("graph",)}, {}, (forest, kernels.feature_kernels)),
+    "the best member of each family": ({}, {"members__MOST": 1}, (members.near_best,)),
+    "all members": ({}, {"members__WIDTH": 1e9, "members__MOST": 10**6}, (members.near_best,)),
+    "one pass": ({}, {"average__PASSES": 1}, (link.label_posterior, ridge.Ridge.without, ridge.Ridge.held_out)),
+    "two passes": ({}, {"average__PASSES": 2}, ()),
+    "without agreement of halves": ({}, {"link__AGREEMENT_SD": 1e6}, (average.agreement, link.ExpectedAccuracy)),
+    "one scale of scores": ({}, {"average__EVEN": 0.0}, (average.scales_of,)),
+    "without the program": ({}, {"averaging__program_weight": lambda _: 0.0}, (averaging.with_program, sizes)),
+}
+
+
+def lines_of(parts):
+    """Lines of source that parts of the code have."""
+    return sum(len(inspect.getsource(part).splitlines()) for part in parts)
+
+
+def code_version():
+    """The commit that src was last changed in."""
+    here = Path(__file__).parent.parent
+    return subprocess.check_output(["git", "log", "-1", "--format=%h", "--", "src"], cwd=here, text=True).strip()
+
+
+def fitted(X, given, row, other, seed=0):
+    """Probabilities of all classes, quality of every label, interval of the noise rate, answers."""
+    c = int(given.max()) + 1
+    if row == "other":
+        result = other(X, given)
+        quality = np.full(given.size, np.nan)
+        quality[given >= 0] = result.quality
+        return result.P, quality, result.interval()
+    settings, constants, _ = ROWS[row]
+    with changed(**constants), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # weak agreement, weak classes
+        model = SIISClassifier(random_state=seed, **settings).fit(X, given)
+    P = np.zeros((given.size, max(c, int(model.classes_.max()) + 1)))
+    P[:, model.classes_] = model.label_distributions_
+    P[np.arange(given.size), model.transduction_] += 1e-9
+    return P, model.label_quality_, model.noise_interval_
+
+
+def measure(cell, row, other, with_flips):
+    """Everything of a row of the file but its keys."""
+    from sklearn.metrics import average_precision_score  # noqa: PLC0415
+
+    X, truth, given = cell
+    started = time.perf_counter()
+    P, quality, (low, high) = fitted(X, given, row, other)
+    seconds = time.perf_counter() - started
+    labelled, judged = given >= 0, given < 0
+    judged = judged if judged.any() else labelled
+    predicted, confidence = P.argmax(axis=1), P.max(axis=1)[judged]
+    right, wrong = (predicted == truth)[judged], given[labelled] != truth[labelled]
+    held = P[judged, np.minimum(truth[judged], P.shape[1] - 1)]
+    found = {
+        "accuracy": right.mean(),
+        "balanced": np.mean([right[truth[judged] == k].mean() for k in np.unique(truth[judged])]),
+        "calibration": calibration_error(confidence, right, BINS),
+        "log_loss": -np.log(np.clip(held, SMALLEST, 1)).mean(),
+        "precision": average_precision_score(wrong, -np.nan_to_num(quality[labelled], nan=0.5))
+        if wrong.any() and not wrong.all()
+        else np.nan,
+        "holds": float(low <= wrong.mean() <= high),
+        "flips": np.nan,
+        "seconds": seconds,
+    }
+    if with_flips and row != "other":
+        again, _, _ = fitted(X, given, row, other, seed=1)
+        found["flips"] = np.mean(again.argmax(axis=1) != predicted)
+    return {name: f"{value:.5f}" for name, value in found.items()}
+
+
+def read(path, code):
+    """Rows of a file that are of this code."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["code"] in (code, "-")]
+
+
+def summary(rows):
+    """Markdown: a line for each row of the table; differences are paired with the default on the same cells."""
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    by = {(r["row"], r["kind"], r["data"], r["noise"], r["draw"]): r for r in rows}
+    head = ["", *(f"accuracy, {kind}" for kind in kinds), "calibration error", "log loss"]
+    head += ["precision of wrong labels", "interval holds", "flips", "seconds", "lines"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for name in dict.fromkeys(row["row"] for row in rows):
+        mine = [key for key in by if key[0] == name and ("default", *key[1:]) in by]
+        cells_of = []
+        for kind in kinds:
+            of_kind = [key for key in mine if key[1] == kind]
+            cells_of.append(difference(by, of_kind, "accuracy", name == "default"))
+        cells_of += [
+            difference(by, mine, column, name == "default") for column in ("calibration", "log_loss", "precision")
+        ]
+        holds = np.mean([float(by[key]["holds"]) for key in mine])
+        flips = [float(by[key]["flips"]) for key in mine if by[key]["flips"] != "nan"]
+        seconds = np.mean([float(by[key]["seconds"]) for key in mine])
+        cells_of += [f"{holds:.0%}", f"{np.mean(flips):.1%}" if flips else "", f"{seconds:.1f}"]
+        cells_of.append(str(lines_of(ROWS[name][2])) if name in ROWS and ROWS[name][2] else "")
+        lines.append("| " + " | ".join([name, *cells_of]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def difference(by, keys, column, is_default):
+    """The default's mean, or the mean difference from it with its standard error."""
+    values = np.array([float(by[key][column]) for key in keys])
+    if is_default:
+        return f"{np.nanmean(values):.3f}" if values.size else ""
+    base = np.array([float(by["default", *key[1:]][column]) for key in keys])
+    apart = (values - base)[~np.isnan(values - base)]
+    if not apart.size:
+        return ""
+    mean, error = mean_and_error(apart)
+    return f"{mean:+.3f} ± {error:.3f}"
+
+
+def main():
+    """Measure what is missing, write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
+    parser.add_argument("--kinds", nargs="+")
+    parser.add_argument("--other", type=Path, help="a module with predict(X, y)")
+    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"), help="cells I, I + N, ...")
+    parser.add_argument("--table", action="store_true", help="write the table alone")
+    args = parser.parse_args()
+    code, path, other = code_version(), RESULTS / "ablation.csv", None
+    if args.other:
+        spec = importlib.util.spec_from_file_location(args.other.stem, args.other)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        other = module.predict
+    done = {tuple(row[key] for key in KEYS) for row in read(path, code)}
+    for number, (kind, name, noise, draw, make) in enumerate(() if args.table else cells(args.draws)):
+        if number % args.part[1] != args.part[0] or (args.kinds and kind not in args.kinds):
+            continue
+        cell = None
+        for row in [*args.rows, *(["other"] if other else [])]:
+            key = ("-" if row == "other" else code, row, kind, name, str(noise), str(draw))
+            if key in done:
+                continue
+            cell = make(name, noise, draw) if cell is None else cell
+            found = measure(cell, row, other, with_flips=draw == 0)
+            is_new = not path.exists()
+            with path.open("a", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS)
+                if is_new:
+                    writer.writeheader()
+                writer.writerow(dict(zip(KEYS, key, strict=True)) | found)
+            print(*key[1:], found["accuracy"], found["calibration"], found["seconds"], flush=True)
+    if rows := read(path, code):
+        (RESULTS / "ablation.md").write_text(summary(rows))
+
+
+if __name__ == "__main__":
+    main()
