@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from siis.labels import read_labels
+from siis.model.link import ExpectedAccuracy
 from siis.quality import Calibration, LabelAgreement, NoiseModel, assess_labels, label_agreement
 from siis.quality.noise import LEAST_RATE
 from siis.quality.sets import coverage_levels
@@ -86,7 +87,7 @@ def test_a_verified_label_is_its_own_suggestion_whatever_is_read(lopsided):
 def test_scores_as_clear_as_can_be_make_no_label_verified():
     codes = np.repeat([0, 1], 20)
     verified = np.arange(40) % 20 == 0
-    found = judged(100.0 * np.eye(2)[codes], codes, verified)
+    found = judged(1000.0 * np.eye(2)[codes], codes, verified)
     assert found.quality.min() > 1 - 1e-15, "else the case is not there"
     np.testing.assert_array_equal(found.quality == 1.0, verified)
 
@@ -158,11 +159,12 @@ def test_labels_that_follow_loosely_leave_the_rate_open(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_low_foretold_accuracy_doubts_fewer_labels(seed):
+def test_a_low_expected_accuracy_doubts_fewer_labels(seed):
     scores, codes = loosely(seed)
     labels, at = read_labels(codes), np.arange(180)
     low, high = (
-        assess_labels(at, scores, labels, at, scores, estimated=(scores, accuracy)) for accuracy in (0.45, 0.9)
+        assess_labels(at, scores, labels, at, scores, estimated=(scores, ExpectedAccuracy(accuracy, 0.08)))
+        for accuracy in (0.45, 0.9)
     )
     assert low.noise.rate < high.noise.rate
     assert np.mean(low.quality < 0.5) < np.mean(high.quality < 0.5)
