@@ -61,7 +61,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
     found, distances = search(base, every, base, first, here, cells.centers, 5, is_own=True)
     assert not (found == np.arange(900)[:, None]).any()
     np.testing.assert_allclose(distances, exact.distances[:, 1:], atol=1e-6)
-    monkeypatch.setattr("siis.shards.cells.AT_ONCE", 100)
+    monkeypatch.setattr("siis.shards.cells.POINTS_AT_ONCE", 100)
     found, _ = search_all(base[:40], base, 6)
     assert np.mean(found == exact.indices[:40]) > 0.99
     nobody = Cells(cells.centers[:0], cells.shard[:0])
