@@ -50,7 +50,8 @@ class _Name(str):
     """A parameter of Python: ``metric``, ``metric='cosine'``, ``tol=0.1``."""
 
     def __format__(self, value: str) -> str:
-        return f"{self}={value if value[-1].isdigit() else repr(value)}" if value else str(self)
+        is_bare = value[-1:].isdigit() or value in ("True", "False", "None")
+        return f"{self}={value if is_bare else repr(value)}" if value else str(self)
 
 
 class _Option(str):
