@@ -107,7 +107,7 @@ def test_the_estimator_says_how_it_searched(cloud, monkeypatch):
     own = PlainSIIS(n_components=10, neighbor_search=NearestNeighbors()).fit(cloud, y)
     assert own.neighbor_search_ == "NearestNeighbors"
     np.testing.assert_array_equal(own.transduction_, exact.transduction_)
-    with pytest.raises(ValueError, match="neighbors of SIISClassifier must be one of"):
+    with pytest.raises(ValueError, match="neighbor_search of SIISClassifier must be one of"):
         SIISClassifier(neighbor_search="fast").fit(cloud, y)
     ready = PlainSIIS(affinity="precomputed", n_components=10).fit(exact.graph_.weights, y)
     assert ready.neighbor_search_ == "ready-made"
