@@ -211,3 +211,17 @@ def test_verified_labels_do_not_drown_the_others_in_models_of_the_features():
         for mask in (None, verified)
     ]
     assert right[1] > right[0] - 0.04
+
+
+def test_corrections_do_not_lower_the_accuracy_of_the_other_examples():
+    change = []
+    for rate in (0.2, 0.4):
+        for seed in (0, 1):
+            X, y, truth = noisy_digits(500, rate=rate, seed=seed)
+            others = y < 0
+            model = SIISClassifier().fit(X, y)
+            before = np.mean(model.transduction_[others] == truth[others])
+            labels, verified = corrected(model, y, truth, 10)
+            model.set_params(warm_start=True).fit(X, labels, verified=verified)
+            change.append(np.mean(model.transduction_[others] == truth[others]) - before)
+    assert np.mean(change) > -0.002
