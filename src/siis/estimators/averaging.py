@@ -32,7 +32,7 @@ from siis.result_table import Table
 from siis.selection import BOTH, Candidate, Constraints, Selection, Solved, program_candidates
 from siis.selection.part import searched_part
 
-MOST_GRAPHS = 2  # of a plan for more vertices than are tried
+MOST_GRAPHS, MOST_OF_A_FAMILY = 2, 3  # graphs, and members of a family, of a plan for more vertices than are tried
 TOGETHER, PROGRAM = "together", "program"
 NEIGHBORS = "neighbours"  # answers of the neighbours on the graph, of whatever members
 LINEAR = "linear model"
@@ -167,26 +167,25 @@ def choose_average(
     selection = _selection(found, leading, table, _reason(mean, labels), constraints, vertices.pairs)
     choices = Choices(plan, leading, found, selection, mean.estimated)
     if not is_whole:
-        return replace(choices, plan=few_graphs(plan, mean)), None
+        return replace(choices, plan=short_plan(plan, mean)), None
     chosen = {choice.kind for choice in plan.choices if choice.family == FOREST}
     forests = {kind: forest for kind, forest in forests.items() if kind in chosen}
     return choices, Scores.of(mean, labels, forests)
 
 
-def few_graphs(plan: Plan, mean: Average) -> Plan:
-    """The plan with the members of its leading graphs alone, of which each needs a factorisation."""
+def short_plan(plan: Plan, mean: Average) -> Plan:
+    """The plan with its best members of each family, on its leading graphs: each graph needs a factorisation."""
     weight: dict[tuple[int, int, str], float] = {}
     for choice, share in zip(plan.choices, mean.pool.shares, strict=True):
         if choice.family in (GRAPH, SUM):
             graph = choice.space, choice.n_neighbors, choice.kind
             weight[graph] = weight.get(graph, 0.0) + share
-    kept = sorted(weight, key=lambda graph: -weight[graph])[:MOST_GRAPHS]
-    choices = tuple(
-        c for c in plan.choices if c.family not in (GRAPH, SUM) or (c.space, c.n_neighbors, c.kind) in kept
-    )
+    graphs = sorted(weight, key=lambda graph: -weight[graph])[:MOST_GRAPHS]
+    kept = [c for c in plan.choices if c.family not in (GRAPH, SUM) or (c.space, c.n_neighbors, c.kind) in graphs]
+    choices = [c for f in plan.families for c in [c for c in kept if c.family == f][:MOST_OF_A_FAMILY]]
     families = [f for f in plan.families if any(c.family == f for c in choices)]
     weights = np.array([w for f, w in zip(plan.families, plan.weights, strict=True) if f in families])
-    return Plan(choices, tuple(families), weights / weights.sum())
+    return Plan(tuple(choices), tuple(families), weights / weights.sum())
 
 
 def planned_scores(
