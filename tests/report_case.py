@@ -97,7 +97,7 @@ def make_report(
         "source": "data.csv",
         "results": "my results",
         "classes": list(classes),
-        "counts": Counts(n_suspects + c, n_suspects, 7, c, n_suspects, 0, 0, c),
+        "counts": Counts(n_suspects + c, n_suspects, 7, c, n_suspects, 0, c),
         "summary": ["A sentence."],
         "trust": Trust(1e-5, 1e-4, "certified", 20, 0.7, "good", 0.4, 0.3, 0.5, True, 1.0, "exact", 0, []),
         "reliability": Reliability(
@@ -117,7 +117,6 @@ def make_report(
         "convergence": Convergence([0, 10, 20], [3.0, 2.0, 1.9], [None, 1.0, 1.8], [None, 0.1, 1e-5]),
         "map": make_map(n_suspects, classes, ids, picture),
         "suspects": suspects,
-        "doubtful": [],
         "queries": queries,
         "columns": list(columns),
         "pictured": n_suspects if pictures else None,

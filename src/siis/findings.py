@@ -5,9 +5,8 @@ CSV files, JSON and the report are views of these findings.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from siis.quality.issues import BELOW_VERIFIED, VERIFIED, dissenting_neighbors, 
 from siis.result_table import Table
 
 N_QUERIES = 20
-LEAST_DOUBTFUL, MOST_DOUBTFUL = 10, 100  # labels that are listed if none is a suspect
 N_FURTHER = 100  # labels whose gain is estimated, if as many examples are unlabelled
 ANY = -1  # no class: dissenting_neighbors are then all neighbours
 
@@ -59,8 +57,7 @@ class Findings:
     confirmed: frozenset[int]  # examples whose labels a reviewer has checked: never issues
     is_held_out: bool  # whether qualities are of scores that did not see the label
     ranking: Table  # all given labels: index, given, suggested, quality; worst first
-    issues: list[Issue]  # more likely wrong than right, worst first
-    doubtful: list[Issue]  # labels of lowest quality, if there are no issues but some labels are probably wrong
+    issues: list[Issue]  # given labels that are probably wrong, worst first
     queries: list[Suggestion]  # most helpful first, without issues
     duplicates: Table | None
     outliers: Table | None
@@ -111,12 +108,8 @@ def find(
     if not hasattr(model, "label_quality_"):
         ranking = _unscored_ranking(model, codes, confirmed)
         issues = _contradicted(model, codes, confirmed, ranking)
-        return Findings(codes, confirmed, False, ranking, issues, [], [], None, None, None, None, None)
-    issues, doubtful = _issues(model, confirmed, n=n_issues), []
-    rate = model.noise_rate_ if math.isfinite(model.noise_rate_) else 0.0
-    n_wrong = rate * (np.count_nonzero(coded_rows(codes)) - len(confirmed))
-    if not issues and n_wrong >= 1:
-        doubtful = _lowest_quality(model, confirmed, min(max(math.ceil(2 * n_wrong), LEAST_DOUBTFUL), MOST_DOUBTFUL))
+        return Findings(codes, confirmed, False, ranking, issues, [], None, None, None, None, None)
+    issues = _issues(model, confirmed, n_issues)
     compares, knows_noise = model._compares_features, bool(np.isfinite(model.noise_matrix_).all())
     n_further = min(N_FURTHER, int(np.count_nonzero(~coded_rows(model._given_codes))))
     return Findings(
@@ -125,8 +118,7 @@ def find(
         is_held_out=True,
         ranking=model.label_ranking(),
         issues=issues,
-        doubtful=doubtful,
-        queries=_suggestions(model, {issue.index for issue in issues or doubtful} | confirmed, n_queries),
+        queries=_suggestions(model, {issue.index for issue in issues} | confirmed, n_queries),
         duplicates=model.near_duplicates() if compares else None,
         outliers=model.outliers() if compares else None,
         overlap=model.class_overlap() if knows_noise else None,
@@ -164,12 +156,10 @@ def _confirmed(checked: Iterable[int], n: int) -> frozenset[int]:
     return confirmed
 
 
-def _issues(
-    model: SIISClassifier, confirmed: frozenset[int], threshold: float | None = None, n: int | None = None
-) -> list[Issue]:
+def _issues(model: SIISClassifier, confirmed: frozenset[int], n: int | None) -> list[Issue]:
     return [
         Issue(int(row["index"]), str(row["given"]), str(row["suggested"]), float(row["quality"]), row["neighbors"])
-        for row in model.label_issues(threshold, n=n).rows()
+        for row in model.label_issues(n=n).rows()
         if int(row["index"]) not in confirmed
     ]
 
@@ -199,27 +189,6 @@ def _unscored_ranking(model: SIISClassifier, codes: Ints, confirmed: frozenset[i
     quality = np.minimum(model.label_distributions_[index, codes[index]], BELOW_VERIFIED)
     quality[np.isin(index, list(confirmed))] = VERIFIED
     return ranking_table(index, model.classes_[codes[index]], model.transduction_[index], quality)
-
-
-def _lowest_quality(model: SIISClassifier, confirmed: frozenset[int], n: int) -> list[Issue]:
-    """At most n given labels of the lowest quality, worst first, each with the likeliest other class."""
-    quality = model.label_quality_.copy()
-    quality[sorted(confirmed)] = np.nan
-    known = np.sort(quality[~np.isnan(quality)])
-    if not known.size:
-        return []
-    threshold = float(np.nextafter(known[min(n, known.size) - 1], np.inf))
-    issues = _issues(model, confirmed, threshold)[:n]
-    return [replace(issue, suggested=_other_class(model, issue)) for issue in issues]
-
-
-def _other_class(model: SIISClassifier, issue: Issue) -> str:
-    """The likeliest class other than the given one by held-out scores; the suggested class if there are none."""
-    P = model.held_out_distributions_[issue.index].copy()
-    if issue.suggested != issue.given or np.isnan(P).any():
-        return issue.suggested
-    P[model._given_codes[issue.index]] = -1.0
-    return str(model.classes_[np.argmax(P)])
 
 
 def _suggestions(model: SIISClassifier, left_out: Collection[int], n: int) -> list[Suggestion]:

@@ -120,16 +120,6 @@ def test_queries_alone(open_report):
     assert open_report(make_report(2)).locator("#queries").count() == 0
 
 
-def test_labels_in_doubt_are_reviewed_alike(open_report):
-    data = make_report(3)
-    page = open_report(make_report(0, doubtful=data.suspects))
-    assert page.text_content("#found") == "3 labels"
-    assert page.locator("#rows .change").first.text_content() == "cat → dog"
-    assert page.locator("#rows del").count() == 0  # in doubt, not struck out
-    page.keyboard.press("k")
-    assert page.text_content("#progress-text") == "1 of 3 reviewed"
-
-
 def test_the_map_shows_pictures_and_texts_of_unlabelled_examples(open_report):
     data = make_report(pictures=True)
     page = open_report(data)

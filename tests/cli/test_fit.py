@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,7 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
         "laplacian": "normalized",
         "neighbor-search": "exact",
         "method": "paper",
+        "members": "graph and kernel, forest",
         "solver": "paper",
         "tol": 0.001,
         "max-iter": 77,
@@ -107,6 +109,7 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
     fitted(siis, table, tmp_path / "out", *given, "--title", "My <digits>")
     model = load(tmp_path / "out" / "model.siis")
     renamed = {"seed": "random_state"}
+    options["members"] = ["graph and kernel", "forest"]
     for name, value in options.items():
         assert getattr(model, renamed.get(name, name.replace("-", "_"))) == value, name
     assert "My &lt;digits&gt;" in (tmp_path / "out" / "report.html").read_text()
@@ -117,6 +120,7 @@ def test_wrong_parameters_are_refused_before_the_work(siis, table, tmp_path):
     for option, value, said in (
         ("--alpha", "much", "--alpha must be"),
         ("--metric", "manhattan", "--metric must be"),
+        ("--members", "graph,trees", "--members must be a list of some of"),
         ("--n-neighbors", "0", "--n-neighbors must be"),
         ("--label", "lable", "label"),
     ):
@@ -494,16 +498,23 @@ def test_what_is_read_can_be_said(siis, mails, tmp_path):
     assert "y = [" not in alone.stdout + alone.stderr  # the remedy in Python
 
 
-def test_options_of_an_older_summary_are_read():
-    old = dict.fromkeys(("label", "id", "features", "embeddings", "graph", "labels_file"))
-    old |= {"text": "body", "annotators": [], "encoding": "utf-8"}
-    found = {"data": "d.csv", "roles": old, "corrections": [], "title": "", "parameters": {}}
-    roles = FitOptions.from_plain(found).roles
-    assert roles["text"] == ["body"]
-    assert (roles["text_only"], roles["unlabelled"], roles["merge_classes"]) == (False, [], False)
+def test_options_that_a_summary_cannot_hold_are_refused():
+    roles = {"label": "kind", "text": ["body"], "annotators": []}
+    found = json.loads(json.dumps(asdict(FitOptions("d.csv", roles, parameters={"members": ["graph"]}))))
+    options = FitOptions.from_plain(found)
+    assert options.roles["text"] == ["body"]
+    assert (options.roles["text_only"], options.roles["unlabelled"], options.roles["merge_classes"]) == (
+        False,
+        [],
+        False,
+    )
+    assert options.parameters == {"members": ["graph"]}
     for change in ({"text": 3}, {"text_only": "yes"}, {"unlabelled": "?"}, {"merge_classes": None}, {"more": 1}):
         with pytest.raises(ValueError, match="these are no"):
-            FitOptions.from_plain({**found, "roles": {**old, **change}})
+            FitOptions.from_plain({**found, "roles": {**roles, **change}})
+    for more in ({"parameters": {"members": [1]}}, {"queries": "20"}, {"wanted": 1}):
+        with pytest.raises(ValueError, match="these are no"):
+            FitOptions.from_plain({**found, **more})
 
 
 @pytest.mark.parametrize(("names", "option"), [(("-1", "0", "1"), [""]), (("nan", "none", "NA"), ["?"])])

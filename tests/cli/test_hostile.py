@@ -317,13 +317,13 @@ def test_damaged_summaries(siis, table, tmp_path, change):
 
 @pytest.mark.parametrize("command", ["predict", "explain", "corrections", "fit"])
 def test_any_command_finishes_what_a_killed_one_has_begun(siis, table, tmp_path, command):
-    """The fit was killed when two of its five files had their names."""
+    """The fit was killed when two of its six files had their names."""
     old, new = tmp_path / "old", tmp_path / "new"
     fit = ["fit", table[0], "--label", "label", "--id", "name", *QUICK]
     assert siis(*fit, "--out", old).exit_code == 0
     assert siis(*fit, "--out", new, "--title", "The newer one").exit_code == 0
     wanted = {path.name: path.read_bytes() for path in new.iterdir()}
-    names = ["predictions.csv", "label_issues.csv", "model.siis", "report.html", "summary.json"]
+    names = ["predictions.csv", "label_issues.csv", "model.siis", "report.json", "report.html", "summary.json"]
     (old / TAKING / NEW).mkdir(parents=True)
     (old / TAKING / NAMES).write_text(json.dumps(names))
     for k, name in enumerate(names):

@@ -21,7 +21,8 @@ ROLES = {
 PARAMETERS = {
     **{"n_neighbors": "auto", "n_components": 20, "alpha": "auto", "beta": "auto", "bandwidth": "median"},
     **{"metric": "auto", "connectivity": "auto", "laplacian": "auto", "neighbor_search": "auto", "method": "paper"},
-    **{"solver": "auto", "tol": 1e-4, "max_iter": 1000, "random_state": 0, "engine": "auto", "device": "auto"},
+    **{"members": "auto", "solver": "auto", "tol": 1e-4, "max_iter": 1000, "engine": "auto", "device": "auto"},
+    "random_state": 0,
 }
 
 

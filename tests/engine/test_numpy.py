@@ -222,7 +222,8 @@ def test_threads_keep_the_order_and_pass_failures_on():
     assert nested == [0, 6, 12, 18]
 
 
-def test_running_pieces_end_when_another_fails():
+def test_running_pieces_end_when_another_fails(monkeypatch):
+    monkeypatch.setattr("siis.engine.threads.n_threads", lambda: 2)  # whatever the machine and OMP_NUM_THREADS allow
     ended, begun = threading.Event(), threading.Event()
 
     def piece(i):

@@ -379,32 +379,6 @@ def test_what_to_label_next(judged, plain):
     assert "these next" not in render(data)
 
 
-def test_labels_in_doubt_where_none_stands_out(judged):
-    """Wrong labels are expected, but none is a suspect: those of the lowest quality are listed."""
-    model = copy(judged)
-    model.label_quality_ = np.where(np.isnan(judged.label_quality_), np.nan, 0.6 + judged.label_quality_ / 10)
-    model._suggested, model._listed = model._given_codes, np.zeros_like(model._listed)
-    model.noise_rate_, model.noise_interval_ = 0.1, (0.0, 0.2)
-    data = collect(model, ids=IDS, checked=[1])
-    assert model.label_issues().n_rows == 0
-    assert data.suspects == []
-    assert data.counts.doubtful == len(data.doubtful) == 12  # twice the six that are expected of 59
-    order = np.argsort(model.label_quality_[:60], kind="stable")
-    assert [s.id for s in data.doubtful] == [IDS[i] for i in order if i != 1][:12]
-    for one in data.doubtful:
-        P = model.held_out_distributions_[IDS.index(one.id)].copy()
-        P[data.classes.index(one.given)] = 0
-        assert one.suggested == data.classes[np.argmax(P)] != one.given
-    assert data.summary[1] == (
-        "About 6 of the 59 given labels are probably wrong (10 %, 95 % interval: 0 % to 20 %), but no single "
-        "label stands out; the 12 labels of lowest quality are listed."
-    )
-    assert all(k < 0 for k in data.map.suspect)
-    model.noise_rate_ = 0.01
-    data = collect(model, ids=IDS)
-    assert (data.doubtful, data.counts.doubtful) == ([], 0)
-
-
 def test_the_share_of_wrong_labels_is_known_where_labels_follow_neighbourhoods(judged, plain):
     model = copy(judged)
     assert collect(model, ids=IDS).trust.is_rate_known

@@ -91,43 +91,37 @@ def test_what_rests_on_nothing_is_said_first():
 
 
 @pytest.mark.parametrize(
-    ("labelled", "suspects", "doubtful", "rate", "high", "said"),
+    ("labelled", "suspects", "rate", "high", "said"),
     [
-        (40, 0, 10, 0.095, 0.3, ["About 4 of the 40 given labels are probably wrong (9.5 %, 95 % interval: 0 % to "
-                                 "30 %), but no single label stands out; the 10 labels of lowest quality are "
-                                 "listed."]),
-        (40, 0, 1, 0.03, 0.3, ["About 1 of the 40 given labels is probably wrong (3 %, 95 % interval: 0 % to 30 %), "
-                               "but no single label stands out; the label of lowest quality is listed."]),
-        (40, 0, 0, 0.005, 0.03, ["Less than one given label is probably wrong (0.5 %, 95 % interval: 0 % to 3 %).",
-                                 "No given label looks wrong."]),
-        (100, 2, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (95 % interval: 0 % to 40 %).",
-                               "2 labels look wrong; review them, worst first.",
-                               "About 28 more are probably wrong, but cannot be identified."]),
-        (100, 30, 0, 0.3, 0.4, ["About 30 % of the given labels are wrong (95 % interval: 0 % to 40 %).",
-                                "30 labels look wrong; review them, worst first."]),
-        (100, 9, 0, 0.01, 0.03, ["About 1 % of the given labels are wrong (95 % interval: 0 % to 3 %).",
-                                 "9 labels may be wrong, but not all of them are; review them, worst first."]),
+        (40, 0, 0.005, 0.03, ["Less than one given label is probably wrong (0.5 %, 95 % interval: 0 % to 3 %).",
+                              "No given label looks wrong."]),
+        (100, 2, 0.3, 0.4, ["About 30 % of the given labels are wrong (95 % interval: 0 % to 40 %).",
+                            "2 labels look wrong; review them, worst first.",
+                            "About 28 more are probably wrong, but cannot be identified."]),
+        (100, 30, 0.3, 0.4, ["About 30 % of the given labels are wrong (95 % interval: 0 % to 40 %).",
+                             "30 labels look wrong; review them, worst first."]),
+        (100, 9, 0.01, 0.03, ["About 1 % of the given labels are wrong (95 % interval: 0 % to 3 %).",
+                              "9 labels may be wrong, but not all of them are; review them, worst first."]),
     ],
 )  # fmt: skip
-def test_how_many_and_which_fit_together(labelled, suspects, doubtful, rate, high, said):
+def test_how_many_and_which_fit_together(labelled, suspects, rate, high, said):
     data = make_report(1)
-    counts = replace(data.counts, labelled=labelled, suspects=suspects, doubtful=doubtful)
+    counts = replace(data.counts, labelled=labelled, suspects=suspects)
     trust = replace(data.trust, noise_rate=rate, noise_low=0.0, noise_high=high)
     assert summary(counts, trust)[1:] == said
 
 
 @pytest.mark.parametrize(
-    ("suspects", "doubtful", "said"),
+    ("suspects", "said"),
     [
-        (5, 0, "5 labels look wrong; review them, worst first."),
-        (60, 0, "60 labels may be wrong, but not all of them are; review them, worst first."),
-        (0, 12, "No single label stands out; the 12 labels of lowest quality are listed."),
-        (0, 0, "No given label looks wrong."),
+        (5, "5 labels look wrong; review them, worst first."),
+        (60, "60 labels may be wrong, but not all of them are; review them, worst first."),
+        (0, "No given label looks wrong."),
     ],
 )
-def test_a_share_that_cannot_be_told_is_not_said(suspects, doubtful, said):
+def test_a_share_that_cannot_be_told_is_not_said(suspects, said):
     data = make_report(1)
-    counts = replace(data.counts, labelled=100, suspects=suspects, doubtful=doubtful)
+    counts = replace(data.counts, labelled=100, suspects=suspects)
     trust = replace(data.trust, noise_rate=0.33, noise_low=0.0, noise_high=0.45, is_rate_known=False)
     assert summary(counts, trust)[1:] == [
         "The share of wrong labels cannot be estimated here (at most 45 %): labels and features are only loosely "

@@ -28,6 +28,7 @@ final_module = sys.modules["siis.selection.final"]
 programs_module = sys.modules["siis.selection.programs"]
 part_module = sys.modules["siis.selection.part"]
 plan_module = sys.modules["siis.model.plan"]
+kernels_module = sys.modules["siis.model.kernels"]
 smoother_module = sys.modules["siis.evidence.smoother"]
 types_module = sys.modules["siis._types"]
 CHOSEN = Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized")
@@ -117,9 +118,11 @@ def test_a_large_set_is_searched_in_part(monkeypatch, most_dense):
     monkeypatch.setattr(part_module, "LEAST_LABELS", 80)
     monkeypatch.setattr(part_module, "MOST_LABELS", 80)
     sizes = []
-    search = sys.modules["siis.model.kernels"].nearest
+    search = kernels_module.candidate_neighbors
     monkeypatch.setattr(
-        "siis.model.kernels.nearest", lambda points, *rest: sizes.append(len(points)) or search(points, *rest)
+        kernels_module,
+        "candidate_neighbors",
+        lambda points, *rest: sizes.append(len(points)) or search(points, *rest),
     )
     model = SIISClassifier().fit(X, y)
     assert model.graph_.n_vertices == 700

@@ -32,7 +32,7 @@ NAMED = 5  # examples to label next that the summary names
 SHOWN = 30  # characters of an id
 NUMBERS = {"n_neighbors": int, "n_components": int, "alpha": float, "beta": float, "bandwidth": float}  # or a word
 SETTINGS = (
-    *("metric", "connectivity", "laplacian", "neighbor_search", "method", "solver", "tol", "max_iter"),
+    *("metric", "connectivity", "laplacian", "neighbor_search", "method", "members", "solver", "tol", "max_iter"),
     *("engine", "device"),
 )
 ROLES = (
@@ -197,6 +197,14 @@ def fit(
     method: Annotated[
         str, typer.Option(help="auto: an average of models, by cross-validation; paper: the method as published.")
     ] = "auto",
+    members: Annotated[
+        str,
+        typer.Option(
+            metavar="FAMILY,...",
+            help="Families of models that are averaged, separated by commas: graph, kernel, graph and kernel, "
+            "forest. auto: all.",
+        ),
+    ] = "auto",
     solver: Annotated[
         str,
         typer.Option(help="certified, paper (Algorithm 1), or auto: paper with --method paper, else certified."),
@@ -276,6 +284,7 @@ def fit(
 
         check_not_reviewed(out)
 
+        chosen["members"] = members if members == "auto" else [name.strip() for name in members.split(",")]
         parameters = {name: _value(chosen[name], kind) for name, kind in NUMBERS.items()}
         parameters |= {name: chosen[name] for name in SETTINGS} | {"random_state": seed}
         roles = {name: _text(chosen[name]) if isinstance(chosen[name], Path) else chosen[name] for name in ROLES}

@@ -82,21 +82,20 @@ def collect(
     classes = [str(name) for name in model.classes_]
     winners = np.argmax(model.label_distributions_, axis=1)
     trust, gain = _trust(model, warnings), _gain(findings.label_gain)
+    issues, queries = findings.issues, findings.queries
     counts = Counts(
         examples=codes.size,
         labelled=int(np.count_nonzero(coded_rows(codes))),
         features=None if model.affinity == "precomputed" else int(model.n_features_in_),
         classes=len(classes),
-        suspects=len(findings.issues),
+        suspects=len(issues),
         checked=len(findings.confirmed),
-        doubtful=len(findings.doubtful),
         answered=int(np.unique(winners).size),
     )
-    listed, queries = findings.issues or findings.doubtful, findings.queries
     first, rest = (
         [(one.index, *one.neighbors) for one in some] for some in (queries[:FIRST_QUERIES], queries[FIRST_QUERIES:])
     )
-    groups = [*first, *((issue.index, *issue.neighbors) for issue in listed), *rest]
+    groups = [*first, *((issue.index, *issue.neighbors) for issue in issues), *rest]
     cells, n_tabled = shown_cells(rows, groups) if rows is not None else ({}, 0)
     material = Material(
         ids=ids,
@@ -107,7 +106,7 @@ def collect(
         thumbnails=thumbnails,
         predicted=[classes[k] for k in winners],
     )
-    shown = [suspect(issue, material, rank, findings.is_held_out) for rank, issue in enumerate(listed)]
+    shown = [suspect(issue, material, rank, findings.is_held_out) for rank, issue in enumerate(issues)]
     return ReportData(
         title=title or (f"Labels of {source}" if source else "Label report"),
         source=source,
@@ -120,13 +119,12 @@ def collect(
         noise=_noise(model),
         selection=_selection(model),
         convergence=_convergence(model),
-        map=map_of(model, material, codes, [issue.index for issue in findings.issues]),
-        suspects=shown if findings.issues else [],
-        doubtful=shown if findings.doubtful else [],
+        map=map_of(model, material, codes, [issue.index for issue in issues]),
+        suspects=shown,
         queries=[query(one, model, codes, material, rank) for rank, one in enumerate(queries)],
         columns=[] if rows is None else list(rows.names),
         pictured=_pictured(shown),
-        tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(listed)),
+        tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(issues)),
         findings=sections(findings, ids),
         label_gain=gain,
         large=large_pictures(material, pictures, groups) if pictures is not None else {},

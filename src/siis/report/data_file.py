@@ -72,7 +72,7 @@ def read_report(path: Path) -> ReportData:
 
 def _shown(plain: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Suspects, queries and their neighbours."""
-    for listed in (*plain["suspects"], *plain["doubtful"], *plain["queries"]):
+    for listed in (*plain["suspects"], *plain["queries"]):
         yield from (listed, *listed["neighbors"])
 
 

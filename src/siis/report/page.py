@@ -61,7 +61,7 @@ def render(data: ReportData, decisions: str = "") -> str:
         },
         "agreement_sentences": [] if data.reliability is None else agreement_sentences(data.reliability, data.trust),
         "agreement": None if data.reliability is None else data.reliability.agreement[-1],
-        "listed": len(data.suspects or data.doubtful),
+        "listed": len(data.suspects),
         "queries": len(data.queries),
         "query_heading": query_heading(query.action for query in data.queries),
         "label_gain": None if data.label_gain is None else gain_sentence(data.label_gain),

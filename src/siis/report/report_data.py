@@ -15,9 +15,8 @@ class Counts:
     labelled: int
     features: int | None  # None for a precomputed graph
     classes: int
-    suspects: int  # given labels that are more likely wrong than right
+    suspects: int  # given labels that are probably wrong
     checked: int  # labels that a reviewer has confirmed
-    doubtful: int  # given labels that are listed although none is a suspect, because some are probably wrong
     answered: int  # classes that are predicted
 
 
@@ -184,11 +183,10 @@ class ReportData:
     selection: Selection | None
     convergence: Convergence
     map: ExampleMap | None
-    suspects: list[Suspect]  # more likely wrong than right, worst first
-    doubtful: list[Suspect]  # labels of lowest quality, if there are no suspects but some labels are probably wrong
+    suspects: list[Suspect]  # given labels that are probably wrong, worst first
     queries: list[Query]  # the most helpful first, without suspects; empty with method="paper"
     columns: list[str]  # of the table with the examples
-    pictured: int | None  # the first so many suspects or doubtful labels have thumbnails; None if none has
+    pictured: int | None  # the first so many suspects have thumbnails; None if none has
     tabled: int | None  # the same for cells
     findings: list[Finding] = field(default_factory=list)
     label_gain: Gain | None = None  # None with method="paper", or if all examples are labelled

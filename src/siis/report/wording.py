@@ -91,10 +91,8 @@ def _wrong(counts: Counts, trust: Trust) -> list[str]:
     if trust.noise_rate is not None and not trust.is_rate_known:
         high = "" if trust.noise_high is None else f" (at most {percent(trust.noise_high)})"
         unknown = f"The share of wrong labels cannot be estimated here{high}: {LOOSE}."
-        if counts.suspects:
-            return [unknown, _look_wrong(counts, trust)]
-        return [unknown, f"No single label stands out; {_listed(counts)}." if counts.doubtful else NONE_WRONG]
-    n, wrong, suspects = counts.labelled - counts.checked, expected_wrong(counts, trust), counts.suspects
+        return [unknown, _look_wrong(counts, trust) if counts.suspects else NONE_WRONG]
+    wrong, suspects = expected_wrong(counts, trust), counts.suspects
     rate = "" if trust.noise_rate is None else percent(trust.noise_rate)
     span = ""
     if rate and trust.noise_low is not None and trust.noise_high is not None:
@@ -109,9 +107,6 @@ def _wrong(counts: Counts, trust: Trust) -> list[str]:
             sentences.append(f"About {round(wrong - suspects):,} more are probably wrong, but cannot be identified.")
         return sentences
     bracket = f"({rate}{f', {span}' if span else ''})"
-    if counts.doubtful:
-        some = f"About {round(wrong):,} of the {n:,} given labels {'is' if round(wrong) == 1 else 'are'}"
-        return [f"{some} probably wrong {bracket}, but no single label stands out; {_listed(counts)}."]
     return [*([f"Less than one given label is probably wrong {bracket}."] if rate else []), NONE_WRONG]
 
 
@@ -123,12 +118,6 @@ def _look_wrong(counts: Counts, trust: Trust) -> str:
     if suspects > high * (counts.labelled - counts.checked) + 1:
         return f"{plural(suspects, 'label may', 'labels may')} be wrong, but not all of them are; {review}"
     return f"{plural(suspects, 'label looks', 'labels look')} wrong; {review}"
-
-
-def _listed(counts: Counts) -> str:
-    if counts.doubtful == 1:
-        return "the label of lowest quality is listed"
-    return f"the {counts.doubtful:,} labels of lowest quality are listed"
 
 
 def is_led_by_unreached(counts: Counts, trust: Trust) -> bool:

@@ -109,7 +109,7 @@ class Session:
 
     def _show(self, report: ReportData) -> None:
         self._classes = frozenset(report.classes)
-        self._given |= {one.id: one.given for one in (*report.suspects, *report.doubtful)}
+        self._given |= {one.id: one.given for one in report.suspects}
         self._given |= {one.id: one.given for one in report.queries}
         self._digest = digest(to_json(report))
         self._page = render(report, str(self.journal.path))

@@ -22,6 +22,13 @@ DEFAULT_ROLES: dict[str, Any] = {  # the roles that a summary leaves out
 }
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether a value of a parameter is one that ``siis fit`` gives: a text, a number, None or a list of texts."""
+    if isinstance(value, list):
+        return all(isinstance(item, str) for item in value)
+    return isinstance(value, str | float | int | None)
+
+
 @dataclass(frozen=True)
 class FitOptions:
     """The options of a fit."""
@@ -64,7 +71,7 @@ class FitOptions:
             and type(roles["header_row"]) in (int, type(None))
             and all(isinstance(roles[name], bool) for name in FLAGS)
             and all(isinstance(items, list) and all(isinstance(item, str) for item in items) for items in lists)
-            and all(isinstance(value, str | float | int | None) for value in parameters.values())
+            and all(_is_plain(value) for value in parameters.values())
             and (isinstance(parameters.get("random_state"), int) or not found["demo"])
         ):
             raise ValueError("these are no values of options of siis fit")

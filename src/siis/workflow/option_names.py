@@ -14,6 +14,7 @@ OPTIONS = {
     "engine": "--engine",
     "laplacian": "--laplacian",
     "max_iter": "--max-iter",
+    "members": "--members",
     "method": "--method",
     "metric": "--metric",
     "n_components": "--n-components",

@@ -92,7 +92,6 @@ def summary_of(outcome: Outcome) -> dict[str, Any]:
         "features": report.counts.features,
         "classes": report.classes,
         "suspects": report.counts.suspects,
-        "doubtful": [one.id for one in report.doubtful],
         "checked": report.counts.checked,
         "noise_rate": trust.noise_rate,
         "noise_interval": None if trust.noise_rate is None else [trust.noise_low, trust.noise_high],

@@ -1,8 +1,8 @@
-// What is there to decide: suspects (or, where none stands out, the labels in most doubt), then queries.
+// What is there to decide: suspects, then queries.
 let LISTED, ITEMS, PLACES;
 
 function readItems() {
-  LISTED = DATA.suspects.length ? DATA.suspects : DATA.doubtful;
+  LISTED = DATA.suspects;
   ITEMS = [...LISTED, ...DATA.queries.map((query) => ({ ...query, suggested: query.classes[0] }))];
   PLACES = new Map(ITEMS.map((item, place) => [item.id, place]));
 }

@@ -20,8 +20,8 @@ function meter(quality) {
 // The middle cells of a row.
 const MIDDLE = {
   suspects: (s) => [
-    make("td", { "data-name": DATA.suspects.length ? "Given → suggested" : "Given → likeliest other" },
-      make("div", { class: "change" }, make(DATA.suspects.length ? "del" : "span", { text: named(s.given) }), " → ", make("span", { text: named(s.suggested) })), make("p", { class: "why", text: s.why })),
+    make("td", { "data-name": "Given → suggested" },
+      make("div", { class: "change" }, make("del", { text: named(s.given) }), " → ", make("span", { text: named(s.suggested) })), make("p", { class: "why", text: s.why })),
     make("td", { "data-name": "Quality" }, ...meter(s.quality)),
   ],
   queries: (q) => [
@@ -287,8 +287,8 @@ function startFilters(places, changed, left) {
     clear() { text.value = ""; which.value = ""; undecided.checked = false; },
     empty: (isDone) => (undecided.checked && isDone ? "Everything is reviewed." : "Nothing matches the filters."),
     count(found) {
-      const word = DATA.suspects.length ? "suspects" : "labels";
-      byId("found").textContent = found.length === places.length ? `${grouped(found.length)} ${word}` : `${grouped(found.length)} of ${grouped(places.length)} ${word}`;
+      const of = found.length === places.length ? "" : ` of ${grouped(places.length)}`;
+      byId("found").textContent = `${grouped(found.length)}${of} suspects`;
     },
   };
 }
