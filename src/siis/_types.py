@@ -18,14 +18,5 @@ MOST_IN_DOUBLE = 20_000_000  # numbers, in an array of examples x classes
 
 
 def answer_type(n_rows: int, n_classes: int) -> type[np.floating[Any]]:
-    """The precision of an array of examples x classes: single where double would fill the memory.
-
-    Parameters
-    ----------
-    n_rows, n_classes : int
-
-    Returns
-    -------
-    type
-    """
+    """The precision of an array of n_rows examples x n_classes: single where double would fill the memory."""
     return np.float32 if n_rows * n_classes > MOST_IN_DOUBLE else np.float64

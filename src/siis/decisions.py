@@ -48,11 +48,7 @@ class Decision:
 
 
 class Journal:
-    """The decisions in a folder of results; one process at a time holds it.
-
-    Each line names its table. Decisions on other tables stay in the file and do not count. The lock is the system's,
-    on the open file, so it ends with the process.
-    """
+    """The decisions in a folder of results; a lock of the system lets one process at a time hold them."""
 
     def __init__(self, folder: Path, table: str, by: str = "") -> None:
         self.path, self.table, self.by = folder / JOURNAL, table, by

@@ -20,10 +20,9 @@ FAILURES = (NumericalError, np.linalg.LinAlgError)  # what ends one attempt amon
 
 
 class Message(str):
-    """The text of an error or a warning that names parameters, attributes or arguments.
+    """The text of an error or warning; ``{tol}`` names a parameter, ``{metric:cosine}`` a parameter with its value.
 
-    In the template, ``{tol}`` is a name and ``{metric:cosine}`` a name with its value; other
-    fields have their values by keyword. As a string it uses Python's names: ``metric='cosine'``.
+    Other fields have their values by keyword. As a string it uses Python's names: ``metric='cosine'``.
     """
 
     template: str

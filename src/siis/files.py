@@ -36,10 +36,7 @@ def cache_folder() -> Path:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Replace a file at once: at any moment it has its former or its new content.
-
-    Links are followed; pipes and devices are written directly.
-    """
+    """Replace a file at once: at any moment it is old or new. Links are followed; pipes are written directly."""
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(content)

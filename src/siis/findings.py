@@ -47,11 +47,7 @@ class Suggestion:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The findings on n examples; tables are None where they do not apply.
-
-    With ``method="paper"`` no scores are held out: label qualities are then predicted probabilities of the given
-    class, and everything that needs held-out scores is empty or None. Near-duplicates and outliers need features.
-    """
+    """The findings on n examples; tables are None where they do not apply: ``method="paper"`` holds no scores out."""
 
     codes: Ints  # (n,) class number of the given label; -1 where unlabelled
     confirmed: frozenset[int]  # examples whose labels a reviewer has checked: never issues

@@ -21,10 +21,7 @@ def to_plain(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def from_plain(kind: Any, settings: Any, arrays: Any) -> Any:
-    """Rebuild an object of a class or of one of several; ValueError for anything that ``to_plain`` does not give.
-
-    Types are checked here, by the annotations of the fields; the constructors check the values.
-    """
+    """Rebuild an object from ``to_plain``, with types checked by annotations; the constructors check the values."""
     if type(arrays) is not dict:
         raise ValueError("its arrays must have names")
     left = dict(arrays)

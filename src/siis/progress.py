@@ -20,10 +20,7 @@ def no_progress(share: float) -> None:
 
 @contextmanager
 def progress_listener(listener: Listener) -> Iterator[None]:
-    """Pass progress to a listener, whatever ``verbose`` is.
-
-    It takes the name of a stage, the share that is done (0 once and 1 once), and the seconds left or None.
-    """
+    """Pass stages to a listener: name, share done (0 once and 1 once), and the seconds left or None."""
     token = _listener.set(listener)
     try:
         yield

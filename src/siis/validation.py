@@ -103,20 +103,7 @@ class LabelledScorer:
     scorer: Callable[..., float]
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Score a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : object
-            With ``classes_``.
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-            -1 among integers, None, NaN or NA where unlabelled.
-
-        Returns
-        -------
-        float
-        """
+        """Score a fitted estimator on the labelled examples; y as in ``fit``, (n,)."""
         rows = np.flatnonzero(some_labelled(labelled_rows(y, estimator.classes_)))
         given = np.asarray(np.asarray(y).ravel()[rows].tolist())  # scikit-learn's scores refuse objects
         return self.scorer(estimator, _safe_indexing(X, rows), given)

@@ -14,11 +14,7 @@ from siis.labels import VertexLabels
 
 
 def harmonic(graph: Graph, given: VertexLabels) -> Floats:
-    """Minimise tr(F' L F) subject to F = Y on the labelled vertices; returns F, (n, 1) or (n, c).
-
-    L_uu F_u = W_ul Y, one linear solve. A vertex with several labels has their weighted mean. Every component needs a
-    label.
-    """
+    """Minimise tr(F' L F) subject to F = weighted mean labels: L_uu F_u = W_ul Y; every component needs a label."""
     Y = given.coded
     labelled, place = np.unique(given.rows, return_inverse=True)
     total = np.bincount(place, given.weights)

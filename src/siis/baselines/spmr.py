@@ -24,10 +24,7 @@ PACES = (0.5, 0.6, 0.7, 0.8)  # share of each class that is trusted, from step t
 
 
 def reconstruction_weights(graph: Graph, points: Features | None) -> Sparse:
-    """Find R (n, n), rows sum to 1, that rebuilds vertices from neighbours: min ||x_i - sum_j r_ij x_j||^2.
-
-    Without coordinates (a ready-made graph) r_ij = w_ij / d_i.
-    """
+    """R (n, n), rows sum to 1: min ||x_i - sum_j r_ij x_j||^2, or r_ij = w_ij / d_i without coordinates."""
     R = graph.weights.copy()
     for i in range(graph.n_vertices):
         a, b = R.indptr[i], R.indptr[i + 1]

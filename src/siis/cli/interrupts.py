@@ -15,11 +15,7 @@ _message = ""  # printed after Ctrl-C
 
 
 def install_sigint_handler() -> None:
-    """From now on Ctrl-C ends the process with a sentence, wherever it is.
-
-    An exception would not do: while modules are imported it may come up where Python can only print it and go on.
-    A process that was started to ignore Ctrl-C goes on doing so.
-    """
+    """End the process on Ctrl-C with a sentence (an exception may be lost in imports), unless it ignores Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
 

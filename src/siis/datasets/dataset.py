@@ -35,10 +35,7 @@ class Dataset:
 
 
 def local_file(name: str, folder: str | Path | None = None) -> Path | None:
-    """Path of a stored file in ``folder``, else in $SIIS_DATA, else in the cache; None if it is not there.
-
-    A folder that is named but lacks the file is an error.
-    """
+    """Path of a stored file in ``folder`` (where it must exist), else in $SIIS_DATA, else in the cache; else None."""
     named = folder or os.environ.get(VARIABLE)
     if named:
         path = Path(named) / name

@@ -76,10 +76,9 @@ def encode(
     verbose: int = 0,
     broken: dict[int, str] | None = None,
 ) -> tuple[Floats, tuple[str, ...]]:
-    """Encode n images or texts, each of which is read once and held while its batch is computed.
+    """Encode n images or texts in batches: X, (n, d), and notes; without ``broken`` an unreadable one raises.
 
-    Returns X, shape (n, d), and notes. ``broken`` collects what is wrong with images that cannot be read, by index;
-    their rows are arbitrary, and X has no columns if all are broken. Without it such an image raises.
+    ``broken`` collects problems of images by index; their rows are arbitrary, and X has no columns if all are broken.
     """
     n = len(items)
     if n == 0:

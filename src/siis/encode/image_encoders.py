@@ -74,10 +74,7 @@ class Preprocessing:
 def image_encoder(
     name: str, digest: str, preprocessing: Preprocessing, batch: int, compute: Callable[[Any], Any]
 ) -> Encoder:
-    """Combine preprocessing and a network.
-
-    Batches are always full, so that features do not depend on the other images.
-    """
+    """Combine preprocessing and a network; full batches only, so that features do not depend on the other images."""
 
     def run(contents: Sequence[Content]) -> Floats:
         found = []
@@ -93,10 +90,7 @@ def image_encoder(
 
 
 def pooled(output: Any, n: int, name: str) -> Floats:
-    """One row for each example, shape (n, d): the mean over the places of an image or over its tokens.
-
-    output: (n, d), (n, d, height, width) or (n, tokens, d).
-    """
+    """Means over places or tokens, (n, d); output: (n, d), (n, d, height, width) or (n, tokens, d)."""
     X = np.asarray(output, dtype=np.float32)
     if X.ndim == 4 and X.shape[0] == n:
         X = X.mean(axis=(2, 3))

@@ -77,10 +77,7 @@ class EdgeMatrix:
 
 
 class EdgeRows:
-    """N, one row for each edge and a group of columns for each program, with the factors f that shrink it: Q = f N.
-
-    N: (E, n_groups, c); f: (E, n_groups); penalties p: (E,).
-    """
+    """N, (E, n_groups, c), and the factors f, (E, n_groups), that shrink it: Q = f N; penalties p: (E,)."""
 
     def __init__(self, engine: Engine, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> None:
         self.engine, self.dtype = engine, dtype

@@ -55,12 +55,9 @@ Post: TypeAlias = Callable[[int, Key, Any], None]
 
 
 class Group:
-    """A communicator as one shard sees it: its rank, and messages to the others.
+    """One shard's communicator, whose methods all shards call in the same order; ``run`` is a unique name.
 
-    Every shard must call the same methods in the same order.
-
-    ``run`` is a unique name, ``box`` the mailbox of this process; ``post(rank, key, part)`` puts a part into the
-    mailbox of another shard.
+    ``box`` is the mailbox of this process; ``post(rank, key, part)`` puts a part into that of another shard.
     """
 
     def __init__(self, run: str, rank: int, size: int, box: Mailbox, post: Post) -> None:

@@ -199,10 +199,7 @@ def edge_norms(first, tails, weight, F, out, heads_from, heads_to):  # type: ign
 
 @compiled
 def components(indptr, indices):  # type: ignore[no-untyped-def]
-    """The connected component of each vertex of a symmetric graph, numbered by their first vertices.
-
-    Columns beyond the rows are vertices of others, which join nothing here.
-    """
+    """The component of each vertex, numbered by first vertices; columns beyond the rows join nothing."""
     n = indptr.size - 1
     component, waiting = np.full(n, -1, np.int64), np.empty(n, np.int64)
     found = 0
@@ -225,10 +222,7 @@ def components(indptr, indices):  # type: ignore[no-untyped-def]
 
 @compiled
 def number_edges(indptr, indices, data, first, tails, weights, entries):  # type: ignore[no-untyped-def]
-    """Number the edges i < j of a symmetric graph with sorted rows, and the entries that belong to them.
-
-    The entries below the diagonal of row j come in the order in which the rows above name j.
-    """
+    """Number the edges i < j of sorted rows, and their entries; those below the diagonal come in order of i."""
     n = indptr.size - 1
     place = indptr[:-1].copy()
     edge = 0

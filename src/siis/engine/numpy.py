@@ -126,11 +126,7 @@ class NumpyEngine(Engine):
 
 
 class FusedEdgeRows(EdgeRows):
-    """The rows of the graph trend filter, updated and gathered in one pass over the edges, without P.
-
-    The edges are cut into pieces by their heads; each piece adds to its own copy of the result, and the copies are
-    summed in order: the answer does not depend on the number of threads.
-    """
+    """Trend-filter rows, updated in one pass without P; pieces are summed in order, for any number of threads."""
 
     def prepare(self, graph: WeightedEdges) -> None:
         """Cut the edges into pieces."""

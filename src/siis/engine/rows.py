@@ -15,10 +15,7 @@ def evenly(n: int, most: int) -> Ints:
 
 
 def dots(X: Array, Y: Array, axis: int, xp: Namespace = np) -> Array:
-    """Dot products of the rows (axis -1) or columns (axis -2) of X with those of Y.
-
-    X, Y: (n, c), or (n, k, c) for axis -1; returns the shape of X without that axis.
-    """
+    """Dot products of rows (axis -1) or columns (axis -2) of X and Y, (n, c) or (n, k, c), without that axis."""
     if xp is np:  # one pass and no temporary array, for any strides
         return np.einsum("...i,...i->..." if axis == -1 else "ij,ij->j", X, Y)
     return xp.vecdot(X, Y, axis=axis)

@@ -27,10 +27,7 @@ def _rows(indptr, indices, data, X, out, p, BLOCK: tl.constexpr):  # type: ignor
 
 
 def rows_times_block(indptr: Array, indices: Array, data: Array, X: Array) -> Array:
-    """Multiply a matrix of compressed rows with a block.
-
-    indptr: (r + 1,); indices, data: (nnz,); X: (n, p), of the precision of the data; returns (r, p).
-    """
+    """Multiply compressed rows with a block; indptr: (r + 1,); X: (n, p), of the data's precision; returns (r, p)."""
     X = X.contiguous()
     r, p = indptr.shape[0] - 1, X.shape[1]
     out = torch.empty((r, p), dtype=X.dtype, device=X.device)

@@ -208,10 +208,7 @@ class _EdgeMatrix(EdgeMatrix):
 
 
 class _EdgeRows(FusedEdgeRows):
-    """The rows of the graph trend filter at edges whose first end is here.
-
-    Where N is large, it lies in a file without a name, and is in memory piece by piece.
-    """
+    """The rows of the graph trend filter at edges whose first end is here; a large N lies in an unnamed file."""
 
     engine: ShardedEngine
 
@@ -268,9 +265,9 @@ class _EdgeRows(FusedEdgeRows):
 
 
 class ShardedEngine(Engine):
-    """Rows of vertices, edges and labels of one shard among others.
+    """Rows of vertices, edges and labels of one shard.
 
-    ``low_memory``: memory is short, so single precision throughout and one spare block in the eigensolver's subspace.
+    ``low_memory``: single precision throughout and one spare block in the eigensolver's subspace.
     """
 
     holds_all_rows = False

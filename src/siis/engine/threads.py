@@ -35,11 +35,7 @@ FEW_THREADS = 3  # threads of work that holds the interpreter lock for much of i
 
 
 def n_threads() -> int:
-    """Number of threads that work of the calling thread may use.
-
-    It is the number of processor cores, limited by ``OMP_NUM_THREADS``, which joblib sets in its worker processes,
-    and by ``threadpoolctl.threadpool_limits``, whose limit of OpenMP belongs to the thread that set it.
-    """
+    """Threads for the calling thread: cores, limited by ``OMP_NUM_THREADS`` (joblib's workers) and threadpoolctl."""
     limits: list[int] = [library.num_threads for library in _openmp()]
     return min([_n_allowed(), *limits])
 
@@ -86,10 +82,7 @@ def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: i
 
 
 class _Shared(Generic[Item, Result]):
-    """Pieces of work that several threads take, one after the other.
-
-    A helper that was called off stays in the queue of a busy pool: what it holds is let go when the work is closed.
-    """
+    """Pieces of work that several threads take in turn; closing releases what helpers hold in a busy pool's queue."""
 
     def __init__(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
         self.work: Callable[[Item], Result] | None = work

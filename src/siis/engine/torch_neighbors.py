@@ -40,10 +40,7 @@ def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> t
 
 
 def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int) -> tuple[Ints, Floats, Bools]:
-    """Find the nearest points of each query, all compared with all in single precision.
-
-    Shapes and results as in ``Engine.nearest_between``.
-    """
+    """As ``Engine.nearest_between``, with all queries compared with all points in single precision."""
     center = points.double().mean(dim=0).to(points.dtype)
     left, right = queries - center, points - center
     largest = max(float(left.abs().amax()), float(right.abs().amax())) or 1.0
@@ -94,10 +91,7 @@ def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tup
 
 
 def smallest(products: Array, k: int) -> tuple[Array, Array]:
-    """The k smallest entries of each row and their columns, ascending; by minima of bins where rows are long.
-
-    products: (q, n); returns values, columns (q, k).
-    """
+    """The k smallest entries of rows (q, n), ascending, and their columns; by minima of bins where rows are long."""
     q, n = products.shape
     if n < 4 * k * BIN_SIZE:
         return torch.topk(products, k, dim=1, largest=False)  # type: ignore[no-any-return]

@@ -113,19 +113,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     @abstractmethod
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
-        """Solve the task.
-
-        Parameters
-        ----------
-        task : Task
-
-        Returns
-        -------
-        F : ndarray of shape (n_vertices, 1) or (n_vertices, n_classes)
-            One column with values in -1..1 for two classes.
-        attributes : dict
-            What the fitted estimator shows besides.
-        """
+        """Solve the task: F, (n_vertices, 1) in -1..1 for two classes, else (n_vertices, c), and attributes."""
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -244,10 +232,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return NUMPY
 
     def _engine_here(self, X: Features) -> Engine:
-        """On what these examples are predicted: as a fit would be, or on the host where that cannot be had.
-
-        A model may have come from another computer, and its answers are the same on the host.
-        """
+        """The engine for predictions: that of a fit, or the host's where a model from another computer finds none."""
         progress = Progress(int(self.verbose))
         try:
             return self._engine(X, progress)
@@ -361,10 +346,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self._mean_over(weights, self._answers, self._prior)[0]
 
     def _new_weights(self, X: Features) -> tuple[Sparse, Bools]:
-        """Weights between examples and reached vertices, 1 at the nearest; an equal vertex alone counts.
-
-        And where there is an equal one.
-        """
+        """Weights of reached vertices, 1 at the nearest, and where one is equal: it then counts alone."""
         assert self._points is not None
         k, engine = min(self._n_neighbors, self.graph_.n_vertices), self._engine_here(X)
         found = neighbors_between(self._located(X, engine), self._points, k, engine)
@@ -421,10 +403,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def on_host(given: Any) -> Any:
-    """Arrays of other libraries (PyTorch, CuPy, JAX: what speaks DLPack) as NumPy's; anything else as it is.
-
-    Collections of Dask are computed, lazy frames of polars collected.
-    """
+    """Arrays that speak DLPack as NumPy's, Dask's computed, lazy polars frames collected; anything else as it is."""
     if hasattr(given, "collect_schema") and hasattr(given, "collect"):
         given = given.collect()
     if hasattr(given, "__dask_graph__"):
@@ -460,16 +439,7 @@ def _from_device(given: Any) -> Any:
 
 
 def in_range(X: Features) -> Features:
-    """Give features of single precision double precision where their squares would leave the range of single.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-
-    Returns
-    -------
-    array or csr_array of shape (n, d)
-    """
+    """Features in double precision where squares of single precision would leave its range; X: (n, d)."""
     if X.dtype != np.float32:
         return X
     values = X.data if sp.issparse(X) else X
@@ -524,15 +494,7 @@ def refuse_columns(columns: list[str], kind: str) -> None:
 
 
 def pin(answers: Floats, vertex: Ints, labels: GivenLabels) -> None:
-    """Make verified labels the answers at their vertices; where they contradict each other, their mean.
-
-    Parameters
-    ----------
-    answers : ndarray of shape (n_vertices, c)
-        Overwritten.
-    vertex : ndarray of shape (n,)
-    labels : GivenLabels
-    """
+    """Write verified labels into the answers, (n_vertices, c); where labels of a vertex differ, their mean."""
     sure = labels.verified[labels.used]
     if sure.any():
         at = gather(vertex[labels.verified], labels.Y[sure], labels.weights[sure], labels.kinds[sure]).aggregate()

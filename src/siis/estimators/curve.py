@@ -22,27 +22,11 @@ ROUGHLY = 3e-2  # tolerance of that
 def learning_curve(
     W: Sparse, given: VertexLabels, chosen: Candidate, is_told: Bools, seed: int
 ) -> tuple[Ints, Floats, Floats]:
-    """Hold labels out in turn, and meet them by fewer and fewer of the others.
+    """Hold labels out in turn, and predict them from fewer and fewer of the others.
 
-    Parameters
-    ----------
-    W : csr_array of shape (n, n)
-        Weights of the graph, of the features alone.
-    given : VertexLabels
-    chosen : Candidate
-        Of the fit: how labels are smoothed and read.
-    is_told : ndarray of bool, shape (l,)
-        Labels that may be held out; of the others, nothing is known.
-    seed : int
-
-    Returns
-    -------
-    which : ndarray of shape (h,)
-        Labels that were held out.
-    sizes : ndarray of shape (s,)
-        By how many labels they were met, in the mean; falling.
-    met : ndarray of shape (h, s, r)
-        Whether each of them was met, by each share of the labels and in each draw.
+    W: (n, n), weights by features alone; ``chosen``: how labels are smoothed; is_told: (l,), labels that may be held
+    out. Returns the labels held out, (h,); mean numbers of the labels used, (s,), falling; and whether each label was
+    predicted, (h, s, r), by share of the labels and draw.
     """
     each = W.shape[0] * given.n_classes
     n_draws = int(np.clip(MOST_WORK // (each * len(SHARES) * N_FOLDS), LEAST_DRAWS, DRAWS))

@@ -215,11 +215,7 @@ def write_labelled(folder: Path, rows: Ints, **values: Floats) -> None:
 
 
 def over_chunks(X: Any, answer: Any, model: Any, width: int, dtype: Any) -> Any:
-    """Ask a model about each chunk.
-
-    ``answer(model, chunk)`` gives an array; the model is sent to the workers once. Returns (n,) where ``width`` is 0,
-    else (n, width).
-    """
+    """Apply ``answer(model, chunk)`` to each chunk, (n,) where ``width`` is 0, else (n, width)."""
     import dask.array as da  # noqa: PLC0415  (an extra)
     from dask import delayed  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What one graph can tell besides the answers: near-duplicates, outliers, overlap, annotators, labels enough."""
+"""What one graph can tell in addition to the answers: near-duplicates, outliers, overlap, annotators, labels enough."""
 
 from __future__ import annotations
 
@@ -192,10 +192,7 @@ class Insights:
         return label_gain(met, sizes, now, is_verified[which], noise, c, used.size, int(n_labels), seed)
 
     def _feature_graph(self) -> Sparse:
-        """Weights of the graph; where scores of the labels have drawn it, of one by the features alone.
-
-        On the former, labels that are held out would have had their say.
-        """
+        """Weights of a graph by the features alone: held-out labels must not have shaped it."""
         chosen = self._evidence.selection.chosen
         if chosen.score_weight == 0:
             return self.graph_.weights
@@ -204,10 +201,7 @@ class Insights:
         return candidate_weights(near, k, chosen.connectivity, self.bandwidth)
 
     def _known_without_labels(self) -> Floats:
-        """Probabilities of the classes of all examples without their own labels, shape (n, c).
-
-        A label that somebody has checked is the truth. Where a label could not be held out, nothing is known.
-        """
+        """Class probabilities without examples' own labels, (n, c); verified labels are true, unknown rows 1 / c."""
         c = self.classes_.size
         is_free = ~coded_rows(self._given_codes) | (self.label_quality_ == VERIFIED)
         P = np.where(np.isfinite(self.held_out_distributions_), self.held_out_distributions_, 1 / c)
@@ -227,10 +221,7 @@ class Insights:
         return self.affinity != "precomputed" and k >= LEAST_NEIGHBORS
 
     def _near_features(self, name: str) -> Neighbors:
-        """Neighbours by the features alone: those of the graph, unless scores of the labels have drawn it.
-
-        Such a graph pulls copies of different labels apart, so their neighbours are sought once more.
-        """
+        """Neighbours by the features alone; a graph drawn by label scores separates copies of different labels."""
         check_is_fitted(self)
         self._refuse_on_cluster(name)
         if not hasattr(self, "_codes"):

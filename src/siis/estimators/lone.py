@@ -19,11 +19,7 @@ MOST_OF_ONE = 5.57  # labels that are expected at most, where one is seen: 97.5 
 
 
 def supported_classes(parts: VertexLabels) -> Bools:
-    """Classes that take part in the fit, shape (c,): all but those of a single label, where the others have many.
-
-    Such a label cannot be held out, so that nothing says whether it is right; and as one class more it would change
-    the noise model, the class frequencies and the scales of all others.
-    """
+    """Classes of the fit, (c,): not those of a single label, which cannot be held out, where the others have many."""
     counts = np.bincount(parts.codes, minlength=parts.n_classes)
     others = counts[counts > 1]
     has_one = (counts == 1) & (np.count_nonzero(parts.Y, axis=0) == 1)

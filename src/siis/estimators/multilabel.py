@@ -281,11 +281,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         return [found[t] for t in range(len(tasks))]
 
     def _solve(self, programs: list[Program], progress: Progress, report: Report) -> list[Solution]:
-        """All together for a while; then each from there to its gap.
-
-        A batch has one penalty for each row of all programs, and the rows where one tag changes are not those of
-        another: it comes near all optima soon, and to the last digits of none.
-        """
+        """Solve all programs together, then each to its gap: they share one penalty, which slows the last digits."""
         starts: list[Solution | None] = [None] * len(programs)
         if len(programs) > 1:
             starts = list(solve_batch(programs, self.tol, min(TOGETHER, self.max_iter)))

@@ -44,10 +44,7 @@ class GraphSetting:
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything that is fixed in one comparison.
-
-    ``paper``: the paper's graph and weights, for all methods. ``tuned``: another graph for SIIS alone.
-    """
+    """What is fixed in a comparison; ``paper``: graph and weights for all methods; ``tuned``: for SIIS alone."""
 
     name: str
     title: str

@@ -27,10 +27,9 @@ def has_faiss() -> bool:
 
 
 def with_faiss(points: Floats, n_wanted: int, sample: Ints, exact: Ints, seed: int, report: Report) -> Ints:
-    """Search an inverted file: points in cells around centres, of which the nearest few are searched.
+    """Search the cells around centres of points, (n, d), nearest first, until the recall of a sample, (s,), suffices.
 
-    points: (n, d); ``n_wanted`` counts the point itself. More cells are searched until the recall on a sample, (s,),
-    with its exact neighbours, (s, n_wanted), suffices. Returns (n, n_wanted).
+    Exact neighbours of the sample: (s, n_wanted), where ``n_wanted`` counts the point itself. Returns (n, n_wanted).
     """
     if not has_faiss():
         raise ValueError(Message("{neighbor_search:faiss} needs faiss, which is not installed. " + INSTALL))

@@ -72,11 +72,7 @@ def _is_negative(D: Floats) -> bool:
 
 
 def _joins_at_small(W: Sparse) -> bool:
-    """Whether every edge is one of the k smallest of an end, and many are not of the k largest.
-
-    So it is where k nearest neighbours are joined and their distances kept. Then k is the least degree: hardly any
-    graph has no example that nobody else has chosen. In a graph of weights every edge is of the k largest of an end.
-    """
+    """Whether each edge is among the k smallest of an end, as of nearest neighbours, and many not among the largest."""
     degrees = np.diff(W.indptr)
     k = int(degrees.min())
     if k == 0:

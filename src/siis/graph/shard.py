@@ -23,10 +23,7 @@ ENTRIES_AT_ONCE = 2**21  # entries that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class GraphShard(Graph):
-    """Vertices of one shard, their edges, and the other shards' vertices at the ends of these.
-
-    It is a Graph of the vertices here; global numbers of vertices follow each other from shard to shard.
-    """
+    """The vertices of one shard, numbered consecutively, their edges, and the other shards' vertices at these."""
 
     halo: Halo  # where those lie
     first: int  # number of the first vertex here among all
@@ -102,11 +99,7 @@ class GraphShard(Graph):
 
 
 def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
-    """Build the part of a graph of one shard; all shards must call it at once.
-
-    W: (n, N), symmetric weights of the vertices here to all; bounds: (size + 1,), the first global number of each
-    shard, and N.
-    """
+    """One shard's part of W: (n, N), all shards at once; bounds: (size + 1,), first numbers of the shards, and N."""
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
     n, others = last - first, np.zeros(0, dtype=W.indices.dtype)
     for part in _pieces(W.indices):
@@ -140,10 +133,7 @@ def build_halo(group: Group, others: Ints, bounds: Ints) -> Halo:
 
 
 def symmetric_weights(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
-    """Rows of the symmetric matrix of directed neighbourhoods, for the vertices here.
-
-    indices: (n, K), global numbers, -1 where a place is empty; weights: (n, K); returns (n, N).
-    """
+    """Symmetric rows here, (n, N), of directed neighbours: indices (global, -1 if empty) and weights, (n, K)."""
     first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
     n = last - first
     given = [_named(indices, weights, first, int(a), int(b)) for a, b in pairwise(bounds)]

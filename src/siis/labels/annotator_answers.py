@@ -67,11 +67,7 @@ def read_answers(answers: Any, long: bool | str) -> AnnotatorAnswers:
 
 
 def _is_long(table: np.ndarray[Any, Any]) -> bool:
-    """Whether three columns are task, worker and label: few classes, many tasks, and pairs that hardly occur again.
-
-    In answers of three annotators, a pair of answers of the first two occurs again after the square of the number of
-    classes.
-    """
+    """Whether three columns are task, worker and label: few classes, many tasks, pairs that hardly occur again."""
     if table.shape[1] != 3 or any(cell is None or cell != cell for cell in table.ravel().tolist()):  # noqa: PLR0124
         return False
     task, worker, label = (np.unique(column, return_inverse=True)[1] for column in table.astype(str).T)

@@ -160,10 +160,7 @@ def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
 
 
 def label_notes(counts: Mapping[str, int], where: str, unlabel: Callable[[list[str]], str], merge: str) -> list[str]:
-    """Labels that may not be meant as classes: -1 and 1, words for no label, and several spellings of one class.
-
-    ``unlabel`` and ``merge`` say how the user changes what they mean.
-    """
+    """Notes on labels -1 and 1, words for no label, and several spellings of one class, with the user's remedies."""
     notes = []
     if are_signs(counts):
         notes.append(f"-1 and 1 in {where}: taken for two classes; if -1 means no label: {unlabel(['-1'])}")

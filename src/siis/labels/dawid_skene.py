@@ -110,11 +110,7 @@ def from_annotators(answers: Any, long: bool | str = "auto") -> AnnotatedLabels:
 
 
 def _skills(given: AnnotatorAnswers) -> tuple[Floats, Floats]:
-    """Probabilities of the answers, shape (a, c, c), and the prior, shape (c,).
-
-    Specialists do not count for the prior and for the skills of others: they have chosen their examples, and several
-    of one class would agree that all examples are of it.
-    """
+    """Answer probabilities, (a, c, c), and prior, (c,), without specialists, who chose their examples by class."""
     if not given.is_general.any():
         return _one_coin(given)
     general = given.by(given.is_general)
@@ -228,10 +224,7 @@ def _posterior(given: AnnotatorAnswers, theta: Floats, prior: Floats) -> tuple[F
 
 
 def _start(given: AnnotatorAnswers, prior: Floats) -> Floats:
-    """Log-probabilities before the answers, shape (n, c): uniform where specialists alone have answered.
-
-    These have chosen the examples by the class, so their number is no evidence of the class frequencies.
-    """
+    """Log-probabilities before the answers, (n, c); uniform where only specialists answered: they chose by class."""
     return np.where(_is_sampled(given)[:, None], np.log(prior), -np.log(prior.size))
 
 

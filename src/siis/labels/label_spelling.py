@@ -21,10 +21,7 @@ class LabelWarning(UserWarning):
 
 
 def folded(label: str) -> str:
-    """Fold case, spaces, invisible characters and the form of numbers.
-
-    The accents of "café" may be characters of their own, and 1, +1 and 1.0 are one number.
-    """
+    """Fold case, spaces, invisible characters, combining accents, and the form of numbers (1, +1, 1.0)."""
     visible = unicodedata.normalize("NFKC", label).translate(INVISIBLE)
     name = unicodedata.normalize("NFKC", " ".join(visible.split()).casefold())
     return re.sub(r"^[+]?(-?[0-9]+)(?:[.]0*)?$", r"\1", name)

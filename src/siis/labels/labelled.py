@@ -12,10 +12,7 @@ from siis.labels.unlabelled import UNLABELLED, is_unlabelled
 
 
 def labelled_rows(y: Any, classes: Any) -> Bools:
-    """Whether each example has a label, shape (n,).
-
-    Whether -1 is a class cannot be seen from a part of the labels; it is one if the fitted classes hold it.
-    """
+    """Whether each example has a label, (n,); -1 is a class if the fitted classes hold it."""
     values = column_or_1d(np.asarray(y))
     minus_one_is_class = np.asarray(classes).dtype.kind not in "iuf" or UNLABELLED in classes
     present = np.array([not is_unlabelled(value, minus_one_is_class) for value in values.tolist()], dtype=bool)
@@ -25,10 +22,7 @@ def labelled_rows(y: Any, classes: Any) -> Bools:
 
 
 def labelled_accuracy(y: Any, answers: Any, classes: Any, sample_weight: Any = None) -> float:
-    """Share of the labels that are predicted; unlabelled examples do not count.
-
-    y: (n,), -1 among integers, None, NaN or NA if unlabelled; answers: (n,); sample_weight: (n,).
-    """
+    """Share of the labels that are predicted, without unlabelled examples; y, answers, sample_weight: (n,)."""
     check_consistent_length(y, answers, sample_weight)
     rows = some_labelled(labelled_rows(y, classes))
     weights = np.ones(rows.size) if sample_weight is None else check_array(sample_weight, ensure_2d=False)

@@ -102,11 +102,7 @@ class VertexLabels:
 def gather(
     vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None, counts: Floats | None = None
 ) -> VertexLabels:
-    """Merge equal labels of examples that share a vertex: their terms in (M1) add up.
-
-    vertex: (l,); Y: (l, c); weights: (l,); kinds: (l,), ``label_kinds(Y)`` if known; counts: (l,), weights without
-    the factor of verified labels.
-    """
+    """Add up equal labels of one vertex; Y: (l, c); kinds: ``label_kinds(Y)``; counts: weights as if none is verified."""
     kinds = label_kinds(Y) if kinds is None else kinds
     n_kinds = kinds.max() + 1
     pairs, first, index = np.unique(vertex * n_kinds + kinds, return_index=True, return_inverse=True)

@@ -150,10 +150,7 @@ def _follow_checked(quality: Floats, suggested: Ints, labels: GivenLabels, verte
 
 
 def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: Floats) -> Bools:
-    """Make the posterior of its label the answer at a vertex; of several equal examples, the mean of theirs.
-
-    And say which share a vertex.
-    """
+    """Write posteriors of labels into the answers (equal examples: their mean), and return which share a vertex."""
     at, place, counts = np.unique(vertex, return_inverse=True, return_counts=True)
     of_vertex = sp.csr_array((weights, (place, np.arange(place.size))), shape=(at.size, place.size))
     total = of_vertex @ posterior

@@ -28,17 +28,7 @@ class Calibration:
     weights: Floats
 
     def __call__(self, scores: Floats) -> Floats:
-        """Give the probabilities of the classes.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, c)
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-            Rows sum to 1.
-        """
+        """Probabilities of the classes from scores, both (n, c)."""
         P = np.zeros_like(scores)
 
         def piece(rows: slice) -> None:

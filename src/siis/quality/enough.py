@@ -49,18 +49,7 @@ class LabelGain:
 
 
 def unknown_gain(n_labels: int, why: str) -> LabelGain:
-    """Say that nothing can be told, and why.
-
-    Parameters
-    ----------
-    n_labels : int
-    why : str
-
-    Returns
-    -------
-    LabelGain
-        Of NaN.
-    """
+    """A gain of NaN, with the reason."""
     unknown = float("nan")
     return LabelGain(n_labels, unknown, unknown, unknown, unknown, unknown, unknown, unknown, why)
 
@@ -155,10 +144,7 @@ def label_gain(
 
 
 def _step(slope: Floats, error: Floats, ratio: float) -> tuple[Floats, Floats]:
-    """Gain where labels become so many times as many: errors fall by a power of that; accuracy rises by its log.
-
-    Both begin with the same slope. Where accuracy falls, they are the same.
-    """
+    """Gain of so many times as many labels: a power law of errors, and a log law of accuracy, with the same slope."""
     by_log = slope * np.log(ratio)
     power = np.maximum(slope, 0) / np.maximum(error, TINY)
     by_error = np.maximum(error, 0) * -np.expm1(-power * np.log(ratio))

@@ -17,10 +17,7 @@ BELOW_VERIFIED = float(np.nextafter(VERIFIED, 0.0))
 
 
 def suspect_labels(quality: Floats, is_other: Bools, rate: float) -> Bools:
-    """Labels to list, (k,): those more likely wrong than right, and the next worst up to the expected number.
-
-    ``is_other``: another class is suggested. ``rate`` of wrong labels, NaN if it is not known.
-    """
+    """Labels to list, (k,): those more likely wrong than right, and the next worst up to the expected number."""
     is_open = quality < VERIFIED
     found = is_open & ((quality < 0.5) | is_other)
     return found if np.isnan(rate) else found | worst_labels(quality, round(rate * np.count_nonzero(is_open)))
@@ -97,23 +94,7 @@ def _worst_first(index: Ints, quality: Floats) -> Ints:
 
 
 def dissenting_neighbors(graph: Graph, vertex: int, winners: Ints, code: int, example: Ints) -> list[int]:
-    """Give the examples at the heaviest neighbours whose class is another than the given one.
-
-    Parameters
-    ----------
-    graph : Graph
-    vertex : int
-    winners : ndarray of shape (n_vertices,)
-        The class of each vertex.
-    code : int
-        The given class.
-    example : ndarray of shape (n_vertices,)
-        An example at each vertex.
-
-    Returns
-    -------
-    list of int
-    """
+    """Examples at the heaviest neighbours whose class, of ``winners``, (n_vertices,), differs from the given one."""
     W = graph.weights
     part = slice(W.indptr[vertex], W.indptr[vertex + 1])
     near, weights = W.indices[part], W.data[part]
@@ -123,19 +104,7 @@ def dissenting_neighbors(graph: Graph, vertex: int, winners: Ints, code: int, ex
 
 
 def representatives(vertex: Ints, has_label: Bools, n_vertices: int) -> Ints:
-    """Give an example at each vertex: the first with a label, else the first.
-
-    Parameters
-    ----------
-    vertex : ndarray of shape (n,)
-        The vertex of each example; -1 where it has none.
-    has_label : ndarray of bool, shape (n,)
-    n_vertices : int
-
-    Returns
-    -------
-    ndarray of shape (n_vertices,)
-    """
+    """An example at each vertex, (n_vertices,): the first with a label, else the first; vertex, has_label: (n,)."""
     example = np.zeros(n_vertices, dtype=np.int64)
     for rows in (np.flatnonzero(vertex >= 0), np.flatnonzero((vertex >= 0) & has_label)):
         example[vertex[rows[::-1]]] = rows[::-1]

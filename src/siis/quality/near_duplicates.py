@@ -19,20 +19,11 @@ CHANCE = 0.05  # pairs of different examples that are taken for copies by chance
 
 
 def near_duplicate_threshold(distances: Floats) -> float:
-    """How close, over the local scale, two examples must be to be copies, (C14).
+    """How close, over the local scale, two examples must be to be copies, (C14); distances: (n, K), K at least 2.
 
     Where examples lie at random in m dimensions, each of the K - 1 neighbours before the last one is closer than t
     times the distance of that with the probability t^m. So t is such that n (K - 1) t^m = 0.05, but at most 1/4. How
-    fast distances grow from the middle neighbour to the last one tells m; a few copies do not change these.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, K)
-        Of the neighbours of each example, nearest first; K at least 2.
-
-    Returns
-    -------
-    float
+    fast distances grow from the middle neighbour to the last one gives m; a few copies do not change these.
     """
     n, K = distances.shape
     middle = (K + 1) // 2

@@ -161,19 +161,13 @@ def _of_unchecked(
 
 
 def _is_spread(scores: Floats, weights: Floats) -> bool:
-    """Whether several classes are predicted; else no label but those of one class could be predicted better.
-
-    Where one class is much larger than the others, labels of these may well be wrong, and the scores be right.
-    """
+    """Whether several classes are predicted; else scores may be right, and many labels of small classes be wrong."""
     shares = np.bincount(np.argmax(scores, axis=1), weights, scores.shape[1]) / max(float(weights.sum()), 1e-300)
     return bool(shares.max(initial=0.0) < MOST_IN_ONE)
 
 
 def _missed(scores: Floats, codes: Ints, weights: Floats) -> float:
-    """Share of labels that are not predicted, at most (97.5 %): so many may be wrong where mistakes follow borders.
-
-    No score can tell a border between classes from a habit of those who gave the labels.
-    """
+    """Upper limit (97.5 %) of the share of labels not predicted: so many may be wrong if mistakes follow borders."""
     if not len(codes):
         return 0.0
     share = float(weights @ (np.argmax(scores, axis=1) != codes) / weights.sum())

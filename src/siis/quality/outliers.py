@@ -19,18 +19,7 @@ SMALLEST = 1e-3  # of the median reach: a reach of 0 is that of copies
 
 
 def isolation(near: Neighbors) -> Floats:
-    """How many times as far each example is from its neighbours as these are from theirs, (C15).
-
-    Parameters
-    ----------
-    near : Neighbors
-        Of n examples; K at least 1.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The mean distance to the neighbours over the median of theirs.
-    """
+    """Mean distance of each example to its neighbours over the median of theirs, (n,), (C15)."""
     reach = near.distances.mean(axis=1)
     usual = float(np.median(reach[reach > 0])) if (reach > 0).any() else 1.0
     reach = np.maximum(reach, SMALLEST * usual)
@@ -38,19 +27,7 @@ def isolation(near: Neighbors) -> Floats:
 
 
 def outlier_threshold(scores: Floats) -> float:
-    """The score above which an example is an outlier.
-
-    The upper half of the logarithms is taken to fall off exponentially, as fast as from the median to the quantile
-    of 90 %; beyond the threshold it then holds 0.05 examples of all.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-
-    Returns
-    -------
-    float
-    """
+    """The score above which an exponential tail, drawn from median and 90 % quantile, has 0.05 examples of all."""
     body, tail = np.quantile(np.log(scores), (BODY, TAIL))
     fall = (tail - body) / np.log((1 - BODY) / (1 - TAIL))
     return float(max(LEAST, np.exp(body + fall * np.log((1 - BODY) * scores.size / CHANCE))))

@@ -19,23 +19,10 @@ def entropy(P: Floats) -> Floats:
 
 
 def ranked_vertices(graph: Graph, doubt: Floats, n: int) -> tuple[list[int], list[float]]:
-    """Pick vertices one after the other: doubt times reach, less what those already picked will tell.
+    """Pick at most n vertices, with gains: doubt, (n_vertices,), times reach, less what former picks show.
 
-    The reach of a vertex is the doubt of its neighbourhood, sum_j w_ij doubt_j / d_i, averaged with its own: an
-    answer helps where its neighbours are in doubt too. A pick takes the share w_ij / max w of their gain from its
-    neighbours, and all of its own. Where there is no doubt, nothing is asked.
-
-    Parameters
-    ----------
-    graph : Graph
-    doubt : ndarray of shape (n_vertices,)
-    n : int
-        At most so many.
-
-    Returns
-    -------
-    vertices : list of int
-    gains : list of float
+    The reach is the doubt of the neighbourhood, sum_j w_ij doubt_j / d_i, averaged with the vertex's own. A pick
+    takes the share w_ij / max w of their gain from its neighbours, and all of its own.
     """
     W, degrees = graph.weights, graph.degrees
     around = np.divide(W @ doubt, degrees, out=doubt.copy(), where=degrees > 0)

@@ -17,22 +17,11 @@ def enough_rows(n: int, c: int) -> Ints:
 
 
 def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
-    """How often the true class has at least a probability.
+    """Falling levels and the coverage of each, (m, 2), by the split-conformal rule (C13); P, truth: (l, c).
 
     With p_ik the probability of class k of example i, and t_ik what is known of its true class, the coverage of the
-    sets {k : p_ik >= level} is sum_ik w_i t_ik [p_ik >= level] / sum_i w_i; one more example counts as missed, as in
-    split conformal prediction. For unlabelled examples t = p; for held-out labels it is the posterior given the
-    label, (C6).                                                                                            (C13)
-
-    Parameters
-    ----------
-    P, truth : ndarray of shape (l, c)
-    weights : ndarray of shape (l,)
-
-    Returns
-    -------
-    ndarray of shape (m, 2)
-        Levels, falling, and the coverage of each; one row of zeros where there are no labels.
+    sets {k : p_ik >= level} is sum_ik w_i t_ik [p_ik >= level] / sum_i w_i; one more example counts as missed. For
+    unlabelled examples t = p; for held-out labels it is the posterior given the label, (C6).
     """
     if not len(P):
         return np.zeros((1, 2))
@@ -49,22 +38,7 @@ def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
 
 
 def class_sets(P: Floats, levels: Floats, coverage: float, allow_empty: bool) -> Bools:
-    """Sets of classes that hold the true one with a probability.
-
-    Parameters
-    ----------
-    P : ndarray of shape (n, c)
-    levels : ndarray of shape (m, 2)
-        Of ``coverage_levels``.
-    coverage : float
-    allow_empty : bool
-        Whether the likeliest class may be left out; else it is always in.
-
-    Returns
-    -------
-    ndarray of bool, shape (n, c)
-        All classes are in where nothing can vouch for less.
-    """
+    """Sets, (n, c), that hold the true class with probability ``coverage``; all classes where no level suffices."""
     enough = np.flatnonzero(levels[:, 1] >= coverage)
     level = levels[enough[0], 0] if enough.size else 0.0
     return np.asarray((level <= P) | (not allow_empty and P.max(axis=1, keepdims=True) <= P))

@@ -17,31 +17,12 @@ TRUST = 1.0  # labels of each class that are thought to have been answered right
 def estimate_shares(
     answered: Ints, n_labelled: Floats, held_answers: Ints, truth: Floats, votes: Floats, seed: int
 ) -> tuple[Floats, Floats]:
-    """Estimate the classes' shares among all examples, with 95 % intervals.
+    """Estimate the classes' shares among all examples, (c,), with 95 % bootstrap intervals, (c, 2).
 
     The shares of the answers are wrong where one class is taken for another more often than the other way round. With
-    C_jk the chance of the answer j where the class is k, from labels that were held out, the shares of the classes
-    among unlabelled examples are the likeliest ones of sum_k C_jk share_k = answered share_j; labelled examples add
-    what is known of them. The intervals come from labels and answers that are drawn anew.
-
-    Parameters
-    ----------
-    answered : ndarray of shape (u,)
-        Answers of the examples without a label.
-    n_labelled : ndarray of shape (c,)
-        Labelled examples of each class, by their answers.
-    held_answers : ndarray of shape (h,)
-        Answers while the label was held out.
-    truth : ndarray of shape (h, c)
-        Probabilities of the true classes of these.
-    votes : ndarray of shape (h,)
-        By how much each label counts.
-    seed : int
-
-    Returns
-    -------
-    shares : ndarray of shape (c,)
-    intervals : ndarray of shape (c, 2)
+    C_jk the chance of the answer j where the class is k, from labels that were held out (``held_answers``, (h,), true
+    classes ``truth``, (h, c), weights ``votes``), the shares of the classes among unlabelled examples are the most
+    likely ones of sum_k C_jk share_k = share of ``answered`` j; labelled examples (``n_labelled``, (c,)) add theirs.
     """
     c, n_held = n_labelled.size, held_answers.size
     rng = np.random.default_rng(seed)
@@ -75,18 +56,7 @@ def _confusion(answers: Ints, truth: Floats, votes: Floats) -> Floats:
 
 
 def _total(counts: Floats, confusion: Floats, n_labelled: Floats) -> Floats:
-    """Shares among all examples, shape (draws, c): unlabelled ones by expectation-maximisation, labelled as they are.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (draws, c)
-    confusion : ndarray of shape (draws, c, c)
-    n_labelled : ndarray of shape (c,)
-
-    Returns
-    -------
-    ndarray of shape (draws, c)
-    """
+    """Shares among all examples, (draws, c): unlabelled ones by expectation-maximisation, labelled as they are."""
     n = counts.sum(axis=1, keepdims=True)
     shares = (counts + 1) / (n + counts.shape[1])
     for _ in range(ROUNDS if n.all() else 0):

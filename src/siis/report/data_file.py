@@ -18,10 +18,7 @@ MARKUP = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def to_json(data: ReportData) -> str:
-    """Write the data as ASCII JSON that can stand inside a script element.
-
-    Each picture and each row of cells is written once, in ``pictures`` and ``rows``; examples hold their numbers.
-    """
+    """The data as ASCII JSON that can stand inside a script element; pictures and rows once, by number."""
     plain = asdict(data)
     pictures: dict[str, int] = {}
     rows: dict[tuple[str, ...], int] = {}

@@ -38,10 +38,7 @@ def heat_rows(vectors: Floats, values: Floats) -> Floats:
 
 
 def lay_out(vectors: Floats, values: Floats, classes: Ints) -> Ints:
-    """Integer coordinates from 0 to 9999, shape (k, 2), of k rows of the basis; deterministic.
-
-    Every predicted class has its share of the landmarks.
-    """
+    """Integer coordinates, 0 to 9999, (k, 2), of rows of the basis; all predicted classes share the landmarks."""
     E = heat_rows(vectors, values)
     with one_blas_thread():  # sums in one order, whatever the machine
         marks = _landmarks(classes)

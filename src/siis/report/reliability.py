@@ -18,10 +18,7 @@ NORMAL = 1.959964  # 97.5 % of a normal distribution lies below
 
 
 def reliability(model: SIISClassifier) -> Reliability | None:
-    """Compare held-out labels with held-out predictions, by predicted probability.
-
-    None if fewer than 20 labels were held out or the noise rate was not estimated.
-    """
+    """Held-out labels against predictions by probability; None under 20 labels or without a noise rate."""
     rate = getattr(model, "noise_rate_", math.nan)
     if math.isnan(rate):
         return None

@@ -154,10 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
         return HTTPStatus.OK, JSON, json.dumps(self.server.session.state())
 
     def _check(self, token: str) -> None:
-        """Refuse whoever is not the page of this review, or has not its link.
-
-        A name that another site has pointed at this machine shows in Host, a page of another site in Origin.
-        """
+        """Refuse requests without the link (Host: rebound names; Origin: pages of another site)."""
         hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
         if len(hosts) != 1 or hosts[0].lower() not in self.server.hosts:
             raise Refused(HTTPStatus.FORBIDDEN, "this address is not the one that siis review has printed")

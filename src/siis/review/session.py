@@ -27,10 +27,7 @@ class Refit(Protocol):
 
 
 class Session:
-    """The state of a review: decisions, the report and the refits in the background.
-
-    ``ids`` can be decided on; ``fitted`` are the verified labels of the present results; ``pause`` is in seconds.
-    """
+    """State of a review: decisions on ``ids``, report, ``fitted`` verified labels, refits ``pause`` seconds later."""
 
     def __init__(
         self,

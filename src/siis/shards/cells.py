@@ -79,12 +79,11 @@ def search(
     n_wanted: int,
     is_own: bool = False,
 ) -> tuple[Ints, Floats]:
-    """Find the nearest points of each query in its cells of this shard.
+    """Find the nearest points of queries, (q, d), in their cells here, near: (q, p), in single precision.
 
-    queries: (q, d); near: (q, p), cells to search; points: (n, d), cell by cell, those of cell ``cells[k]``, with
-    centre ``centers[k]``, from ``first[k]`` to ``first[k + 1] - 1``; all in single precision. With ``is_own`` queries
-    are the points, and none is its own neighbour. Returns indices (int32, -1 where there are no more) and ascending
-    distances, (q, n_wanted).
+    points: (n, d), those of cell ``cells[k]``, with centre ``centers[k]``, from ``first[k]`` to ``first[k + 1] - 1``.
+    With ``is_own``, queries are the points, none its own neighbour. Returns indices (-1 where there are no more) and
+    ascending distances, (q, n_wanted).
     """
     lists = empty_lists(len(queries), n_wanted)
     n_cells = max(int(near.max(initial=-1)), int(cells.max(initial=-1))) + 1

@@ -48,10 +48,9 @@ class Labels:
 
 
 class Job:
-    """Runs the stages from the client.
+    """Runs the stages from the client; all workers see ``folder``, whose results are not computed again.
 
-    All workers must see ``folder``; stages whose results are in it are not done again. ``log`` takes lines of
-    progress.
+    ``log`` takes lines of progress.
     """
 
     def __init__(self, folder: Path, client: Any, blocks: Sequence[Block], seed: int, log: Log) -> None:
@@ -164,10 +163,7 @@ class Job:
         return {"sampled": int(rows.size), "reason": found.reason}
 
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
-        """Vectors of the basis for which each worker has memory, in single precision.
-
-        Memory holds the graph, the vectors that are found, the subspace and some blocks; at the end, copies of them.
-        """
+        """Vectors, in single precision, for which each worker has memory in addition to graph, subspace and blocks."""
         held = memories(self.client)
         rows = UNEVEN * n / len(held)
         room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)

@@ -114,10 +114,7 @@ def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
 
 
 def trim_memory(work: Work) -> Work:
-    """Return memory to the system: large arrays at once, the rest at the end of a stage.
-
-    The C library keeps what was freed, in pieces that the next arrays may not fit into.
-    """
+    """Return freed memory to the system at the end of a stage; the C library keeps it in small pieces."""
 
     @wraps(work)
     def done(*args: Any) -> Any:
@@ -354,10 +351,7 @@ def _open_graph(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEn
 
 @trim_memory
 def gather_evidence(group: Group, folder: str) -> dict[str, int]:
-    """Class scores by smoothing the labels over the graph, of all labels and without those of each fold.
-
-    Returns the number of labels here, and the number of columns multiplied with the graph.
-    """
+    """Smooth all labels, and those without each fold, to class scores; returns labels here and columns multiplied."""
     settings = load_settings(folder)
     chosen, c = settings.selection.chosen, len(settings.classes)
     graph, engine, _ = _open_graph(group, settings)

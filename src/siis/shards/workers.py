@@ -123,10 +123,9 @@ def some_workers(client: Any, n_wanted: int) -> list[str]:
 def on_shards(
     client: Any, n_shards: int, work: Callable[..., Any], *args: Any, log: Callable[[str], None] = lambda text: None
 ) -> tuple[list[Any], list[tuple[int, int, float]]]:
-    """Do the work of all shards at once; where a worker is lost, all start again on those that are left.
+    """Run ``work(group, ...)`` of all shards at once, again on the workers left where one is lost.
 
-    ``work`` takes a Group and the arguments; ``log`` takes lines about lost workers. Returns results by shard, and
-    for each shard the bytes and messages it has sent and the seconds it has waited.
+    Returns results by shard, and for each shard the bytes and messages it has sent and the seconds it has waited.
     """
     wanted = min(n_shards, max(len(worker_addresses(client)), 1))
     for attempt in range(ATTEMPTS):

@@ -60,10 +60,7 @@ def coarse_eigenvectors(
 
 
 def aggregates(W: Sparse, least: int) -> Ints:
-    """Merge each vertex with the one at its heaviest edge, then aggregates likewise, while enough of them are left.
-
-    Returns the number of the aggregate of each vertex, (n,).
-    """
+    """Number of each vertex's aggregate, (n,); each merges with that at its heaviest edge, while enough are left."""
     member_of = np.arange(W.shape[0])
     while True:
         n = W.shape[0]

@@ -9,10 +9,9 @@ from siis.spectral.subspace import RitzPairs
 
 
 def dense_eigenpairs(S: Sparse, null: Sparse, component: Ints, flat: Floats, n_wanted: int, high: float) -> RitzPairs:
-    """All pairs of each component; its null vector, with which small pairs mix, is shifted above the spectrum.
+    """All pairs of each component; null vectors (n, k), with which small pairs mix, are shifted above ``high``.
 
-    null: (n, k), orthonormal; component: (n,); flat: (n,), a null vector that is nowhere 0; ``high`` bounds the
-    spectrum.
+    component: (n,); flat: (n,), a null vector that is nowhere 0.
     """
     values, vectors = [], []
     for members in _members(component):

@@ -92,10 +92,7 @@ def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, hi
 
 
 def count_below(S: Sparse, shift: float) -> int | None:
-    """Count the eigenvalues of S below a shift, by Sylvester's law of inertia.
-
-    It is the number of negative pivots of S - shift I; None where the factorisation had to pivot off the diagonal.
-    """
+    """Count eigenvalues of S below a shift: negative pivots of S - shift I (Sylvester); None if pivots are off-diagonal."""
     try:
         factor = factorize(S, -shift)
     except RuntimeError:  # exactly singular

@@ -149,11 +149,7 @@ class _Problem:
 
 
 def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
-    """Find all wanted pairs: pairs, how completeness was checked, method.
-
-    Where "auto" has chosen a method that ends without all of them, others go on: blocks that start from what is known
-    and from another seed, and at last a dense decomposition of each component.
-    """
+    """All wanted pairs, how completeness was checked, and the method; "auto" tries others where one is incomplete."""
     if method != "auto":
         return _attempt(problem, method, warm, seed)
     engine = problem.engine
@@ -303,10 +299,7 @@ def _start(
 
 
 def _fix_signs(V: Array, engine: Engine) -> Array:
-    """Make the entry of largest magnitude of each column positive.
-
-    Not ``engine.signs``: only reductions that all engines have, and a column whose extremes are equal stays as it is.
-    """
+    """Make the largest entry of each column positive, by reductions that all engines have."""
     xp = engine.xp
     is_negative = -xp.min(V, axis=0) > xp.max(V, axis=0)
     return V * (1 - 2 * xp.astype(is_negative, V.dtype))

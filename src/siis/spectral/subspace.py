@@ -103,10 +103,7 @@ def orthonormalize(X: Array, outside: BlockProjection, engine: Engine, dtype: Pr
 
 
 def filter_block(S: Operator, X: Array, wanted: float, cut: float, high: float) -> Array:
-    """Filter a block: lift eigenvectors with eigenvalues up to ``wanted`` over those above ``cut``.
-
-    The degree is bounded so that rounding, which the filter lifts most along the smoothest vectors, stays small.
-    """
+    """Lift eigenvectors up to ``wanted`` over those above ``cut``, by a degree that keeps lifted rounding small."""
     wanted = min(wanted, (1 - 2 * LEAST_SEPARATION) * high)
     cut = min(max(cut, wanted + LEAST_SEPARATION * high), (1 - LEAST_SEPARATION) * high)
     c, e = (high + cut) / 2, (high - cut) / 2

@@ -79,10 +79,7 @@ def load_arrays(path: Path) -> dict[str, Any]:
 
 
 def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Floats:
-    """The examples among the arrays of a file (X, or the only array), shape (n, d).
-
-    float32 if the file holds that or less, else float64. Each image or other block becomes one row.
-    """
+    """Examples, X or the only array, (n, d), blocks as rows: float32 if the file holds that or less, else float64."""
     if name is None:
         name = next(iter(arrays)) if len(arrays) == 1 else "X"
     if name not in arrays:

@@ -35,10 +35,7 @@ def missing(texts: Any, words: Sequence[str] = MISSING) -> Any:
 
 
 def as_texts(column: Any) -> Any:
-    """Cells as stripped texts, null if missing; None if the column holds lists, bytes or the like.
-
-    Whole numbers have no decimals, so that 3.0 is 3.
-    """
+    """Cells as stripped texts, whole numbers without decimals, null if missing; None for lists, bytes or the like."""
     if is_text(column):
         return pc.utf8_trim_whitespace(column)
     if pa.types.is_floating(column.type):
@@ -55,10 +52,7 @@ def _float_text(value: float) -> str:
 
 
 def as_numbers(column: Any, decimal: str = ".") -> Floats | None:
-    """Cells as numbers, shape (n,), NaN if missing; None if a cell is no number. Infinities stay.
-
-    float32 if the column is, else float64. Where a comma separates decimals, a point does too.
-    """
+    """Cells as numbers, (n,), NaN if missing; None if a cell is none. With a decimal comma, a point works too."""
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         wanted = kind if pa.types.is_float32(kind) else pa.float64()

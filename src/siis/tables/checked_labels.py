@@ -43,11 +43,7 @@ def read_corrections(
 
 
 def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
-    """Read checked labels by id, from a table or from a later export of a labelling tool.
-
-    The export of a whole project holds labels that nobody has checked. Those count that the tool marks as verified,
-    and those that were given since the data were read.
-    """
+    """Checked labels by id; of a tool's export those marked as verified or given since the data were read."""
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
     check_answered(sheet, Roles())
     if not (sheet.metadata.questions or sheet.metadata.refused):

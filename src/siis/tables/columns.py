@@ -59,10 +59,7 @@ class Columns:
         return len(self.feature_names)
 
     def encode(self, sheet: Sheet, parsed: Mapping[str, ParsedCells] | None = None) -> tuple[Floats, list[str]]:
-        """Features of a table, shape (n, d), and notes on missing, infinite and unseen cells.
-
-        float32 if a column is and no other column needs float64. ``parsed`` holds columns that were read before.
-        """
+        """Features, (n, d), float32 if no column needs float64, and notes; ``parsed`` holds columns read before."""
         X = np.empty((sheet.n, self.n_features), dtype=_precision(sheet, self.parts))
         notes: dict[str, list[str]] = {title: [] for title in TITLES}
         parsed = parsed or {}

@@ -48,10 +48,7 @@ class Contrast:
 
 
 def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
-    """Read some examples of a column of n strings, with the form that the whole column has.
-
-    Money, percents and dates are numbers, and marks such as ? are missing, as in features.
-    """
+    """Some examples of a column of n strings, parsed as features are: by the form that the whole column has."""
     found = learn_format(column, decimal)
     if found is not None:
         cell_format, cells = found

@@ -131,10 +131,7 @@ def _commonest(first: bytes) -> str:
 
 
 def _titles(path: Path, data: bytes) -> int:
-    """Number of lines of titles above the names of columns, looked for in the first lines only.
-
-    The names are different texts in a row as wide as those below it; titles have at most half of that width.
-    """
+    """Number of title lines: the names are different texts in a full row, titles fill at most half of that width."""
     start = b"".join(data[:LONGEST_TITLES].splitlines(keepends=True)[:TITLED])
     for separator in ("\t",) if path.name.lower().endswith(TABS) else (",", *SEPARATED):
         rows, before = [], 0

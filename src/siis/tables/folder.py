@@ -20,11 +20,7 @@ LABELS_FILE = "labels.csv"
 def read_folder(
     folder: Path, roles: Roles
 ) -> tuple[tuple[str, ...], tuple[Path, ...], LabelNames | None, LabelNames | None, list[str]]:
-    """List images and read their labels; returns ids (relative paths), paths, labels, annotations, notes.
-
-    Labels come from the labels file, else from ``labels.csv`` in the folder, else from the name of the first sub-
-    folder on the way to an image.
-    """
+    """Ids (relative paths), paths, labels (of a file, ``labels.csv``, or sub-folders), annotations and notes."""
     ids, paths = find_images(folder)
     table = roles.labels_file
     if table is None and (folder / LABELS_FILE).is_file():

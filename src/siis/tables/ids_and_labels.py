@@ -85,10 +85,7 @@ def labels_of(sheet: Sheet, roles: Roles) -> tuple[LabelNames | None, LabelNames
 
 
 def resolve_labels(answers: LabelNames, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
-    """Unlabel and merge what the user named, in place; the notes name other labels that may be meant so.
-
-    Needs the answers of all examples: a part does not show whether -1 is a class or which spelling is commonest.
-    """
+    """Unlabel and merge in place what the user named, with notes; needs all answers, since parts hide classes."""
     notes = _unlabel(answers, where, roles.unlabelled, marks)
     counts = Counter(answers[named(answers)].tolist())
     same = spellings(counts) if roles.merge_classes else {}

@@ -65,10 +65,9 @@ def _cells(column: Any) -> Iterator[str]:
 
 
 def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource, ...]:
-    """The image of each row, length n; different names must be different files.
+    """Images of rows, (n,), by whole path or by its end (tools store server paths); different names, different files.
 
-    A file is looked for by its whole path first, and then without its first folders, since a tool names files as its
-    server stores them. Without ``folder``, the folder of the table is searched.
+    Without ``folder``, the folder of the table is searched.
     """
     column = sheet.column(name, "the column of images (--image)")
     if not (is_text(column) or pa.types.is_struct(column.type)):

@@ -19,11 +19,7 @@ from siis.tables.tfidf import Words
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Encodes texts together with other columns, so that neither outweighs the other.
-
-    Each text is a row of unit length. Among the other columns numbers have mean 0 and variance 1, and the mean
-    squared length of all of them together is 1 as well.
-    """
+    """Encodes texts (unit rows) together with other columns (standardized), each with mean squared length 1."""
 
     kind: ClassVar[str] = "joined"
     words: tuple[Words | NetworkTexts, ...]  # one for each column of texts

@@ -33,10 +33,7 @@ class Reference:
         check(0 < self.n_features <= MOST_FEATURES, f"1 to {MOST_FEATURES:,} features")
 
     def load(self, kind: Literal["images", "texts"], located: EncoderChoice | None) -> Encoder:
-        """Load the same encoder again, from where it is now or else where it was.
-
-        A model of a library must be named again: a recipe from a stranger could name any.
-        """
+        """Load the encoder from its path; the user names libraries' models, since a stranger's recipe could name any."""
         name = quoted(Path(self.choice.source).name)
         if located is None and not self.choice.source.lower().endswith(".onnx"):
             raise ValueError(
@@ -76,10 +73,7 @@ class NetworkImages:
     def learn(
         cls, choice: EncoderChoice, paths: Sequence[ImageSource], broken: dict[int, str]
     ) -> tuple[Self, Floats, str, tuple[str, ...]]:
-        """Encode n images; returns the encoder, X of shape (n, d), a summary and notes.
-
-        ``broken`` collects what is wrong with images that cannot be read, by index.
-        """
+        """Encode n images: encoder, X (n, d), summary and notes; ``broken`` collects unreadable images by index."""
         encoder = load_encoder(choice, "images")
         X, notes = encode(encoder, paths, broken=broken)
         summary = f"{plural(X.shape[1], 'feature')} of {quoted(encoder.name)}"

@@ -84,10 +84,7 @@ def _sheet(block: Block, table: Any) -> Sheet:
 
 
 def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, LabelNames]:
-    """Read the labels of all blocks.
-
-    Returns the labelled rows, counted over all files, and their labels, shapes (l,).
-    """
+    """The labelled rows, counted over all files, and their labels, both (l,)."""
     name, rows, labels = str(roles.label), [], []
     known: dict[str, str] = {}  # one object for all equal cells
     for block in blocks:

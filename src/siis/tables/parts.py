@@ -84,10 +84,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Choice:
-    """A category: one feature for each, scaled so that their variances add up to 1.
-
-    The column then weighs about as much as a column of numbers with unit variance.
-    """
+    """A category: one feature for each, with variances that add up to 1, as those of one standardized number."""
 
     kind: ClassVar[str] = "choice"
     name: str

@@ -39,10 +39,7 @@ class Pixels:
     def encode(
         self, paths: Sequence[ImageSource], broken: dict[int, str], located: Any = None
     ) -> tuple[Floats, tuple[str, ...]]:
-        """Read n images; returns X of shape (n, size * size), and no notes.
-
-        ``broken`` collects what is wrong with images that cannot be read, by index; their rows are arbitrary.
-        """
+        """Read n images, (n, size * size), without notes; ``broken`` collects the unreadable ones."""
         X = np.empty((len(paths), self.size * self.size), dtype=np.float32)
         for i, path in enumerate(paths):
             try:
@@ -82,10 +79,7 @@ def holds_images(folder: Path) -> bool:
 
 
 def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Images of a folder and its sub-folders in the order of their names, without hidden ones.
-
-    Returns ids (relative paths with forward slashes) and paths.
-    """
+    """Ids (relative paths with forward slashes) and paths of a folder's images by name, without hidden ones."""
     found: list[str] = []
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]

@@ -285,10 +285,7 @@ def _from_folder(path: Path, roles: Roles) -> _Examples:
 def _features(
     path: Path, roles: Roles, examples: _Examples, broken: dict[int, str]
 ) -> tuple[Features, Recipe | None, str, tuple[str, ...], tuple[ColumnUse, ...]]:
-    """Features, recipe, a summary, notes, and what columns became.
-
-    ``broken`` collects the images that cannot be read.
-    """
+    """Features, recipe, summary, notes, and uses of columns; ``broken`` collects unreadable images."""
     n = len(examples.ids)
     if roles.graph is not None:
         W = load_graph(Path(roles.graph), n, path)

@@ -26,10 +26,7 @@ class Rows(Sequence[tuple[str, ...]]):
         return tuple(column[i].as_py() or "" for column in self.columns)
 
     def lines(self, length: int, most: int) -> list[str] | None:
-        """Each column as one text with n lines; None if all together exceed ``most`` bytes.
-
-        Cells longer than ``length`` characters end in an ellipsis.
-        """
+        """Columns as texts of n lines, cells cut at ``length`` characters; None beyond ``most`` bytes."""
         texts, n_bytes = [], 0
         for column in self.columns:
             cells = _one_line(column, length)

@@ -68,10 +68,7 @@ class Sheet:
 
 
 def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, header_row: int | None = None) -> Sheet:
-    """Read a table; the suffix gives the format. A folder may hold JSONL files, one for each annotator.
-
-    page: the sheet of a workbook, the first by default; header_row: of a text file or workbook, from 1.
-    """
+    """Read a table by its suffix, or a folder of JSONL files of annotators; page: a sheet; header_row: from 1."""
     _check_options(path, encoding, page, header_row)
     name = path.name.lower()
     metadata, origin, decimal = NO_TOOL, None, "."

@@ -47,10 +47,7 @@ def typed_days(column: Any) -> Floats:
 
 
 def read_days(texts: Any, order: str) -> Floats:
-    """Dates, with or without a time, in days since 1970, shape (n,); NaN if a text is no date.
-
-    Times with a zone are converted to UTC. Dates that begin with a year of four digits are read in any order.
-    """
+    """Dates, with or without time, as days since 1970, (n,), NaN otherwise; zones become UTC; year first in any order."""
     folded = _folded(texts)
     days = _matched(folded, PATTERNS["ymd"])
     others = {"ymd": (), "named": (PATTERNS["named"], NAMED_FIRST)}

@@ -11,10 +11,7 @@ from siis.texts import listed, quoted
 
 
 def infer_roles(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
-    """Fill in roles from the metadata of a tool: question, annotators, ids and texts. Roles that the user named stay.
-
-    Returns the roles, the question (None if labels are a plain column or the user named annotators), and notes.
-    """
+    """Roles from a tool's metadata where the user named none, the question (None for plain labels), and notes."""
     metadata = sheet.metadata
     question = None if roles.annotators else metadata.question(sheet.path, roles.label)
     notes = []

@@ -15,10 +15,7 @@ SINGLE = (pa.float16(), pa.float32())
 
 
 def spread(columns: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str], list[str]]:
-    """Replace columns of equally long lists of numbers by a column for each place: v becomes v.0, v.1, ...
-
-    Returns all columns, the names of the new ones, and notes.
-    """
+    """Replace columns of equally long lists v by v.0, v.1, ...; returns all columns, new names, and notes."""
     found: dict[str, Any] = {}
     names: set[str] = set()
     notes = []

@@ -74,10 +74,7 @@ def other_sheets(names: Sequence[str]) -> str:
 
 
 def _row_of_names(rows: list[list[Any]], first: int) -> int:
-    """The row of column names: the first to fill half of the width of the table, if its cells are different texts.
-
-    Rows above it are titles. Without such a row, the first row that is not empty holds the names.
-    """
+    """The first row of different texts that fills half of the table's width, else the first row that is not empty."""
     counts = [sum(map(_is_filled, row)) for row in rows]
     width = max(counts)
     found = next(i for i, count in enumerate(counts) if 2 * count >= width and count >= min(2, width))

@@ -147,10 +147,7 @@ def check_unchanged(options: FitOptions, found: str, table: str | None) -> None:
 
 
 def check_replaceable(out: Path, table: str, options: FitOptions, overwrite: bool) -> str:
-    """Refuse to replace the results of another table without ``overwrite``; return a note on what is replaced.
-
-    Results of the same file with other content may be replaced.
-    """
+    """Refuse another table's results without ``overwrite``; return a note on what is replaced."""
     try:
         plain = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
         former, data = plain.get("table"), str(plain["options"]["data"])

@@ -47,10 +47,7 @@ def fit_data(
     n_issues: int | None = None,
     former: SIISClassifier | None = None,
 ) -> Outcome:
-    """Fit a classifier to the examples of a file and collect the report.
-
-    ``former``, fitted to these examples with other labels, is the start of the fit and is changed by it.
-    """
+    """Fit the examples of a file and collect the report; ``former`` is a warm start, which the fit changes."""
     settings = dict(parameters or {})
     if data.affinity == "precomputed":
         settings["affinity"] = "precomputed"

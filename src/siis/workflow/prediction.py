@@ -22,10 +22,7 @@ def predict_file(
     image_folder: Path | None = None,
     header_row: int | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Classify the examples of a file like the one that was fitted.
-
-    Returns CSV with id, label and probability, and notes on how the file was read.
-    """
+    """CSV with id, label and probability for a file like the fitted one, and notes on how it was read."""
     extra = saved.extra
     if "ids" not in extra:
         raise ValueError(

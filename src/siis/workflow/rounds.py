@@ -73,10 +73,9 @@ def options_of(results: Path, command: str) -> tuple[FitOptions, str]:
 
 
 class Rounds:
-    """Repeated fits of the same examples, which are read once.
+    """Repeated fits of examples that are read once, each from the former results; order of decisions has no effect.
 
-    Each starts from the model of the former results, so the predictions depend on the decisions only, not on their
-    order. Once a round had to search again, later ones start from that round.
+    Once a round had to search again, later ones start from that round.
     """
 
     def __init__(self, former: FormerRound, results: Path, journal: Journal) -> None:

@@ -124,11 +124,7 @@ def _features(schema: Any) -> dict[str, Any] | None:
 
 
 def understand(path: Path, table: Any) -> tuple[Any, dict[str, Any], list[str], ToolMetadata, Table | None]:
-    """Interpret a table of Hugging Face or Argilla.
-
-    Returns the table with names of classes in place of numbers, without lists of responses and former answers;
-    columns of responses; notes; metadata and origin, or None for other tables.
-    """
+    """A Hugging Face or Argilla table with class names and without responses; responses, notes, metadata or None."""
     features = _features(table.schema)
     questions = [
         name.removesuffix(RESPONSES)

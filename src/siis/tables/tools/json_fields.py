@@ -111,10 +111,7 @@ def the_label(value: Any, where: str, what: str) -> str | None:
 
 
 def columns_of(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """Columns of n flat records, and notes on fields left out.
-
-    Numbers, texts and truth values are one column; lists of numbers become a column for each place.
-    """
+    """Columns of n flat records (lists of numbers become one for each place), and notes on fields left out."""
     names = dict.fromkeys(name for record in records for name in record)
     columns: dict[str, Any] = {}
     lists, inline = [], []
@@ -219,10 +216,7 @@ def tool_file(
     refused: dict[str, str] | None = None,
     **more: Any,
 ) -> ToolFile:
-    """Columns of n flat records and of the answers to questions about them, with the roles that follow.
-
-    Ids are a field of the records, or given; fields whose names begin with one of ``aside`` are no features.
-    """
+    """Columns and answers of n flat records, with roles; fields that begin with one of ``aside`` are no features."""
     columns, left_out = columns_of(records)
     own = set(id_names) & columns.keys()
     if ids is not None:

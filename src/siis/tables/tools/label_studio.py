@@ -44,10 +44,7 @@ class Tasks:
     targets: dict[str, str]  # ``to_name`` of each question, by ``from_name``
 
     def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write the tasks with n predictions; those of an earlier fit are replaced, those of others stay.
-
-        If all tasks have an id, a second file holds the predictions alone, to import into the same project.
-        """
+        """The tasks with n predictions instead of a former fit's; with ids, also a file of predictions alone."""
         name = question if question is not None else next(iter(self.targets), "label")
         predictions = [_prediction(answer, name, self.targets.get(name, TEXT)) for answer in answers]
         done = [

@@ -87,10 +87,7 @@ class ToolMetadata:
         return self.tool not in (None, PLAIN)
 
     def question(self, path: Any, wanted: str | None) -> str | None:
-        """The question whose answers are the labels: the one that the user named, or the only one.
-
-        None if the labels are no answers to a question of the tool.
-        """
+        """The question that the user named, or the only one; None if labels are no answers to one."""
         names = [*self.questions, *(name for name in self.refused if name not in self.questions)]
         if wanted is not None and wanted not in names:
             return None
@@ -129,10 +126,7 @@ class VoteColumns:
 
 
 def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteColumns:
-    """Columns of answers: one for each annotator, or a single one if no example has two answers.
-
-    A second answer of one annotator to one question about one example has a column of its own.
-    """
+    """Columns of answers, one for each annotator (and repeat), or a single one if no example has two answers."""
     by_question: dict[str, list[Vote]] = defaultdict(list)
     for vote in votes:
         by_question[vote.question].append(vote)
@@ -180,11 +174,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 
 def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
-    """The column of ids: the first of some names with a cell that is not empty.
-
-    Ids that are missing or repeated are refused where they are read: row numbers in their place would be those of
-    other examples in the next export.
-    """
+    """The first of some columns with a cell that is not empty; gaps and repeats are refused where ids are read."""
     for name in names:
         if name in columns and columns[name].null_count < len(columns[name]):
             return name
