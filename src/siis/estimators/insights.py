@@ -1,4 +1,4 @@
-"""What one graph can tell in addition to the answers: near-duplicates, outliers, overlap, annotators, labels enough."""
+"""What a graph gives in addition to answers: near-duplicates, outliers, overlap, annotators, labels enough."""
 
 from __future__ import annotations
 

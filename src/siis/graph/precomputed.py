@@ -72,7 +72,7 @@ def _is_negative(D: Floats) -> bool:
 
 
 def _joins_at_small(W: Sparse) -> bool:
-    """Whether each edge is among the k smallest of an end, as of nearest neighbours, and many not among the largest."""
+    """Whether each edge is among the k smallest of an end, as of nearest neighbours, many not among the largest."""
     degrees = np.diff(W.indptr)
     k = int(degrees.min())
     if k == 0:

@@ -102,7 +102,7 @@ class VertexLabels:
 def gather(
     vertex: Ints, Y: Floats, weights: Floats, kinds: Ints | None = None, counts: Floats | None = None
 ) -> VertexLabels:
-    """Add up equal labels of one vertex; Y: (l, c); kinds: ``label_kinds(Y)``; counts: weights as if none is verified."""
+    """Add up equal labels of one vertex; Y: (l, c); counts: the weights as if no label were verified."""
     kinds = label_kinds(Y) if kinds is None else kinds
     n_kinds = kinds.max() + 1
     pairs, first, index = np.unique(vertex * n_kinds + kinds, return_index=True, return_inverse=True)

@@ -163,7 +163,7 @@ class Job:
         return {"sampled": int(rows.size), "reason": found.reason}
 
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
-        """Vectors, in single precision, for which each worker has memory in addition to graph, subspace and blocks."""
+        """Vectors, in single precision, for which each worker has memory with the graph, subspace and blocks."""
         held = memories(self.client)
         rows = UNEVEN * n / len(held)
         room = min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)

@@ -92,7 +92,7 @@ def _check_complete(S: Sparse, null: Sparse, pairs: RitzPairs, n_wanted: int, hi
 
 
 def count_below(S: Sparse, shift: float) -> int | None:
-    """Count eigenvalues of S below a shift: negative pivots of S - shift I (Sylvester); None if pivots are off-diagonal."""
+    """Count eigenvalues of S below a shift: negative pivots of S - shift I (Sylvester); None if a pivot was moved."""
     try:
         factor = factorize(S, -shift)
     except RuntimeError:  # exactly singular

@@ -33,7 +33,7 @@ class Reference:
         check(0 < self.n_features <= MOST_FEATURES, f"1 to {MOST_FEATURES:,} features")
 
     def load(self, kind: Literal["images", "texts"], located: EncoderChoice | None) -> Encoder:
-        """Load the encoder from its path; the user names libraries' models, since a stranger's recipe could name any."""
+        """Load the encoder from its path; a library's model is named again: a stranger's recipe could name any."""
         name = quoted(Path(self.choice.source).name)
         if located is None and not self.choice.source.lower().endswith(".onnx"):
             raise ValueError(

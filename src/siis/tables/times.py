@@ -47,7 +47,7 @@ def typed_days(column: Any) -> Floats:
 
 
 def read_days(texts: Any, order: str) -> Floats:
-    """Dates, with or without time, as days since 1970, (n,), NaN otherwise; zones become UTC; year first in any order."""
+    """Dates, with or without time, as days since 1970, (n,), NaN otherwise; zones become UTC; yyyy has any order."""
     folded = _folded(texts)
     days = _matched(folded, PATTERNS["ymd"])
     others = {"ymd": (), "named": (PATTERNS["named"], NAMED_FIRST)}
