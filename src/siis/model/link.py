@@ -94,7 +94,7 @@ class ExpectedAccuracy:
         same = float(np.mean([np.mean(a == b) for a, b in answers]))
         shares = [[np.bincount(a, minlength=n_classes) / a.size for a in pair] for pair in answers]
         by_chance = float(np.mean([a @ b for a, b in shares]))
-        deviation = AGREEMENT_SD / max(1 - by_chance, LEAST_BY_SKILL)
+        deviation = AGREEMENT_SD / max(1 - by_chance, LEAST_BY_SKILL)  # (D6b)
         return cls(accuracy_of_agreement(same, n_classes), deviation)
 
     def after_passes(self) -> ExpectedAccuracy:
