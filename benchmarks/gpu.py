@@ -19,7 +19,7 @@ import torch
 from default_speed import generated, isolet
 from protocol import RESULTS, Rows
 from siis import SIISClassifier
-from siis.progress import listening
+from siis.progress import progress_listener
 
 COLUMNS = ("machine", "case", "method", "stage", "seconds", "gpu_gb", "host_gb", "recall", "accuracy")
 CASES = {
@@ -51,7 +51,7 @@ def measure(case, method, engine):
         stages[name] = now - began[name]
 
     started = time.perf_counter()
-    with listening(listen):
+    with progress_listener(listen):
         model = SIISClassifier(**options).fit(X, y)
     total = time.perf_counter() - started
     free = np.flatnonzero(y < 0)

@@ -1,4 +1,4 @@
-"""The rivals against closed forms, dense solves and CVXPY, and scikit-learn's checks."""
+"""The baselines against closed forms, dense solves and CVXPY, and scikit-learn's checks."""
 
 import cvxpy as cp
 import numpy as np

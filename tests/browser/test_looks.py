@@ -249,7 +249,7 @@ def test_names_for_assistive_technology(open_report):
 def test_focus_is_visible(open_report):
     page = open_report(make_report(3))
     seen = set()
-    for _ in range(40):
+    for _ in range(60):  # more than once around
         page.keyboard.press("Tab")
         seen.add(page.evaluate("document.activeElement.tagName"))
         if page.evaluate("document.activeElement === document.body"):

@@ -234,7 +234,7 @@ def test_nothing_is_said_to_be_saved_before_it_is(fitted, start, browser):
     until(page, f"{verdict}.endsWith(' stays, saved; the change is not saved')")
     assert page.text_content("#status").endswith(" stays, saved; the change is not saved.")
     page.locator("#rows tr").nth(1).get_by_text("Keep").click()
-    until(page, "byId('said').textContent.endsWith(': not decided, your decision is not saved.')")
+    until(page, "byId('status').textContent.endsWith(': not decided, your decision is not saved.')")
     assert page.locator("#rows .verdict").nth(1).text_content() == "not decided, your decision is not saved"
     context.close()
 
