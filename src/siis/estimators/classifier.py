@@ -176,9 +176,8 @@ class SIISClassifier(OnCluster, Insights):
     max_iter : int, default=1000
         Most iterations.
     warm_start : bool, default=False
-        Start from the previous fit, if there is one: its choices, graph and basis stay, the program starts from its
-        solution, and held-out labels are predicted as then, plus what has changed. For corrections and some more
-        labels of the same examples. Everything is computed anew where examples, their order, classes or parameters
+        Start from the previous fit, if there is one: its choices, graph and basis stay, and the program starts from
+        its solution. For corrections and some more labels of the same examples. Everything is computed anew where examples, their order, classes or parameters
         have changed, where there are half as many labels again as at the last full fit, where a third of them are
         other ones, or where clearly fewer held-out labels are predicted. Without effect with ``method="paper"``.
     random_state : int or None, default=None
