@@ -177,9 +177,10 @@ class SIISClassifier(OnCluster, Insights):
         Most iterations.
     warm_start : bool, default=False
         Start from the previous fit, if there is one: its choices, graph and basis stay, and the program starts from
-        its solution. For corrections and some more labels of the same examples. Everything is computed anew where examples, their order, classes or parameters
-        have changed, where there are half as many labels again as at the last full fit, where a third of them are
-        other ones, or where clearly fewer held-out labels are predicted. Without effect with ``method="paper"``.
+        its solution. For corrections and some more labels of the same examples. Everything is computed anew where
+        examples, their order, classes or parameters have changed, where there are half as many labels again as at the
+        last full fit, where a third of them are other ones, or where clearly fewer held-out labels are predicted.
+        Without effect with ``method="paper"``.
     random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
     engine : {"auto", "numpy", "torch", "dask"}, default="auto"
