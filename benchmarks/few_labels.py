@@ -12,9 +12,9 @@ import time
 import warnings
 
 import numpy as np
-from protocol import RESULTS, load, mean_and_error
 from sklearn.datasets import load_digits
 
+from protocol import RESULTS, load, mean_and_error
 from siis import SIISClassifier
 from siis.datasets import contaminate, draw_labelled
 
