@@ -26,7 +26,7 @@ from real_tables import TABLES
 from real_tables import load as load_table
 from siis import SIISClassifier
 from siis.datasets import contaminate
-from siis.estimators import averaging
+from siis.estimators import averaging, classifier
 from siis.model import average, forest, kernels, link, members, ridge, sizes
 from trust import calibration_error
 
@@ -155,7 +155,7 @@ def cells(draws):
 @contextlib.contextmanager
 def changed(**values):
     """Give module constants other values: module__NAME=value."""
-    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (averaging, average, forest, kernels, link, members, sizes)}
+    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (classifier, average, link)}
     places = [(modules[key.split("__")[0]], key.split("__")[1], value) for key, value in values.items()]
     before = [getattr(module, name) for module, name, _ in places]
     try:
@@ -181,12 +181,20 @@ ROWS = {  # name: settings of the estimator, constants that are changed, and the
         {},
         (kernels.graph_kernels, kernels.graph_columns, kernels.Kernel.plus),
     ),
-    "the best member of each family": ({}, {"members__MOST": 1}, (members.near_best,)),
-    "all members": ({}, {"members__WIDTH": 1e9, "members__MOST": 10**6}, (members.near_best,)),
+    "the best member of each family": (
+        {},
+        {"average__near_best": functools.partial(members.near_best, most=1)},
+        (members.near_best,),
+    ),
+    "all members": (
+        {},
+        {"average__near_best": functools.partial(members.near_best, most=10**6, width=1e9)},
+        (members.near_best,),
+    ),
     "one pass": ({}, {"average__PASSES": 1}, (link.label_posterior, ridge.Ridge.without, ridge.Ridge.held_out)),
     "without agreement of halves": ({}, {"link__AGREEMENT_SD": 1e6}, (average.agreement, link.ExpectedAccuracy)),
     "one scale of scores": ({}, {"average__EVEN": 0.0}, (average.scales_of,)),
-    "without the program": ({}, {"averaging__program_weight": lambda _: 0.0}, (averaging.with_program, sizes)),
+    "without the program": ({}, {"classifier__program_weight": lambda _: 0.0}, (averaging.with_program, sizes)),
 }
 
 
