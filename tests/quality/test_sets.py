@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.evidence import softmax
+from siis.model.link import ExpectedAccuracy
 from siis.quality import Calibration, fit_noise
 from siis.quality.sets import class_sets, coverage_levels
 from siis.saved import load_all, saved_bytes
@@ -34,7 +35,7 @@ def intervals(rate, confusion, is_estimated):
         Z, truth, given = drawn(300, 4, rate, confusion, seed, 8.0)
         rows, unlabelled, _ = drawn(300, 4, 0.0, 0.0, seed + 100, 8.0)
         accuracy = float(np.mean(np.argmax(rows, axis=1) == unlabelled))
-        known = {"rows": rows, "estimated": accuracy} if is_estimated else {}
+        known = {"rows": rows, "estimated": ExpectedAccuracy(accuracy, 0.08)} if is_estimated else {}
         noise = fit_noise(Z, given, np.ones(300), **known)
         low, high = noise.interval
         wrong = np.mean(given != truth)
@@ -250,3 +251,15 @@ def test_labels_that_were_confirmed_are_no_wrong_ones():
     assert found.rate < 0.02
     unknown = fit_noise(Z, truth, np.ones(300), False, is_verified, np.full(300, -1))
     assert unknown.rate < 0.03
+
+
+def test_labels_of_classes_that_are_never_predicted_may_be_right():
+    """A model that does not know a small class misses its labels: that does not raise the lower end of the interval."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [200, 150, 50])
+    known = np.where(truth == 2, rng.integers(0, 2, 400), truth)
+    Z = 4.0 * np.eye(3)[known] + 0.3 * rng.standard_normal((400, 3))
+    assert fit_noise(Z, truth, np.ones(400)).interval[0] == 0.0
+    wrong = np.where(rng.random(400) < 0.3, (known + 1) % 2, known)  # mistakes among classes that are predicted
+    expected = ExpectedAccuracy(0.99, 0.03)
+    assert fit_noise(Z, wrong, np.ones(400), rows=Z, estimated=expected).interval[0] > 0.2

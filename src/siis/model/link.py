@@ -170,8 +170,9 @@ class Link:
         """Ends of the central interval of the noise rate."""
         below = np.cumsum(self.rate_weights)
         low, high = np.searchsorted(below, ((1 - level) / 2, (1 + level) / 2))
+        half = 0.5 * float(self.rates[1] - self.rates[0])  # a rate of the grid stands for those around it
         upper = float(self.rates[min(high, below.size - 1)])
-        return float(self.rates[low]) if low else 0.0, max(upper, self.rate)
+        return max(float(self.rates[low]) - half, 0.0), max(upper, self.rate)
 
     @property
     def score(self) -> float:

@@ -18,6 +18,7 @@ USUAL = 0.1  # quantile of the weights that counts as one copy
 ROUNDS = 25
 PSEUDO_COUNT = 20.0  # labels of each true class that are thought to follow the rate
 MOST_IN_ONE = 0.8  # of the labels that are predicted as one class, so that the others are not
+LEAST_KNOWN, LEAST_PREDICTED = 6.0, 0.5  # labels of a class, and predictions over labels, for scores to know it
 VAGUE_RATE = 0.05  # of wrong labels that is assumed at most where nothing predicts labels
 LEAST_RATE = 0.002  # in quality and answers of labelled examples: a rate of 0 would make every label certain
 
@@ -137,6 +138,7 @@ def fit_noise(
         rate, low, high = float("nan"), 0.0, 1.0
     if is_verified.any():
         scores, codes, weights = scores[~is_verified], codes[~is_verified], weights[~is_verified]
+    low = max(0.0, low - _missed_in_unknown_classes(scores, codes, weights))
     high = max(high, _missed(scores, codes, weights))
     matrix, wrong = _fit_matrix(calibration(scores), codes, weights, doubt)
     total = np.bincount(codes, weights, c)
@@ -172,6 +174,19 @@ def _missed(scores: Floats, codes: Ints, weights: Floats) -> float:
         return 0.0
     share = float(weights @ (np.argmax(scores, axis=1) != codes) / weights.sum())
     return min(1.0, share + 1.96 * float(np.sqrt(share * (1 - share) / len(codes))))
+
+
+def _missed_in_unknown_classes(scores: Floats, codes: Ints, weights: Floats) -> float:
+    """Share of labels that are not predicted, in classes of few labels or that are predicted less than half as often.
+
+    Scores that do not know a small class miss its labels, whether they are right or wrong.
+    """
+    if not len(codes):
+        return 0.0
+    predicted, c = np.argmax(scores, axis=1), scores.shape[1]
+    given = np.bincount(codes, weights, c)
+    is_unknown = (given < LEAST_KNOWN) | (np.bincount(predicted, weights, c) < LEAST_PREDICTED * given)
+    return float(weights @ (is_unknown[codes] & (predicted != codes)) / weights.sum())
 
 
 def _fit_matrix(P: Floats, codes: Ints, weights: Floats, rate: float) -> tuple[Floats, Floats]:
