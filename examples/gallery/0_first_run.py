@@ -20,24 +20,24 @@ y[:50] = rng.integers(0, 10, 50)  # a third of the labels is drawn at random
 is_wrong = (y >= 0) & (y != truth)
 
 # %%
-# **1. Fit.** Nothing is to be set: graph, smoothing and the rest are chosen by labels that are held out in turn.
+# **1. Fit.** No parameter needs to be set: models that predict held-out labels well are averaged.
 
 model = SIISClassifier(random_state=0).fit(X, y)
 print(f"classes of all 1,500 digits: {np.mean(model.transduction_ == truth):.1%} are right")
 print(f"wrong labels: about {model.noise_rate_:.0%}; in truth {is_wrong.sum() / 150:.0%}")
-print("why these settings:", model.selection_reason_.split(";")[0])
+print("what was averaged:", model.selection_reason_.split(";")[0])
 
 # %%
 # **2. Which labels are wrong?** Worst first, with a suggestion for each.
 
 issues = model.label_issues()
-print(f"{issues.n_rows} labels are doubted, {is_wrong[issues['index']].sum()} of them rightly so")
+print(f"{issues.n_rows} labels are listed, {is_wrong[issues['index']].sum()} of them are wrong")
 for row in issues.rows()[:5]:
     print(row["index"], row["given"], "->", row["suggested"], f"quality {row['quality']:.2f}")
 
 # %%
-# **3. Check them.** Here the truth plays the expert. Checked labels are verified; a warm start keeps what was
-# chosen, and takes a fraction of the time.
+# **3. Check them.** Here the true classes replace a reviewer. Checked labels are verified; a warm start keeps
+# models, graph and basis, and takes a fraction of the time.
 
 checked = np.zeros(1500, dtype=bool)
 checked[issues["index"]] = True

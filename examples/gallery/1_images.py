@@ -28,7 +28,7 @@ is_wrong = (y >= 0) & (y != truth)
 print(f"{truth.size} pictures, {labelled.size} labels, {is_wrong.sum()} of them wrong")
 
 # %%
-# One call. Everything that has to be chosen is chosen by asking how well labels can be told while they are held out.
+# One call. Models that predict held-out labels well are averaged; no parameter needs to be set.
 
 model = SIISClassifier().fit(X, y)
 rest = y < 0
@@ -37,7 +37,7 @@ print(f"right on unlabelled pictures: {np.mean(model.transduction_[rest] == trut
 print(f"the same for an SVM on the 150 labels: {np.mean(plain[rest] == truth[rest]):.1%}")
 
 # %%
-# It also says how many labels it takes to be wrong, with an interval, and which.
+# It also estimates how many labels are wrong, with an interval, and lists them.
 
 low, high = model.noise_interval_
 print(f"wrong labels: about {model.noise_rate_:.0%}, between {low:.0%} and {high:.0%}")

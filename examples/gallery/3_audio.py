@@ -23,8 +23,8 @@ FORMANTS = {
 VOWELS = list(FORMANTS)
 
 # %%
-# A voice is a row of harmonics; throat and mouth raise those near the vowel's formants. Every recording has its own
-# pitch, its own length of the throat, and hiss.
+# A vowel is a sum of harmonics; throat and mouth raise those near its formants. Every recording has its own pitch,
+# length of the throat, and noise.
 
 
 def recording(vowel, rng):

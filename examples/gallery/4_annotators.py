@@ -32,7 +32,7 @@ for i in shown:
 
 # %%
 # ``from_annotators`` learns from the answers alone how far each person can be trusted, and turns the answers into
-# probabilities. Here is what it found beside the true skill, which it has not seen.
+# probabilities. The estimates are compared with the true skill, which it has not seen.
 
 together = from_annotators(answers)
 for person, table in enumerate(together.confusion):

@@ -44,14 +44,14 @@ new[0, rng.choice(np.flatnonzero(truth == 2), 3, replace=False)] = 1
 print("three links into field 2:", model.predict_proba(new).round(2))
 
 # %%
-# Labels that it distrusts. A paper has some dozen links here, which is little to argue from, and so it is careful.
+# Labels that are probably wrong. A paper has only some dozen links here, so few labels are listed.
 
 suspects = model.label_issues()["index"]
 is_wrong = (y >= 0) & (y != truth)
 print(f"distrusted: {len(suspects)}, of which wrong: {is_wrong[suspects].sum()} of {is_wrong.sum()}")
 
 # %%
-# The smooth eigenvectors of the graph are also a picture of it. Circles are labels that are distrusted.
+# The smooth eigenvectors of the graph are also a picture of it. Circles are labels that are probably wrong.
 
 place = model.basis_.vectors[:, 1:3]
 link = sp.coo_array(sp.triu(W))

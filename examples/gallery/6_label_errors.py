@@ -33,8 +33,8 @@ for k, name in enumerate(model.classes_):
     print(f"truly {name}, labelled otherwise: {1 - model.noise_matrix_[k, k]:.0%}")
 
 # %%
-# Which ones? Worst first, each with a suggestion and with close examples that speak against it. No label vouches for
-# itself: each was judged while it was held out.
+# Which ones? Worst first, each with a suggestion and with close examples of another class. Each label is scored by
+# models that did not see it.
 
 issues = model.label_issues()
 for row in issues.rows()[:5]:
@@ -56,7 +56,7 @@ axis.legend()
 plt.show()
 
 # %%
-# Suppose an expert checks the forty worst. Checked labels go back as verified ones: they are not doubted again.
+# Suppose a reviewer checks the forty worst. Checked labels go back as verified ones: they are not listed again.
 
 checked = ranking["index"][:40]
 y[checked] = truth[checked]
@@ -66,6 +66,6 @@ print(f"answers that are right, before: {np.mean(model.transduction_ == truth):.
 print(f"answers that are right, after: {np.mean(again.transduction_ == truth):.1%}")
 
 # %%
-# Short of time? ``suggest_queries`` names the checks that would tell most, in neighbourhoods that are in doubt.
+# ``suggest_queries`` lists the checks that would help most, in neighbourhoods with uncertain predictions.
 
 print(again.suggest_queries(5))

@@ -79,7 +79,7 @@ axis.set(xlabel="agreement with held-out noisy labels", ylabel="right on unlabel
 plt.show()
 
 # %%
-# The default does such a search by itself, over more than this, so that you rarely need one.
+# The default tries more than this and averages what predicts held-out labels, so you rarely need a search.
 
 default = SIISClassifier().fit(X, y)
 print(f"the same for the default: {np.mean(default.transduction_[rest] == truth[rest]):.1%}")

@@ -31,11 +31,11 @@ table.loc[given[::6], "grower"] = table.loc[given[::6], "grower"].map(
 print(table[["alcohol", "magnesium", "hue", "proline", "grower"]].head(6))
 
 # %%
-# Measurements in different units are no trouble: whether to bring them to unit variance is chosen too.
+# Measurements may have different units: the default tries them as given and scaled to unit variance.
 
 X, y = table.drop(columns="grower"), table.grower
 model = SIISClassifier().fit(X, y)
-print(f"{len(given)} of {len(table)} rows have a grower; chosen space: {model.chosen_.space}")
+print(f"{len(given)} of {len(table)} rows have a grower; space of the leading graph: {model.chosen_.space}")
 print(f"growers right in all rows: {np.mean(model.transduction_ == truth):.1%}")
 
 # %%

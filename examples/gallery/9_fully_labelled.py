@@ -39,8 +39,8 @@ print(f"wrong labels: about {model.noise_rate_:.1%}, between {low:.1%} and {high
 
 # %%
 # Precision is the share of the listed labels that are wrong in truth, recall the share of the wrong ones that are
-# listed. The list is cautious: it is short, or empty, where an unsure model would explain the disagreement as well as
-# wrong labels do. The ranking does not depend on where the list ends, and goes on from there.
+# listed. The list has about as many labels as are estimated to be wrong. The ranking does not depend on where the
+# list ends, and goes on from there.
 
 issues = model.label_issues()
 hits = is_wrong[issues["index"]].sum()
