@@ -254,12 +254,12 @@ def test_labels_that_were_confirmed_are_no_wrong_ones():
 
 
 def test_labels_of_classes_that_are_never_predicted_may_be_right():
-    """A model that does not know a small class misses its labels: that does not raise the lower end of the interval."""
+    """A model that does not know a class misses its labels: they do not raise the lower end of the interval."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], [200, 150, 50])
     known = np.where(truth == 2, rng.integers(0, 2, 400), truth)
     Z = 4.0 * np.eye(3)[known] + 0.3 * rng.standard_normal((400, 3))
-    assert fit_noise(Z, truth, np.ones(400)).interval[0] == 0.0
     wrong = np.where(rng.random(400) < 0.3, (known + 1) % 2, known)  # mistakes among classes that are predicted
-    expected = ExpectedAccuracy(0.99, 0.03)
-    assert fit_noise(Z, wrong, np.ones(400), rows=Z, estimated=expected).interval[0] > 0.2
+    expected = {"rows": Z, "estimated": ExpectedAccuracy(0.99, 0.03)}
+    assert fit_noise(Z, truth, np.ones(400), **expected).interval[0] == 0.0
+    assert fit_noise(Z, wrong, np.ones(400), **expected).interval[0] > 0.2
