@@ -254,7 +254,7 @@ def test_labels_that_were_confirmed_are_no_wrong_ones():
 
 
 def test_labels_of_classes_that_are_never_predicted_may_be_right():
-    """A model that does not know a class misses its labels: they do not raise the lower end of the interval."""
+    """Scores that do not know a small class miss its labels: that does not raise the lower end of the interval."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], [200, 150, 50])
     known = np.where(truth == 2, rng.integers(0, 2, 400), truth)
