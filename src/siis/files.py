@@ -47,8 +47,7 @@ def write_file(path: Path, content: bytes) -> None:
 def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write files into a folder, all or none, in this order; other files there stay.
 
-    A full or read-only folder is detected before any file is replaced. If a file cannot be replaced, those replaced
-    before are restored. If the process is killed, ``settle`` makes all files the former or all the new ones.
+    A full or read-only folder fails before any file is replaced. After kill -9, ``settle`` makes all old or all new.
     """
     with _named(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -75,10 +74,9 @@ def write_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Finish what a killed process has begun, so that all files are the former or all the new ones.
+    """Finish what a killed process has begun, so that all files are old or all new; several processes may call it.
 
-    Every command that reads or writes a folder calls it first. Several processes may call it at once: a file is
-    renamed once.
+    Every command that reads or writes a folder calls it first.
     """
     try:
         _finish(folder)

@@ -16,11 +16,10 @@ from siis.spectral import SmoothBasis, smooth_basis
 
 
 def sparse_coding(graph: Graph, basis: SmoothBasis, given: VertexLabels, lam: float) -> Floats:
-    """Compute V A with A = soft(V'Y0, lam sqrt(s)), shape (n, 1) or (n, c), scaled.
+    """V A with A = soft(V'Y0, lam sqrt(s)), (n, 1) or (n, c), Y0 the weighted labels, zero elsewhere.
 
-    V = (D / d)^1/2 U has orthonormal columns, s are its eigenvalues; Y0 holds the weighted label rows, zero
-    elsewhere. V A is scaled so that the mean length of labelled rows is 1: the shrunk projection is far shorter than
-    a label, and only ratios within a row matter.
+    V = (D / d)^1/2 U has orthonormal columns, s are its eigenvalues. V A is scaled so that the mean length of
+    labelled rows is 1: the shrunk projection is far shorter than a label, and only ratios within a row matter.
     """
     if basis.laplacian != "normalized":
         raise ValueError(f"sparse coding needs a basis of the normalized Laplacian; found {basis.laplacian!r}")

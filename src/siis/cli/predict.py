@@ -64,17 +64,25 @@ def predict(
       siis predict results export.json --image-folder media/
       siis predict results new-reviews.csv --encoder sentence.onnx --tokenizer tokenizer.json
     """
+
+    def answers() -> tuple[bytes, tuple[str, ...]]:
+        from siis.encode import EncoderChoice  # noqa: PLC0415
+        from siis.saved import load_all, sound  # noqa: PLC0415
+        from siis.workflow import predict_file  # noqa: PLC0415
+
+        saved = load_all(model_file(model))
+        chosen = chosen_encoder(encoder, tokenizer=tokenizer)
+        located = None if chosen is None else EncoderChoice.from_plain(chosen)
+        with sound(model):
+            return predict_file(saved, data, encoding, id, sheet, located, image, image_folder, header_row)
+
     with report_errors():
         from siis.files import write_file  # noqa: PLC0415  (heavy)
 
         if out is not None:
             _check_kept(out, model, data)
         with shown_progress(quiet):
-            content, notes = in_background(
-                lambda: _answers(
-                    model, data, encoding, id, sheet, encoder, tokenizer, image, image_folder, header_row
-                )
-            )
+            content, notes = in_background(answers)
         if not quiet:
             for note in notes:
                 print_line(note)
@@ -93,29 +101,6 @@ def _check_kept(out: Path, model: Path, data: list[Path]) -> None:
 
     if os.path.realpath(out) in map(os.path.realpath, (model, model / MODEL, *found_files(data))):
         raise ValueError(f"--out must not replace {out}, which is read. Choose another name.")
-
-
-def _answers(
-    model: Path,
-    data: list[Path],
-    encoding: str,
-    id: str | None,
-    sheet: str | None,
-    encoder: str | None,
-    tokenizer: Path | None,
-    image: str | None,
-    image_folder: Path | None,
-    header_row: int | None,
-) -> tuple[bytes, tuple[str, ...]]:
-    from siis.encode import EncoderChoice  # noqa: PLC0415
-    from siis.saved import load_all, sound  # noqa: PLC0415
-    from siis.workflow import predict_file  # noqa: PLC0415
-
-    saved = load_all(model_file(model))
-    chosen = chosen_encoder(encoder, tokenizer=tokenizer)
-    located = None if chosen is None else EncoderChoice.from_plain(chosen)
-    with sound(model):
-        return predict_file(saved, data, encoding, id, sheet, located, image, image_folder, header_row)
 
 
 def model_file(path: Path) -> Path:

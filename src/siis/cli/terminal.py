@@ -113,18 +113,12 @@ def shown_progress(quiet: bool) -> Iterator[None]:
 
 def _lines() -> Callable[[str, float, float | None], None]:
     started: dict[str, float] = {}
-    is_first = True
 
-    def show(name: str, share: float, left: float | None) -> None:
-        nonlocal is_first
+    def show(name: str, share: float, _: float | None) -> None:
         if share <= 0:
             started[name] = time.monotonic()
-            if is_first and left is not None:
-                print_line(f"  about {round_seconds(left)} in all")
-            is_first = False
         elif share >= 1 and name in started:
-            more = f", about {round_seconds(left)} left" if left is not None and left >= WORTH_SAYING else ""
-            print_line(f"  {name}: {time.monotonic() - started.pop(name):.1f} s{more}")
+            print_line(f"  {name}: {time.monotonic() - started.pop(name):.1f} s")
 
     return show
 
@@ -142,18 +136,13 @@ def _moving() -> Iterator[None]:
         TextColumn("{task.fields[left]}"),
     )
     tasks: dict[str, Any] = {}
-    began = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
-        whole = progress.add_task("all", total=1.0, left="", visible=False)
 
         def show(name: str, share: float, left: float | None) -> None:
-            if left is not None:
-                spent = time.monotonic() - began
-                words = f"about {round_seconds(left)} left" if left >= WORTH_SAYING else ""
-                progress.update(whole, completed=spent / max(spent + left, 1e-9), left=words, visible=True)
             if share <= 0 or name not in tasks:
                 tasks[name] = progress.add_task(name, total=1.0, left="")
-            progress.update(tasks[name], completed=share)
+            words = f"about {round_seconds(left)} left" if left is not None and left >= WORTH_SAYING else ""
+            progress.update(tasks[name], completed=share, left=words)
 
         with progress_listener(show):
             yield

@@ -72,10 +72,9 @@ def row_pieces(n: int) -> list[slice]:
 
 
 def chebyshev_recurrence(degree: int, low: float, cut: float, high: float) -> Iterator[tuple[float, float, float]]:
-    """Factors a, b, d of each step, a S now + b now + d before, of the filter ``Engine.chebyshev``.
+    """Factors a, b, d of each step, a S now + b now + d before, of ``Engine.chebyshev``, scaled against overflow.
 
-    The polynomial is p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high];
-    its three-term recurrence is scaled against overflow.
+    The polynomial is p(t) = T_d((t - c) / e) / T_d((low - c) / e), c and e the centre and half-width of [cut, high].
     """
     c, e = (high + cut) / 2, (high - cut) / 2
     sigma = e / (low - c)
@@ -89,11 +88,7 @@ def chebyshev_recurrence(degree: int, low: float, cut: float, high: float) -> It
 
 
 def chebyshev_filter(S: Sparse, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
-    """The filter ``Engine.chebyshev`` in compiled loops.
-
-    Columns are independent: wide blocks are cut into groups of columns, so that the recurrence stays in the
-    processor's cache; narrow ones are cut by rows.
-    """
+    """``Engine.chebyshev`` in compiled loops; wide blocks are cut by columns for the cache, narrow ones by rows."""
     n_columns, kind = X.shape[1], X.dtype.type
     width = int(np.clip(-(-n_columns // PIECES), NARROWEST_GROUP, WIDEST_GROUP))
     filtered = np.empty_like(X)

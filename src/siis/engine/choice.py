@@ -32,11 +32,10 @@ def has_driver() -> bool:
 
 
 def choose_engine(name: str, device: str, n: int) -> tuple[Engine, str]:
-    """Choose the engine of a fit.
+    """Choose the engine of a fit, and say in one line what it runs on, empty where there was no choice.
 
-    name: "numpy", "torch", or "auto": PyTorch for many examples where a GPU answers, else NumPy. device: "auto" (the
-    GPU where there is one) or a name of PyTorch's ("cuda:1"). Returns the engine and one line that says what it runs
-    on, empty where there was no choice.
+    "auto": PyTorch for many examples where a GPU answers, else NumPy. device: "auto" (the GPU, if any) or PyTorch's
+    name.
     """
     if name == "numpy" and device != "auto":
         raise ValueError(

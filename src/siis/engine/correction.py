@@ -15,12 +15,10 @@ LEAST_EIGENVALUE = 1e-6  # of the largest in the subspace, and of the squared no
 
 
 def subspace_correction(engine: Engine, Z: Array, energies: Sequence[Floats]) -> Callable[[Array], Array]:
-    """R -> (I - Z G^-1 Z' + Z E_g^-1 Z') R_g for each of k groups of columns, where G = Z'Z and E_g = Z'M_g Z.  (C3b)
+    """R -> (I - Z G^-1 Z' + Z E_g^-1 Z') R_g for each of k groups of columns, where G = Z'Z and E_g = Z'M_g Z.
 
     Where Z spans the eigenvectors of the smallest eigenvalues of M_g, these become 1 and the others stay; it is
-    positive definite for any Z. Per product, two of tall with small.
-
-    Z: (n, m); energies: k matrices E_g, (m, m), each M_g symmetric positive definite; R: (n, k c).
+    positive definite for any Z. Z: (n, m); energies: k matrices E_g, (m, m); R: (n, k c).
     """
     gram = engine.inner(Z, Z)
     small = [_small(gram, energy) for energy in energies]

@@ -30,10 +30,9 @@ class LinearSolver(Protocol):
 def positive_solver(M: Any, tol: float = 1e-10, engine: Engine = NUMPY) -> LinearSolver:
     """Prepare to solve with a symmetric positive definite matrix, once for many right-hand sides.
 
-    Dense: Cholesky, or the pseudo-inverse where the matrix is singular to rounding. Sparse: a sparse factor where it
-    stays thin, otherwise conjugate gradients with the diagonal as preconditioner, for all columns at once.
-
-    ``tol`` is the relative residual of each column at which conjugate gradients stop; they run on ``engine``.
+    Dense: Cholesky, or the pseudo-inverse where singular to rounding. Sparse: a factor where it stays thin, otherwise
+    conjugate gradients on ``engine`` with the diagonal as preconditioner, to the relative residual ``tol`` of a
+    column.
     """
     if not sp.issparse(M):
         return _dense_solver((M + M.T) / 2)
@@ -52,11 +51,9 @@ def factorize(S: Sparse, shift: float = 0.0) -> SuperLU:
 
 
 def envelope_share(S: Sparse) -> float:
-    """Measure how far a symmetric matrix is from a narrow band, between 0 and 1.
+    """Mean distance from the diagonal to the first entry of a row after reverse Cuthill-McKee reordering, over n.
 
-    The mean distance from the diagonal to the first entry of a row after reverse Cuthill-McKee reordering, over n.
-    The envelope bounds the fill of a factorisation. Chains and low-dimensional manifolds are near 0;
-    neighbourhood graphs of high-dimensional data are not.
+    The envelope bounds the fill of a factorisation; the share is near 0 for chains and low-dimensional manifolds.
     """
     n = S.shape[0]
     order = reverse_cuthill_mckee(S, symmetric_mode=True)
@@ -93,11 +90,7 @@ class _PseudoInverse:
 
 
 def _dense_solver(M: Floats) -> LinearSolver:
-    """Factorise with unit diagonal; where M is singular to rounding, give the solution of least (scaled) norm.
-
-    A direction along which M vanishes to rounding changes the quadratic by less than rounding: any coefficient would
-    do, and 0 is the one that does no harm elsewhere.
-    """
+    """Factorise with unit diagonal; where M is singular to rounding, give the solution of least (scaled) norm."""
     diagonal = np.diagonal(M)
     if not np.isfinite(M).all():
         raise NumericalError(

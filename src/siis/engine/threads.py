@@ -55,13 +55,11 @@ def _openmp() -> list[Any]:
 def in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: int | None = None) -> list[Result]:
     """Do ``work`` for every item, in as many threads as there are cores; results in the order of the items.
 
-    Work that is itself done in a thread runs its own pieces one after the other. Where the caller is interrupted or a
-    piece fails, that is raised: pieces that have not begun are dropped, and running ones end at their next
-    ``pause_point``; each piece begins with one.
-
-    ``at_once`` limits how many long pieces run at a time (``FEW`` for work of many short calls, which wait for each
-    other's interpreter lock); the caller waits, and an interrupt or a failure reaches it at once. Without it pieces
-    are short: the caller does some of them itself, which costs less than to wake threads for all.
+    Work that is itself done in a thread runs its pieces one after the other. Where the caller is interrupted or a
+    piece fails, that is raised: pending pieces are dropped, and running ones end at their next ``pause_point``.
+    ``at_once`` limits how many long pieces run at a time (``FEW``: many short calls, which wait for the interpreter
+    lock) while the caller waits; without it pieces are short, and the caller does some itself, which costs less than
+    to wake threads.
     """
     if len(items) < 2 or _local.cancelled is not None or n_threads() == 1:
         return [_after_pause(work, item) for item in items]
@@ -158,12 +156,10 @@ def alone() -> Iterator[None]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep linear algebra in the calling thread: pieces of work in threads are parallel already.
+    """Keep linear algebra in the calling thread: its own threads spin after each call and take cores from other work.
 
-    Threads of the linear algebra library spin for a while after each call, and take the cores from other work. The
-    limit holds for the process. Since threadpoolctl 3.8 only the thread that set a limit may change it, and the last
-    block may end in another thread than the first: so a thread of its own holds the limit. A limit that other code
-    has set in another thread is left as it is.
+    The limit holds for the process. Since threadpoolctl 3.8 only the thread that set a limit may change it, so a
+    thread of its own holds it; a limit that other code has set in another thread is left as it is.
     """
     user = object()
     try:

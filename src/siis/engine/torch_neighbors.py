@@ -28,10 +28,9 @@ SAMPLED_PER_CENTER, CENTER_ROUNDS = 200, 8  # points for each centre, and rounds
 
 
 def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
-    """Find the nearest points of each point, itself among them, in single precision about their mean.
+    """Nearest points of each of (n, d), itself among them, in single precision about their mean.
 
-    given: (n, d). Returns indices, -1 where a place stays empty, and distances, both (n, n_wanted): from coordinate
-    differences in double precision, ascending, ties (to nine digits) by index.
+    Returns indices, -1 if empty, and double distances, (n, n_wanted), ascending, ties (to nine digits) by index.
     """
     X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
     found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT_POINTS else _in_cells(X, n_wanted, seed, report)
@@ -65,10 +64,10 @@ def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int
 
 
 def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tuple[Array, Array, Array, Array]:
-    """Symmetric matrix of directed neighbourhoods, by compressed rows.
+    """Rows of the symmetric matrix of directed neighbourhoods; indices, weights: (n, K).
 
-    indices, weights: (n, K). Returns indptr, (n + 1,), columns, and the larger and the smaller weight of both ends,
-    (nnz,); the smaller is 0 where only one end names the other.
+    Returns indptr, columns, and the larger and the smaller weight of both ends, (nnz,), 0 if only one names the
+    other.
     """
     n, K = indices.shape
     heads = torch.arange(n, device=device).repeat_interleave(K)

@@ -77,8 +77,7 @@ from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
 
 UNREACHED = "the distribution rests on models of the features alone"
-JUDGED = (
-    "_unreached",
+JUDGED = (  # set by every fit that judges labels, or by none
     "selection_",
     "selection_reason_",
     "chosen_",
@@ -98,12 +97,16 @@ JUDGED = (
     "_levels",
     "_given_codes",
     "_suggested",
+    "_supported",
+    "_listed",
+)
+OPTIONAL = (
+    *JUDGED,
+    "_unreached",
     "_before_codes",
     "_judged",
     "_n_searched",
     "_settings",
-    "_supported",
-    "_listed",
     "sample_model_",
     "sample_rows_",
     "table_encoder_",
@@ -298,7 +301,7 @@ class SIISClassifier(OnCluster, Insights):
     True
     """
 
-    _optional: ClassVar[tuple[str, ...]] = JUDGED
+    _optional: ClassVar[tuple[str, ...]] = OPTIONAL
     _rules: ClassVar[dict[str, Rule]] = {
         **TransductiveClassifier._rules,
         "alpha": POSITIVE | AUTO,

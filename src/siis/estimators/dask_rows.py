@@ -174,10 +174,9 @@ def _write_frame(frame: Any, path: str, most: int) -> tuple[int, str, float]:
 def lazily(
     folder: WorkFolder, name: str, parts: Sequence[str], sizes: Sequence[int], width: int, dtype: Any, fill: Any
 ) -> Any:
-    """Give what the work folder holds of each row, in the order of the rows, as a Dask array.
+    """What the work folder holds of each row as a Dask array, (n,) if ``width`` is 0, else (n, width); or ``fill``.
 
-    ``parts`` names the files of values ``name`` (of shards, or of labelled rows), ``sizes`` the rows of each chunk;
-    rows without a value hold ``fill``. Returns (n,) where ``width`` is 0, else (n, width).
+    ``parts`` names the files of values ``name`` (of shards, or of labelled rows), ``sizes`` the rows of each chunk.
     """
     import dask.array as da  # noqa: PLC0415  (an extra)
     from dask import delayed  # noqa: PLC0415

@@ -17,10 +17,9 @@ FIELDS = (*KEYS, *MEASURES)
 
 
 class Records:
-    """A CSV file of runs, and NAME.json with the settings that they were made with.
+    """A CSV file of runs with ``keys`` and ``measures``, and NAME.json with the settings (data, version) behind them.
 
-    ``settings`` hold everything that the rows depend on, data and version included. Rows made with other settings
-    are moved to NAME.csv.old. ``keys`` identify a run; ``measures`` are its results.
+    Rows made with other settings are moved to NAME.csv.old.
     """
 
     def __init__(

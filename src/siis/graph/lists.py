@@ -54,8 +54,7 @@ def _insert(indices, distances, row, index, distance):  # type: ignore[no-untype
 def take_nearer(queries, asking, points, found, offset, is_own, indices, distances):  # type: ignore[no-untyped-def]
     """Insert candidates into the lists of queries, by distances from coordinate differences.
 
-    Candidate ``found[r, k]`` of query ``asking[r]`` is point ``offset + found[r, k]``; where queries are the points
-    themselves (``is_own``), none is its own neighbour.
+    Candidate ``found[r, k]`` of query ``asking[r]`` is point ``offset + found[r, k]``; no point is its own neighbour.
     """
     d, last = points.shape[1], indices.shape[1] - 1
     for r in range(asking.size):
@@ -166,12 +165,11 @@ def _drop(indptr, columns, data, least):  # type: ignore[no-untyped-def]
 def symmetric_rows(
     indices: Ints, weights: Floats, first: int, heads: Ints, tails: Ints, values: Floats, one_sided: float
 ) -> tuple[Ints, Ints, Floats]:
-    """Join lists of neighbours to rows of a symmetric matrix.
+    """Join lists of neighbours to rows of a symmetric matrix: indptr, columns (global, ascending in a row), data.
 
-    indices: (n, K), global numbers, -1 where a place is empty; weights: (n, K); ``first`` is the global number of the
-    first vertex here. heads: (r,), local numbers of vertices that other shards name; tails, values: (r,), the global
-    numbers of those others, and the weights. ``one_sided`` is the share of its weight that an edge keeps which only
-    one end names. Returns indptr, columns (global numbers, ascending in each row) and data.
+    indices: (n, K), global numbers, -1 if empty; weights: (n, K); ``first``: global number of the first vertex here.
+    heads: (r,), local numbers of vertices that other shards name; tails, values: (r,), those others and their
+    weights. ``one_sided`` is the share of its weight that an edge keeps which only one end names.
     """
     n = len(indices)
     indptr = np.zeros(n + 1, dtype=np.int64)

@@ -171,12 +171,10 @@ def _edge_weights(
 
 
 def local_order(W: Sparse) -> Ints:
-    """Order vertices so that most of the neighbours of each are among the next few thousand.
+    """Order vertices, (n,), so that most of the neighbours of each are among the next few thousand.
 
-    Reverse Cuthill-McKee gives a first order. Cut into groups of a few thousand, each vertex then joins, round after
-    round, the group with which it has most weight; groups follow each other, and in each the first order.
-
-    Returns the former number of each vertex, (n,).
+    The first order is reverse Cuthill-McKee. It is cut into groups of a few thousand; round after round, each vertex
+    joins the group with which it has most weight.
     """
     n = W.shape[0]
     first = reverse_cuthill_mckee(sp.csr_matrix(W), symmetric_mode=True)

@@ -287,11 +287,10 @@ def _sparse_search(queries: Sparse, points: Sparse, n_fetched: int) -> Ints:
 def _dense_search(
     queries: Floats, points: Floats, n_wanted: int, n_fetched: int, report: Report
 ) -> tuple[Ints, Floats]:
-    """Candidates in single precision, their distances in double; where candidates may be missing, a tree.
+    """Candidates in single precision, distances in double, a tree where rounding may have lost a neighbour.
 
-    ||a - b||^2 is expanded to ||a||^2 - 2 a'b + ||b||^2, whose rounding is bounded. A point that is not among the
-    candidates is farther, by that bound, than the last of them; so all neighbours are among them where the last one
-    wanted lies nearer than that.
+    The rounding of ||a||^2 - 2 a'b + ||b||^2 is bounded, so a point outside the candidates is known to be farther
+    than the last of them by that bound.
     """
     center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
     right = points - center

@@ -39,10 +39,9 @@ def graph_of_weights(W: Any) -> Graph:
 def are_distances(W: Sparse) -> bool:
     """Whether a matrix holds distances, not weights.
 
-    A full matrix of distances, with rows and columns centred, has negative eigenvalues alone, some far below the
-    others. In a matrix of weights, the largest eigenvalues are positive. In a sparse graph, the ends of large weights
-    have many neighbours in common; the ends of large distances have few. A graph of nearest neighbours also has its
-    edges at the small distances, or at the large weights, of their ends.
+    A full centred matrix of distances has negative eigenvalues far below the others. In a sparse graph of weights,
+    the ends of large entries have many neighbours in common; of distances, few. A graph of nearest neighbours has its
+    edges at the small distances, or the large weights, of their ends.
     """
     n = W.shape[0]
     if n < LEAST_VERTICES or W.nnz == 0:

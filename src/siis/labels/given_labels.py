@@ -56,11 +56,10 @@ class GivenLabels:
 
 
 def read_labels(y: Any, sample_weight: Any = None, verified: Any = None) -> GivenLabels:
-    """Classes, distributions or AnnotatedLabels as labels with weights.
+    """Classes, distributions or AnnotatedLabels as labels with weights; ``verified``, (n,), marks the right ones.
 
-    y: (n,), see ``encode_labels``, or (n, c): one distribution a row, all 0 where unlabelled; columns of a data frame
-    name the classes. Classes without any weight are dropped. sample_weight: (n,); verified: (n,), labels that are
-    known to be right.
+    y: (n,), see ``encode_labels``, or (n, c): one distribution a row, all 0 where unlabelled, with the column names
+    of a data frame as classes. Classes without any weight are dropped.
     """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")

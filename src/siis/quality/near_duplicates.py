@@ -22,8 +22,8 @@ def near_duplicate_threshold(distances: Floats) -> float:
     """How close, over the local scale, two examples must be to be copies, (C14); distances: (n, K), K at least 2.
 
     Where examples lie at random in m dimensions, each of the K - 1 neighbours before the last one is closer than t
-    times the distance of that with the probability t^m. So t is such that n (K - 1) t^m = 0.05, but at most 1/4. How
-    fast distances grow from the middle neighbour to the last one gives m; a few copies do not change these.
+    times its distance with the probability t^m. So n (K - 1) t^m = 0.05, but t is at most 1/4; m follows from how
+    fast distances grow from the middle neighbour to the last one, which a few copies do not change.
     """
     n, K = distances.shape
     middle = (K + 1) // 2

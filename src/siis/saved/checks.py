@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis.estimators.averaging import Choices
-from siis.estimators.classifier import SIISClassifier
+from siis.estimators.classifier import JUDGED, SIISClassifier
 from siis.estimators.evidence import Evidence
 from siis.estimators.pooling import Voices
 from siis.evidence import READINGS, KernelScores
@@ -38,29 +38,6 @@ ROUNDING = 1e-6  # of probabilities
 FAMILIES = (GRAPH, KERNEL, SUM, FOREST)
 KINDS: dict[str, tuple[type, ...]] = {"f": (np.float32, np.float64), "i": (np.int32, np.int64), "b": (np.bool_,)}
 PRECOMPUTED = "precomputed"
-JUDGED = (  # set by every fit that judges labels, or by none
-    "label_quality_",
-    "held_out_distributions_",
-    "noise_rate_",
-    "noise_interval_",
-    "noise_matrix_",
-    "class_noise_rates_",
-    "graph_score_",
-    "selection_",
-    "selection_reason_",
-    "chosen_",
-    "_evidence",
-    "_given_codes",
-    "_suggested",
-    "_supported",
-    "_voices",
-    "_calibration",
-    "_levels",
-    "_choices",
-    "experts_",
-    "class_shares_",
-    "_listed",
-)
 COMPANIONS = ("source", "ids", "given", "verified", "snippets", "recipe", "recipe_arrays", "id_column")
 OURS = {"recipe", "recipe_arrays", "id_column"}  # with these, siis fit has saved the model
 

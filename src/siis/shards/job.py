@@ -64,11 +64,10 @@ class Job:
         choose: Callable[[Ints], tuple[SampleChoices, Features]],
         write: Callable[..., Ints],
     ) -> tuple[dict[str, Any], Ints]:
-        """All stages, in their order.
+        """Run all stages; returns figures of the fit, and the counts that ``write`` returns, summed over the shards.
 
-        ``labels()`` gives the labels of all rows; ``choose(rows)`` fits a classifier to a sample; ``write(folder,
-        shard, out)`` writes the answers of a shard and returns counts, which are added up over the shards. Returns
-        figures of the fit, and these counts.
+        ``labels()`` gives all labels; ``choose(rows)`` fits a sample; ``write(folder, shard, out)`` writes the
+        answers.
         """
         plan = self.stage("plan", lambda: self._plan(labels()))
         self.log(f"{plural(plan['rows'], 'row')} in {plural(len(self.blocks), 'block')}, {plan['shards']} shards")

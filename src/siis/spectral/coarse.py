@@ -32,11 +32,9 @@ def coarse_eigenvectors(
 ) -> CoarseVectors | None:
     """Find the smoothest functions that are multiples of a null vector on each aggregate, by Rayleigh-Ritz.
 
-    With orthonormal P, one column for each aggregate, the lowest eigenvectors v of P' S P give P v. By the minimax
-    principle their eigenvalues are upper bounds.
-
-    S: (n, n), scaled Laplacian of the weights W; null: (n, k), orthonormal null vectors; 1 / scale, (n,), spans the
-    null space of S on each component. Solved in double precision; None where the aggregates would be too few.
+    The lowest eigenvectors v of P' S P give P v, with upper bounds of the eigenvalues (minimax), P orthonormal.
+    S: (n, n), scaled Laplacian of W; null: (n, k), orthonormal; 1 / scale spans the null space on each component.
+    None where the aggregates would be too few.
     """
     least = LEAST_AGGREGATES * (n_wanted + null.shape[1])
     member_of = aggregates(W, least)

@@ -26,12 +26,9 @@ def shift_invert(
 ) -> tuple[RitzPairs, str]:
     """Lanczos on (S + shift I)^-1, repeated outside the known vectors until the inertia shows that none is missing.
 
-    Lanczos alone sees one copy of a repeated eigenvalue and finds others by luck. In double precision: rounding of S
-    to single would move the null space, and the inertia with it.
-
-    null: (n, k), orthonormal; start: (n, p), a first vector for each round, p pairs are sought and ``n_wanted`` must
-    be found; ``high`` bounds the spectrum; ``tol`` bounds residuals. Returns the pairs and how it was checked that
-    none is missing, "inertia" or "probe".
+    Lanczos alone sees one copy of a repeated eigenvalue; single precision would move the null space and the inertia.
+    null: (n, k); start: (n, p), a first vector for each round of p pairs; ``high`` bounds the spectrum, ``tol`` the
+    residuals. Returns the pairs and how it was checked that none is missing, "inertia" or "probe".
     """
     factor = factorize(S, SHIFT * high)
     known, missing = start[:, :0], start.shape[1]

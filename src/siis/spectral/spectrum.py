@@ -29,12 +29,9 @@ class Spectrum:
 
 
 def estimate_spectrum(S: Operator, null: Operator, bound: float, seed: int) -> Spectrum:
-    """Estimate a spectrum by Lanczos quadrature from a few random vectors.
+    """Estimate the eigenvalue density by Lanczos quadrature from random vectors, outside null vectors (n, k).
 
-    Each vector gives a Gauss quadrature of the density of eigenvalues; their mean, times the number of eigenvalues,
-    counts them. The largest Ritz value plus its residual, with a margin, bounds the spectrum.
-
-    null: (n, k), orthonormal null vectors; ``bound`` is a proven bound of the spectrum.
+    The largest Ritz value plus its residual, with a margin, bounds the spectrum, at most by the proven ``bound``.
     """
     engine, xp = S.engine, S.engine.xp
     rows, k = null.shape

@@ -79,12 +79,9 @@ def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
 
 
 def orthonormalize(X: Array, outside: BlockProjection, engine: Engine, dtype: Precision) -> Array:
-    """Give an orthonormal basis of the columns of X, outside some known vectors.
+    """An orthonormal basis of the columns of X, (n, p), which ``outside`` projects off the known vectors.
 
-    Twice by Cholesky (the second pass mends the rounding of the first), or by Householder where the columns are too
-    close to dependence for that.
-
-    ``outside`` projects a block, (n, p), to the complement of the known vectors.
+    Cholesky, twice against rounding, or Householder where the columns are nearly dependent.
     """
     xp, tiny = engine.xp, float(np.finfo(dtype).tiny)
     least = ILL_CONDITIONED * np.sqrt(np.finfo(dtype).eps)
@@ -202,13 +199,11 @@ def missing_below(
     spectrum: Spectrum,
     rng: np.random.Generator,
 ) -> Subspace | None:
-    """Search an eigenvalue below the last found one, in a subspace that grows from random vectors.
+    """Search an eigenvalue below the last of ``found`` from random vectors: the subspace that shows one, or None.
 
     A Ritz value below it proves that there is one. That there is none is shown by a Ritz pair that is nearly found
-    and lies above, or by filters that would have lifted it out of the fresh vectors long ago.
-
-    ``outside`` projects to the complement of the null space and of ``found``; ``most`` is the dimension outside the
-    null space. Returns the subspace in which a missing pair was seen; None where nothing is missing.
+    and lies above, or by filters that would have lifted it out of the fresh vectors long ago. ``most`` is the
+    dimension outside the null space.
     """
     last, subspace = float(found.values[-1]), Subspace(S)
     n_probes = min(PROBES, most - found.values.size)
@@ -242,9 +237,7 @@ def no_columns(S: Operator, capacity: int) -> Array:
 
 
 class Subspace:
-    """Orthonormal V on the engine, and the Ritz values of S in its span, on the host.
-
-    S V is not kept: as large as V, it would serve residuals alone, which one product more gives.
+    """Orthonormal V on the engine, and the Ritz values of S in its span; S V, as large as V, is not kept.
 
     ``capacity``: columns to allocate for V where memory is short; more are possible, and cost a copy.
     """

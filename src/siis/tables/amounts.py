@@ -25,11 +25,9 @@ LONG_UNIT = 3  # letters of a unit from which on a final s makes its plural
 
 
 def read_amounts(texts: Any, decimal: str) -> tuple[Floats, Any]:
-    """Read amounts as numbers, NaN for other texts, and their units, shapes (n,).
+    """Amounts as numbers, NaN for other texts, and their units (currency, percent, other or empty), both (n,).
 
-    A unit is a currency, a percent sign or another unit; empty if there is none. The letters k, K, M and bn are no
-    units but factors. The mark that does not separate decimals may separate thousands, as may a space or an
-    apostrophe.
+    The letters k, K, M and bn are factors. Spaces, apostrophes and the non-decimal mark may separate thousands.
     """
     found = pc.struct_field
     texts = _normalized(texts)

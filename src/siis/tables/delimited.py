@@ -31,10 +31,9 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> tuple[list[str], Any, str, list[str]]:
-    """Read a CSV or TSV file, which may be compressed with gzip; header_row counts from 1.
+    """Read a CSV or TSV file (also gzip): stripped names (may repeat), a table of strings, decimal mark, notes.
 
-    Returns the stripped names (may repeat), a table of string columns named 0, 1, ..., the decimal mark (a comma if
-    semicolons separate columns), and notes. Without header_row, titles above the names are skipped.
+    header_row counts from 1; without it, titles above the names are skipped. Semicolons imply decimal commas.
     """
     data = text_bytes(path, encoding)
     start = _titles(path, data) if header_row is None else header_row - 1

@@ -40,10 +40,9 @@ def encode_table(
     reserved: set[str],
     network: EncoderChoice | None = None,
 ) -> Encoded:
-    """Choose features, learn their encoding, and encode the table.
+    """Choose features, learn their encoding, and encode the table; without ``features`` all usable columns count.
 
-    Without ``features`` all usable columns count that are not reserved. ``texts`` are compared by their words, or by
-    the network if there is one; ``text_only`` uses no other columns.
+    ``texts`` are compared by words, or by the network if there is one; ``text_only`` uses no other columns.
     """
     if not texts:
         chosen = choose_features(sheet, features, reserved)

@@ -20,10 +20,9 @@ INSTALL = "Install it with `pip install 'siis[xlsx]'`, or save the sheet as CSV.
 def read_workbook(
     path: Path, sheet: str | None, header_row: int | None = None
 ) -> tuple[list[str], Any, list[str], tuple[str, ...]]:
-    """Read a sheet, the first by default: saved values of formulas; dates, numbers and texts as they are.
+    """Read a sheet, the first by default, with saved values of formulas, as ``read_delimited`` reads a text file.
 
-    Returns the stripped names (may repeat), a table with columns 0, 1, ..., notes, and the names of the other sheets.
-    Without header_row (from 1), titles above the names are skipped.
+    Returns stripped names (may repeat), a table with columns 0, 1, ..., notes, and the names of the other sheets.
     """
     if find_spec("openpyxl") is None:
         raise ValueError(f"{path}: reading XLSX files needs openpyxl, which is not installed. {INSTALL}")

@@ -83,10 +83,9 @@ def run_job(
     log: Callable[[str], None] = no_output,
     step: Step = plain_step,
 ) -> tuple[Outcome, dict[str, bytes]]:
-    """Read examples, merge checked labels, fit and write the files; the former files stay until the end.
+    """Read examples, merge checked labels, fit and write the files; returns the outcome and the files' content.
 
-    Decisions in ``out`` on the same table are used; decisions on other tables stay in their file. New checked labels
-    are saved as decisions before the files are written. Returns the outcome and the content of the files.
+    Decisions in ``out`` on the same table are used; new checked labels are saved as decisions before the files.
     """
     check_options(options)
     check_writable(out)

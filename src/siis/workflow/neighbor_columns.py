@@ -32,9 +32,8 @@ def compare_columns(
 ) -> list[ComparedColumn]:
     """Compare an example with its neighbours (``near``); columns that separate it from those of its class come first.
 
-    Numbers differ by standard deviations of the column. Unequal texts differ by 1, less where the column has many
-    values. Columns that are no features come last. ``alike`` says which neighbours have its class; if none has, all
-    count. Empty where the model holds no table.
+    Numbers differ by deviations of the column, texts by 1, or less where it has many values; columns that are no
+    features come last. ``alike``: neighbours of its class; all count if there is none. Empty without a table.
     """
     names, lines = extra.get("row_names"), extra.get("row_cells")
     if names is None or lines is None or not near:
