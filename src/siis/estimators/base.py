@@ -30,7 +30,7 @@ from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
 from siis.labels.labelled import labelled_accuracy
 from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, metrics, one_of, seed_of
-from siis.progress import Progress
+from siis.progress import Progress, Report
 
 TIMES = ("date", "time", "duration", "period")  # how the types of such columns begin, in pandas and polars
 SHOWN_COLUMNS = 5
@@ -200,24 +200,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _classify(self, X: Features, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
         """Place the examples on a graph, and solve where a label is connected."""
-        n_neighbors, metric, kind = self._graph_setting()
         with progress.stage("graph") as report:
-            placed = (
-                ready_made(graph_of_weights(X))
-                if self.affinity == "precomputed"
-                else build_neighbor_graph(
-                    X,
-                    n_neighbors,
-                    self.bandwidth,
-                    metric,
-                    kind,
-                    labels.absent,
-                    self.neighbor_search,
-                    self._seed,
-                    report,
-                    engine,
-                )
-            )
+            placed = self._neighbor_graph(X, labels.absent, report, engine)
         given = gather(placed.vertex[labels.used], labels.Y, labels.weights, labels.kinds)
         reached = placed.graph.reached_from(given.rows)
         core = placed.graph.subgraph(reached)
@@ -225,7 +209,15 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         F, attributes = self._soft_labels(Task(core, points, given.relabel(np.cumsum(reached) - 1), progress, engine))
         answers = np.tile(given.prior, (placed.graph.n_vertices, 1))
         answers[reached] = distributions(F, given.n_classes)
-        return Answer(placed, answers, reached, given.prior, n_neighbors, attributes)
+        return Answer(placed, answers, reached, given.prior, self._graph_setting()[0], attributes)
+
+    def _neighbor_graph(self, X: Features, absent: Bools | None, report: Report, engine: Engine) -> NeighborGraph:
+        """The graph of the examples, or the ready-made one."""
+        if self.affinity == "precomputed":
+            return ready_made(graph_of_weights(X))
+        K, metric, kind = self._graph_setting()
+        search, seed = self.neighbor_search, self._seed
+        return build_neighbor_graph(X, K, self.bandwidth, metric, kind, absent, search, seed, report, engine)
 
     def _engine(self, X: Features, progress: Progress) -> Engine:
         """On what a fit to these examples runs."""

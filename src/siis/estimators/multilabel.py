@@ -15,7 +15,7 @@ from siis.engine import NUMPY
 from siis.estimators.base import Answer, TransductiveClassifier, on_host
 from siis.estimators.classifier import SIISClassifier
 from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
-from siis.graph import Graph, NeighborGraph, build_neighbor_graph, graph_of_weights, ready_made
+from siis.graph import Graph, NeighborGraph
 from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
 from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
@@ -187,22 +187,8 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         columns, names = _tag_columns(Y)
         check_consistent_length(X, columns)
         with progress.stage("graph") as report:
-            seed = seed_of(self.random_state)
-            placed = (
-                ready_made(graph_of_weights(X))
-                if self.affinity == "precomputed"
-                else build_neighbor_graph(
-                    X,
-                    self.n_neighbors,
-                    self.bandwidth,
-                    self.metric,
-                    self.connectivity,
-                    None,
-                    self.neighbor_search,
-                    seed,
-                    report,
-                )
-            )
+            one._seed = seed = seed_of(self.random_state)
+            placed = one._neighbor_graph(X, None, report, NUMPY)
         tasks = [_task(column, placed) for column in columns.T]
         answers = self._answers(tasks, placed, X, seed, progress)
         features = {

@@ -142,12 +142,12 @@ class Graph:
 
     @cached_property
     def incidence(self) -> Sparse:
-        """P, shape (E, n): the row of edge (i, j), i < j, is w_ij (e_i - e_j)."""
+        """P, shape (E, n), of a shard (E, n + h): the row of edge (i, j), i < j, is w_ij (e_i - e_j)."""
         edges = self.edges
         entries = np.column_stack([edges.weights, -edges.weights]).ravel()
         columns = np.column_stack([edges.heads, edges.tails]).ravel()
         indptr = np.arange(0, 2 * self.n_edges + 1, 2)
-        return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.n_vertices))
+        return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.weights.shape[1]))
 
     @cached_property
     def divergence(self) -> Sparse:

@@ -88,15 +88,6 @@ class GraphShard(Graph):
         take_first_ends(W.indptr, W.indices, W.data, numbers, tails, weights)
         return Edges(first, tails, weights, np.zeros(0, dtype=np.int64))
 
-    @cached_property
-    def incidence(self) -> Sparse:
-        """P, shape (E, n + h): rows of the edges of which the first end is here."""
-        edges = self.edges
-        entries = np.column_stack([edges.weights, -edges.weights]).ravel()
-        columns = np.column_stack([edges.heads, edges.tails]).ravel()
-        indptr = np.arange(0, 2 * self.n_edges + 1, 2)
-        return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.halo.n_rows))
-
 
 def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
     """One shard's part of W: (n, N), all shards at once; bounds: (size + 1,), first numbers of the shards, and N."""

@@ -174,17 +174,9 @@ def _models(model: SIISClassifier) -> list[tuple[str, float]]:
 def _gain(found: LabelGain | None) -> Gain | None:
     if found is None:
         return None
-    return Gain(
-        labels=found.n_labels,
-        accuracy=finite(found.accuracy),
-        accuracy_low=finite(found.accuracy_low),
-        accuracy_high=finite(found.accuracy_high),
-        after=finite(found.after),
-        gain=finite(found.gain),
-        low=finite(found.low),
-        high=finite(found.high),
-        reason=found.reason,
-    )
+    names = ("accuracy", "accuracy_low", "accuracy_high", "after", "gain", "low", "high")
+    figures = {name: finite(getattr(found, name)) for name in names}
+    return Gain(labels=found.n_labels, reason=found.reason, **figures)
 
 
 def _noise(model: SIISClassifier) -> Noise | None:
