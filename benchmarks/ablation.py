@@ -26,8 +26,8 @@ from real_tables import TABLES
 from real_tables import load as load_table
 from siis import SIISClassifier
 from siis.datasets import contaminate
-from siis.estimators import averaging, classifier
-from siis.model import average, forest, kernels, link, members, ridge, sizes
+from siis.estimators import classifier
+from siis.model import average, build, forest, kernels, link, members, ridge, score_set, sizes
 from trust import calibration_error
 
 MOST = 2000  # examples of a cell
@@ -155,7 +155,7 @@ def cells(draws):
 @contextlib.contextmanager
 def changed(**values):
     """Give module constants other values: module__NAME=value."""
-    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (classifier, average, link)}
+    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (classifier, average, build, link)}
     places = [(modules[key.split("__")[0]], key.split("__")[1], value) for key, value in values.items()]
     before = [getattr(module, name) for module, name, _ in places]
     try:
@@ -193,8 +193,12 @@ ROWS = {  # name: settings of the estimator, constants that are changed, and the
     ),
     "one pass": ({}, {"average__PASSES": 1}, (link.label_posterior, ridge.Ridge.without, ridge.Ridge.held_out)),
     "without agreement of halves": ({}, {"link__AGREEMENT_SD": 1e6}, (average.agreement, link.ExpectedAccuracy)),
-    "one scale of scores": ({}, {"average__EVEN": 0.0}, (average.scales_of,)),
-    "without the program": ({}, {"classifier__program_weight": lambda _: 0.0}, (averaging.with_program, sizes)),
+    "one scale of scores": ({}, {"build__EVEN": 0.0}, (build.scales_of,)),
+    "without the program": (
+        {},
+        {"classifier__program_weight": lambda _: 0.0},
+        (score_set.ScoreSet.with_program, sizes),
+    ),
 }
 
 

@@ -329,8 +329,8 @@ def default_fit(task):
             gap=model.dual_gap_,
             levels=model._levels,
             may_be_empty=model._may_be_empty,
-            chosen=str(model.chosen_),
-            reason=model.selection_reason_,
+            chosen=str((model.leading_graph_, model.program_)),
+            reason=model.average_summary_,
             warnings=np.array([str(w.message) for w in said], dtype=str),
             **parts(model),
         )
@@ -339,7 +339,7 @@ def default_fit(task):
 
 
 def parts(model):
-    """Answers of the evidence alone and of the program alone, which the default has weighed.
+    """Answers of the average and of the program alone.
 
     Parameters
     ----------
@@ -349,11 +349,11 @@ def parts(model):
     -------
     dict of ndarray of shape (n,)
     """
-    from siis.evidence import as_distributions, read  # noqa: PLC0415
+    from siis.model.scores import as_distributions, standardize  # noqa: PLC0415
 
-    evidence = model._evidence.distributions
+    evidence = model._predictor.graph_scores
     F = as_distributions(model.basis_.synthesize(model.solution_.coefficients), model.classes_.size)
-    program = read(F, model.chosen_.program_reading)
+    program = standardize(F)
     return {
         name: model.classes_[np.argmax(scores, axis=1)[model.vertex_]]
         for name, scores in (("evidence", evidence), ("program", program))

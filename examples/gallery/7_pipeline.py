@@ -83,4 +83,4 @@ plt.show()
 
 default = SIISClassifier().fit(X, y)
 print(f"the same for the default: {np.mean(default.transduction_[rest] == truth[rest]):.1%}")
-print(textwrap.fill(default.selection_reason_, 90))
+print(textwrap.fill(default.average_summary_, 90))

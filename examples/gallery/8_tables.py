@@ -35,7 +35,7 @@ print(table[["alcohol", "magnesium", "hue", "proline", "grower"]].head(6))
 
 X, y = table.drop(columns="grower"), table.grower
 model = SIISClassifier().fit(X, y)
-print(f"{len(given)} of {len(table)} rows have a grower; space of the leading graph: {model.chosen_.space}")
+print(f"{len(given)} of {len(table)} rows have a grower; space of the leading graph: {model.leading_graph_.space}")
 print(f"growers right in all rows: {np.mean(model.transduction_ == truth):.1%}")
 
 # %%

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 
 from siis._types import Ints
 from siis.labels.coding import encode_labels
+from siis.labels.folds import deal_folds
 from siis.labels.labelled import labelled_rows, some_labelled
 from siis.parameters import COUNT
 
@@ -74,18 +75,12 @@ class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]  # untyped base
         """The fold of each example; -1 where it is never held out."""
         if not COUNT.holds(self.n_splits) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; found {self.n_splits!r}")
-        rng = check_random_state(self.random_state) if self.shuffle else None
-        fold, turn = np.full(codes.size, -1), 0
-        for k in range(codes.max() + 1):
-            members = np.flatnonzero(codes == k)
-            if members.size > 1:
-                members = members if rng is None else rng.permutation(members)
-                fold[members] = (turn + np.arange(members.size)) % self.n_splits
-                turn += members.size
-        if turn < self.n_splits:
+        permute = check_random_state(self.random_state).permutation if self.shuffle else np.asarray
+        fold = deal_folds(codes, self.n_splits, permute, least=2)
+        if (found := np.count_nonzero(fold >= 0)) < self.n_splits:
             raise ValueError(
                 f"n_splits={self.n_splits} folds need as many labels of classes that have two or more; there are "
-                f"{turn}. Lower n_splits, or label more examples."
+                f"{found}. Lower n_splits, or label more examples."
             )
         return fold
 

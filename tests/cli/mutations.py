@@ -180,7 +180,7 @@ def _odd(rng, old):
         {"csr": [k, k + 1, k + 2], "shape": [60, 60]},
         {"part": "Graph", "fields": {}},
         {"part": "Popen", "fields": {}},
-        {"part": "Kernel", "fields": {"width": 1.0, "ridge": 1.0}},
+        {"part": "ExpectedAccuracy", "fields": {"mean": 0.5, "deviation": 1.0}},
         {"eval": "1"},
     ]
     if isinstance(old, int) and not isinstance(old, bool):
@@ -498,7 +498,7 @@ def _answers(saved, base):
         model = saved.model
         found = [model.predict_proba(base.X).tobytes(), str(model.predict(base.X)), str(model.transduction_)]
         if hasattr(model, "label_quality_"):
-            found += [str(model.label_issues()), str(model.suggest_queries()), str(model.selection_)]
+            found += [str(model.label_issues()), str(model.suggest_queries()), str(model.members_)]
         if base.table is not None and "ids" in saved.extra:  # without, it is a model that was saved in Python
             if saved.extra["recipe"] is not None:  # without, nothing is known about new files
                 found.append(predict_file(saved, base.table)[0])

@@ -40,13 +40,10 @@ PACKAGES = [
 INSIDE = [
     "cli",
     "estimators",
-    "evidence",
     "experiments",
-    "experts",
     "model",
     "review",
     "saved",
-    "selection",
     "shards",
     "workflow",
 ]  # only the house uses them
@@ -189,8 +186,8 @@ def test_pages_state_what_the_product_does(page, words):
     assert words in " ".join((DOCS / page).read_text().split())
 
 
-def test_predict_proba_states_that_experts_take_part():
-    assert "experts_" in SIISClassifier.predict_proba.__doc__
+def test_predict_proba_states_that_models_of_features_take_part():
+    assert "families_" in SIISClassifier.predict_proba.__doc__
 
 
 def _pages():

@@ -12,9 +12,9 @@ from siis.engine.cg import conjugate_gradients
 from siis.engine.edges import EdgeRows
 from siis.engine.factor import positive_solver
 from siis.errors import NumericalError
-from siis.evidence import smooth_folds, smooth_labels
 from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
+from siis.model.smoothing import smooth_labels
 from siis.program import Program
 from siis.solvers import certified as certified_module
 from siis.solvers import solve_batch, solve_certified, solve_paper
@@ -287,18 +287,12 @@ def test_smoothing(engine, cloud):
     rng = np.random.default_rng(0)
     vertices = np.arange(0, cloud.n_vertices, 10)
     given = VertexLabels(vertices, one_hot(vertices % 3, 3), rng.uniform(0.5, 2, vertices.size))
-    scores = rng.standard_normal((cloud.n_vertices, 3))
-    for start in (None, scores):
-        expected, found = (
-            smooth_labels(cloud.weights, given, 0.3, 0.05, scores, tol=1e-5, start=start, engine=e)
-            for e in (NUMPY, engine)
-        )
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+    sets = [given, given.subset(np.arange(vertices.size) % 2 == 0)]
+    expected = smooth_labels(cloud.weights, sets, 0.3, 1e-5)
+    np.testing.assert_allclose(smooth_labels(cloud.weights, sets, 0.3, 1e-5, engine), expected, atol=1e-4)
     smooth = smooth_basis(cloud, 9, "normalized", engine=engine).vectors
-    sets, pulls = [given, given.subset(np.arange(vertices.size) % 2 == 0)], [1e-4, 0.05]
-    expected = smooth_folds(cloud.weights, sets, 0.3, pulls, [scores, scores], tol=1e-5)
-    found = smooth_folds(cloud.weights, sets, 0.3, pulls, [scores, scores], 1e-5, engine=engine, subspace=smooth)
-    np.testing.assert_allclose(found, expected, atol=3e-5)
+    found = smooth_labels(cloud.weights, sets, 0.3, 1e-5, engine, smooth)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_systems_whose_factor_would_be_thick(engine, cloud, monkeypatch):

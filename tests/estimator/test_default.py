@@ -76,7 +76,7 @@ def test_order_of_the_examples_does_not_matter():
     order = np.random.default_rng(0).permutation(500)
     one, two = SIISClassifier().fit(X, y), SIISClassifier().fit(X[order], y[order])
     np.testing.assert_allclose(one.label_distributions_[order], two.label_distributions_, atol=1e-8)
-    assert one.chosen_ == two.chosen_
+    assert one.leading_graph_ == two.leading_graph_
 
 
 @pytest.mark.filterwarnings("ignore:most labels of these classes")

@@ -127,7 +127,7 @@ def test_units_and_offsets():
         assert np.mean(model.transduction_ == truth) > 0.95
     wide = SIISClassifier(bandwidth=3.0).fit(X, y)
     assert wide.bandwidth_ == 3.0
-    assert wide.chosen_.space == "as given"
+    assert wide.leading_graph_.space == "as given"
 
 
 @pytest.mark.filterwarnings("ignore:every example was given", "ignore:nothing could be chosen")

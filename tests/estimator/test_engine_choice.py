@@ -117,7 +117,7 @@ def test_a_warm_refit_runs_on_the_engine(torch):
     checked, verified = y.copy(), np.zeros(y.size, dtype=bool)
     checked[worst], verified[worst] = truth[worst], True
     model.set_params(warm_start=True).fit(X, checked, verified=verified)
-    assert "former fit were kept" in model.selection_reason_
+    assert "previous fit were kept" in model.average_summary_
     assert (model.transduction_[worst] == truth[worst]).all()
 
 

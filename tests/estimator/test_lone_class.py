@@ -52,7 +52,7 @@ def test_a_warm_start_keeps_the_choices_where_the_stray_label_is_corrected(fits,
     again = siis.load(tmp_path / "model.siis")
     np.testing.assert_array_equal(again.predict_proba(X), after.predict_proba(X))
     again.set_params(warm_start=True).fit(X, np.where(np.arange(len(X)) == stray, -1, more))
-    assert "former fit were kept" in again.selection_reason_
+    assert "previous fit were kept" in again.average_summary_
     assert np.mean(again.transduction_ == before.transduction_) > 0.99
 
 

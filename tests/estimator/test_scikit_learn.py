@@ -181,7 +181,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, method):
     before = {name: value for name, value in vars(model).items() if name != "n_features_in_"}
     stages = ["siis.estimators.base.build_neighbor_graph", "siis.estimators.classifier.smooth_basis"]
     if method == "auto":
-        names = ("choose_average", "build_graph", "final_basis", "assess_labels")
+        names = ("choose_members", "build_graph", "program_basis", "assess_labels")
         stages = [f"siis.estimators.classifier.{name}" for name in names]
     for stage in (*stages, "siis.estimators.solving.solve_certified"):
         with monkeypatch.context() as patch:

@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 
 from memory import peak
 from siis import SIISClassifier
-from siis.evidence.space import Space
+from siis.model.spaces import Space
 
 X, TRUTH = make_blobs(120, 6, centers=3, cluster_std=3.0, random_state=0)
 X = X.astype(np.float32)

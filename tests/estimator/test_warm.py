@@ -1,4 +1,4 @@
-"""Warm refits: other labels on the examples of a former fit."""
+"""Warm refits: other labels on the examples of a previous fit."""
 
 import numpy as np
 import pytest
@@ -33,21 +33,21 @@ def corrected(model, y, truth, n):
 def counted(monkeypatch):
     """How often everything is tried."""
     runs = []
-    search = siis.estimators.classifier.choose_average
-    monkeypatch.setattr(siis.estimators.classifier, "choose_average", lambda *a: runs.append(1) or search(*a))
+    search = siis.estimators.classifier.choose_members
+    monkeypatch.setattr(siis.estimators.classifier, "choose_members", lambda *a: runs.append(1) or search(*a))
     return runs
 
 
 def test_corrections_keep_the_choices_and_give_nearly_the_answers_of_a_new_fit(fitted, monkeypatch):
     X, y, truth, path = fitted
     model = siis.load(path)
-    chosen, quality = model.chosen_, model.label_quality_
+    program, quality = model.program_, model.label_quality_
     labels, verified = corrected(model, y, truth, 10)
     runs = counted(monkeypatch)
     model.set_params(warm_start=True).fit(X, labels, verified=verified)
     assert not runs
-    assert model.chosen_ == chosen
-    assert model.selection_reason_.count("former fit were kept") == 1
+    assert model.program_ == program
+    assert model.average_summary_.count("previous fit were kept") == 1
     np.testing.assert_array_equal(model.transduction_[verified], truth[verified])
     assert (model.label_quality_[verified] == 1).all()
     assert model.dual_gap_ <= 1e-4
@@ -67,7 +67,7 @@ def test_the_same_labels_give_the_same_answers_again(fitted):
     np.testing.assert_allclose(model.label_distributions_, before, atol=0.02)
     np.testing.assert_allclose(model.label_quality_, quality, atol=0.05)
     model.set_params(warm_start=True).fit(X, y)
-    assert model.selection_reason_.count("former fit were kept") == 1
+    assert model.average_summary_.count("previous fit were kept") == 1
 
 
 def test_a_new_label_is_judged_by_what_was_said_without_it(fitted):
@@ -113,7 +113,7 @@ def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkey
     model.set_params(warm_start=True).fit(X, labels)
     assert runs == [1]
     assert "everything is tried anew: " in capfd.readouterr().err
-    assert "former fit" not in model.selection_reason_
+    assert "previous fit" not in model.average_summary_
 
 
 def test_the_search_is_run_again_where_clearly_fewer_labels_are_met(fitted, monkeypatch):
@@ -138,7 +138,7 @@ def test_where_no_label_could_be_held_out_the_search_is_run_again(fitted):
     more = alone.copy()
     more[np.flatnonzero(truth == 0)[1:3]] = 0
     model.set_params(warm_start=True).fit(X, more)
-    assert "former fit" not in model.selection_reason_
+    assert "previous fit" not in model.average_summary_
 
 
 def test_a_warm_start_without_a_former_fit_is_a_fit(fitted):

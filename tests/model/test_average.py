@@ -10,19 +10,16 @@ from sklearn.datasets import load_digits, make_blobs
 import siis.model.average as module
 import siis.model.forest as forest_module
 from siis import SIISClassifier
-from siis.evidence import softmax
-from siis.model.average import (
-    Plan,
-    agreement,
-    all_members,
-    average,
-    planned_members,
-)
-from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice, Kernel
-from siis.model.link import Labels, accuracy_of_agreement, fit_link, label_posterior
-from siis.model.members import Pool, kernel_members, stratified_folds, weigh_families
-from siis.model.plan import graphs_of, leading_graph
+from siis.labels.folds import stratified_folds
+from siis.model.average import agreement, average
+from siis.model.build import all_members, planned_members
+from siis.model.choose import graphs_of, leading_graph
+from siis.model.config import FOREST, GRAPH, KERNEL, SUM, MemberConfig, Plan
+from siis.model.kernels import Kernel
+from siis.model.link import MemberLabels, accuracy_of_agreement, fit_link, label_posterior
+from siis.model.members import Ensemble, kernel_members, weigh_families
 from siis.model.ridge import scale_of
+from siis.model.scores import softmax
 from siis.model.sizes import class_offsets, mean_probabilities
 
 TRIED = [(5, "mutual"), (8, "union")]
@@ -35,7 +32,7 @@ def few_trees(monkeypatch):
 
 def as_labels(rows, codes, c):
     one = np.ones(codes.size)
-    return Labels(rows, np.eye(c)[codes], one, one, np.zeros(codes.size, bool), np.ones(codes.size, bool))
+    return MemberLabels(rows, np.eye(c)[codes], one, one, np.zeros(codes.size, bool), np.ones(codes.size, bool))
 
 
 def blobs(n=200, n_labels=40, seed=0, std=2.5):
@@ -45,7 +42,7 @@ def blobs(n=200, n_labels=40, seed=0, std=2.5):
 
 
 def members_of(X, labels, seed=0):
-    return all_members([X, X / X.std(axis=0)], X, labels, TRIED, "median", seed)
+    return all_members({"a": X, "b": X / X.std(axis=0)}, X, labels, TRIED, "median", seed)
 
 
 def test_everything_is_tried():
@@ -58,19 +55,19 @@ def test_everything_is_tried():
         SUM: 4 * 3 * 3,  # graphs, weights, fidelities
         FOREST: 2,
     }
-    assert len({m.choice for m in members}) == len(members)
-    assert list(forests) == list(forest_module.KINDS)
+    assert len({m.config for m in members}) == len(members)
+    assert list(forests) == list(forest_module.SPLITS)
 
 
 def test_members_of_a_plan_are_those_of_the_same_choices():
     """In any order; of sums and kernels without graphs of their own as well."""
     X, _, labels = blobs()
-    points = [X, X / X.std(axis=0)]
+    points = {"a": X, "b": X / X.std(axis=0)}
     members, forests = members_of(X, labels, 5)
     for some in (members[::-1], [m for m in members if m.family in (SUM, FOREST)][::3], members[-1:]):
-        plan = Plan(tuple(m.choice for m in some), ("any",), np.ones(1))
+        plan = Plan(tuple(m.config for m in some), ("any",), np.ones(1))
         found, trees = planned_members(plan, points, X, labels, "median", 5)
-        assert [m.choice for m in found] == [m.choice for m in some]
+        assert [m.config for m in found] == [m.config for m in some]
         for again, once in zip(found, some, strict=True):
             np.testing.assert_allclose(again.scores, once.scores, atol=1e-9)
             np.testing.assert_allclose(again.held_out, once.held_out, atol=1e-9)
@@ -83,8 +80,8 @@ def test_the_average_by_its_own_plan_is_the_same():
     X, _, labels = blobs()
     members, _ = members_of(X, labels)
     mean = average(members, labels, 200, 0)
-    plan = Plan(tuple(m.choice for m in mean.pool.members), mean.pool.families, mean.pool.weights)
-    found, _ = planned_members(plan, [X, X / X.std(axis=0)], X, labels, "median", 0)
+    plan = mean.ensemble.plan
+    found, _ = planned_members(plan, {"a": X, "b": X / X.std(axis=0)}, X, labels, "median", 0)
     again = average(found, labels, 200, 0, plan)
     np.testing.assert_allclose(again.scores, mean.scores, atol=1e-9)
     np.testing.assert_allclose(again.held_out, mean.held_out, atol=1e-9)
@@ -104,20 +101,20 @@ def test_labels_that_nothing_predicts_are_not_predicted_while_held_out():
 
 def by_refits(members, labels, plan, n, estimated):
     """Three passes, written with a dense solve for each refit: scores of all vertices and of held-out labels."""
-    pool, size = weigh_families(members, labels), labels.rows.size
+    ensemble, size = weigh_families(members, labels), labels.rows.size
 
     def solved(m, kept, T, mean=None):
-        some = labels.picked(kept)
-        mean = some.votes @ T / some.votes.sum() if mean is None else mean
+        some = labels.subset(kept)
+        mean = some.counts @ T / some.counts.sum() if mean is None else mean
         K = m.kernel.columns[:, kept]
-        M = K[some.rows] + np.diag(1 / (m.choice.fidelity * some.strengths))
+        M = K[some.rows] + np.diag(1 / (m.config.fidelity * some.weights))
         return K @ np.linalg.solve(M, T - mean) + mean
 
     def standardised(m, F):
         return m.link.logarithms(scale_of(F)(F))
 
     logs, held = ([m.link.logarithms(getattr(m, what)) for m in members] for what in ("scores", "held_out"))
-    Z, H = pool.mean(logs), pool.mean(held)
+    Z, H = ensemble.mean(logs), ensemble.mean(held)
     unit = Z.std()
     means, held_means = [Z / unit], [H / unit]
     free = np.setdiff1d(np.arange(n), labels.rows)
@@ -128,18 +125,18 @@ def by_refits(members, labels, plan, n, estimated):
         again = [standardised(m, solved(m, np.arange(size), Q)) for m in members]
         out = [np.zeros((size, labels.n_classes)) for _ in members]
         for kept, gone in stratified_folds(labels.Y.argmax(axis=1), module.FOLDS, 0):
-            inner, first = labels.picked(kept), []
+            inner, first = labels.subset(kept), []
             for m in members:
-                mean = inner.votes @ inner.Y / inner.votes.sum()
+                mean = inner.counts @ inner.Y / inner.counts.sum()
                 F = np.zeros((kept.size, labels.n_classes))
                 for place, i in enumerate(kept):
                     others = kept[kept != i]
                     F[place] = solved(m, others, labels.Y[others], mean)[labels.rows[i]]
                 first.append(m.link.logarithms(m.scale(F)))
-            T = label_posterior(link(pool.mean(first) / unit), inner, link.rate)
+            T = label_posterior(link(ensemble.mean(first) / unit), inner, link.rate)
             for o, m in zip(out, members, strict=True):
                 o[gone] = standardised(m, solved(m, kept, T))[labels.rows[gone]]
-        Z, H = pool.mean(again), pool.mean(out)
+        Z, H = ensemble.mean(again), ensemble.mean(out)
         means.append(Z / Z.std())
         held_means.append(H / Z.std())
         link = fit_link(np.mean(held_means, axis=0), labels, rows=np.mean(means, axis=0)[free], estimated=expected)
@@ -150,20 +147,20 @@ def test_passes_are_those_of_refits():
     """In later ones the targets are posteriors; a held-out label has a part neither in them nor in the fit."""
     X, _, labels = blobs(n_labels=60)
     rng = np.random.default_rng(0)
-    labels = replace(labels, strengths=rng.uniform(0.5, 2, 60), verified=np.arange(60) % 9 == 0)
+    labels = replace(labels, weights=rng.uniform(0.5, 2, 60), verified=np.arange(60) % 9 == 0)
     assert module._equal_weight(labels) == 0
     tried = members_of(X, labels)[0]
     members = [next(m for m in tried if m.family == family) for family in (GRAPH, KERNEL)]
-    plan = Plan(tuple(m.choice for m in members), (GRAPH, KERNEL), np.array([0.3, 0.7]))
+    plan = Plan(tuple(m.config for m in members), (GRAPH, KERNEL), np.array([0.3, 0.7]))
     found = average(members, labels, 200, 0, plan)
-    pool = weigh_families(members, labels)
-    estimated = agreement(pool, labels, np.setdiff1d(np.arange(200), labels.rows), 0)
+    ensemble = weigh_families(members, labels)
+    estimated = agreement(ensemble, labels, np.setdiff1d(np.arange(200), labels.rows), 0)
     scores, held_out, link = by_refits(members, labels, plan, 200, estimated)
     np.testing.assert_allclose(found.scores, scores, atol=1e-4)
     np.testing.assert_allclose(found.held_out, held_out, atol=1e-4)
     np.testing.assert_allclose(found.link.weights, link.weights, atol=1e-4)
     assert found.estimated == estimated.after_passes()
-    assert min(pool.weights) > 0.02, "both families count"
+    assert min(ensemble.weights) > 0.02, "both families count"
 
 
 def test_held_out_scores_are_as_large_as_those_of_other_vertices():
@@ -203,7 +200,7 @@ def test_few_labels_are_answered_by_the_equal_mean_of_graphs(per_class, weight):
         labels = as_labels(rows, truth[rows], 3)
         members, _ = members_of(X, labels)
         mean = average(members, labels, 200, 0)
-        graphs = [m for m in members if m.family == GRAPH and not m.choice.is_balanced]
+        graphs = [m for m in members if m.family == GRAPH and not m.config.is_balanced]
         expected = np.mean([m.scores for m in graphs], axis=0)
         expected = expected - expected.mean(axis=1, keepdims=True)
         np.testing.assert_allclose(mean.scores, expected / expected.std())
@@ -234,8 +231,8 @@ def simulated_kernel(noise, n=400, n_labels=60, c=3, seed=0):
     K = (K + K.T) / 2 + 3 * noise * np.sqrt(n) * np.eye(n)
     rows = np.concatenate([np.flatnonzero(truth == k)[: n_labels // c] for k in range(c)])
     labels = as_labels(rows, truth[rows], c)
-    (member,) = kernel_members(Kernel(Choice(KERNEL), K[:, rows]), labels, (1.0,))
-    return truth, labels, Pool((member,), (KERNEL,), np.ones(1))
+    (member,) = kernel_members(Kernel(MemberConfig(KERNEL), K[:, rows]), labels, (1.0,))
+    return truth, labels, Ensemble((member,), (KERNEL,), np.ones(1))
 
 
 @pytest.mark.parametrize("noise", [1.0, 2.0, 4.0])
@@ -243,12 +240,12 @@ def simulated_kernel(noise, n=400, n_labels=60, c=3, seed=0):
 def test_halves_of_the_labels_estimate_the_accuracy_of_models_of_half_of_them(noise, has_unlabelled):
     estimated, right = [], []
     for seed in range(6):
-        truth, labels, pool = simulated_kernel(noise, seed=seed, n_labels=60 if has_unlabelled else 120)
+        truth, labels, ensemble = simulated_kernel(noise, seed=seed, n_labels=60 if has_unlabelled else 120)
         free = np.setdiff1d(np.arange(400), labels.rows)
-        estimated.append(agreement(pool, labels, free if has_unlabelled else None, seed))
+        estimated.append(agreement(ensemble, labels, free if has_unlabelled else None, seed))
         half = np.flatnonzero(np.arange(labels.rows.size) % (2 if has_unlabelled else 3) == 0)
-        (m,) = pool.members
-        some = labels.picked(half)
+        (m,) = ensemble.members
+        some = labels.subset(half)
         K = m.kernel.columns[np.ix_(some.rows, half)]
         q = some.Y.mean(axis=0)
         F = m.kernel.columns[np.ix_(free, half)] @ np.linalg.solve(K + np.eye(half.size), some.Y - q) + q
@@ -257,11 +254,11 @@ def test_halves_of_the_labels_estimate_the_accuracy_of_models_of_half_of_them(no
 
 
 def test_nothing_is_estimated_of_single_labels_or_of_forests_alone():
-    _, labels, pool = simulated_kernel(1.0)
+    _, labels, ensemble = simulated_kernel(1.0)
     first = np.unique(labels.Y.argmax(axis=1), return_index=True)[1]
-    assert agreement(pool, labels.picked(first), np.arange(5), 0) is None
-    tree = replace(pool.members[0], kernel=None, ridge=None, choice=Choice(FOREST))
-    assert agreement(Pool((tree,), (FOREST,), np.ones(1)), labels, np.arange(5), 0) is None
+    assert agreement(ensemble, labels.subset(first), np.arange(5), 0) is None
+    tree = replace(ensemble.members[0], kernel=None, ridge=None, config=MemberConfig(FOREST))
+    assert agreement(Ensemble((tree,), (FOREST,), np.ones(1)), labels, np.arange(5), 0) is None
 
 
 @pytest.mark.parametrize("sharpness", [0.5, 2.0, 6.0])
@@ -296,16 +293,16 @@ def test_a_plan_without_graphs_is_averaged_with_few_labels():
 def test_a_weight_of_two_scores_vertices_as_the_label_twice():
     X, _, labels = blobs()
     twice = np.concatenate([np.arange(40), np.arange(0, 40, 3)])
-    copies = labels.picked(twice)
+    copies = labels.subset(twice)
     heavy = np.bincount(twice).astype(float)
-    weighted = replace(labels, strengths=heavy, votes=heavy)
+    weighted = replace(labels, weights=heavy, counts=heavy)
 
     def kernel_of(X, at):
         return np.exp(-0.05 * cdist(X, X[at], "sqeuclidean"))
 
     for fidelity in (0.1, 10.0):
         one, two = (
-            kernel_members(Kernel(Choice(KERNEL, 0), kernel_of(X, some.rows)), some, (fidelity,))[0]
+            kernel_members(Kernel(MemberConfig(KERNEL, "a"), kernel_of(X, some.rows)), some, (fidelity,))[0]
             for some in (weighted, copies)
         )
         np.testing.assert_allclose(two.scores, one.scores, atol=1e-8)
@@ -314,18 +311,17 @@ def test_a_weight_of_two_scores_vertices_as_the_label_twice():
 def test_the_leading_graph_has_the_largest_weight_alone_or_in_sums():
     X, _, labels = blobs()
     members, _ = members_of(X, labels)
-    mean = average(members, labels, 200, 0)
     best = max((m for m in members if m.family == GRAPH), key=lambda m: m.link.score)
 
     def key(m):
-        return m.choice.space, m.choice.n_neighbors, m.choice.kind
+        return m.config.graph
 
     other = next(m for m in members if m.family == SUM and key(m) != key(best))
     for chosen, weights in ((other, [0.4, 0.6]), (best, [0.6, 0.4])):
-        pool = Pool((best, other), (GRAPH, SUM), np.array(weights))
-        leads = leading_graph(members, replace(mean, pool=pool), 200)
+        ensemble = Ensemble((best, other), (GRAPH, SUM), np.array(weights))
+        leads = leading_graph(members, ensemble.plan, 200, {})
         alone = [m for m in members if m.family == GRAPH and key(m) == key(chosen)]
-        assert leads == max(alone, key=lambda m: m.link.score).choice
+        assert leads == max(alone, key=lambda m: m.link.score).config
 
 
 def digits(n=240, n_labels=100, seed=0):

@@ -11,15 +11,16 @@ import siis.model.forest as forest_module
 import siis.model.large as module
 from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
-from siis.model.average import Plan
-from siis.model.kernels import FOREST, GRAPH, KERNEL, Choice, Kernel, gaussian_columns, graph_columns
+from siis.labels.folds import stratified_folds
+from siis.model.config import FOREST, GRAPH, KERNEL, MemberConfig, Plan
+from siis.model.kernels import Kernel, gaussian_columns, graph_columns
 from siis.model.large import FOLDS, large_average
-from siis.model.link import SHARES, Labels, fit_link, label_posterior
-from siis.model.members import kernel_members, stratified_folds
+from siis.model.link import SHARES, MemberLabels, fit_link, label_posterior
+from siis.model.members import kernel_members
 from siis.model.ridge import Ridge, scale_of
 
 ATOL = 2e-3  # the smoothing stops at a residual of 1e-4, and columns are of single precision
-LEADING = Choice(GRAPH, 0, 8, "union", fidelity=0.1)
+LEADING = MemberConfig(GRAPH, "a", 8, "union", fidelity=0.1)
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def case():
     X, truth = make_blobs(300, 4, centers=3, cluster_std=2.5, random_state=0)
     rows = np.sort(np.random.default_rng(0).permutation(300)[:60])
     one = np.ones(60)
-    labels = Labels(rows, np.eye(3)[truth[rows]], one, one, np.zeros(60, bool), np.ones(60, bool))
+    labels = MemberLabels(rows, np.eye(3)[truth[rows]], one, one, np.zeros(60, bool), np.ones(60, bool))
     return X, truth, candidate_weights(X, 8, "union"), labels, VertexLabels(rows, labels.Y, one)
 
 
@@ -49,11 +50,11 @@ def plan_of(*choices):
 def test_the_graph_is_that_of_the_dense_path(case, tight, single_pass):
     X, truth, W, labels, given = case
     found = large_average(plan_of(LEADING), (LEADING,), W, X, X, given, labels, 3)
-    (graph,) = found.members
+    (graph,) = found.ensemble.members
     columns = graph_columns(W, labels.rows)
     (dense,) = kernel_members(Kernel(LEADING, columns), labels, (0.1,))
     np.testing.assert_allclose(graph.scores, dense.scores, atol=ATOL)
-    assert graph.choice == dense.choice
+    assert graph.config == dense.config
     ridge = Ridge.of(columns[labels.rows], labels, 0.1)
     for kept, held in stratified_folds(labels.Y.argmax(axis=1), FOLDS, 3):
         R, mean = ridge.refitted(held, kept, labels.Y[kept])
@@ -68,7 +69,7 @@ def test_the_graph_is_that_of_the_dense_path(case, tight, single_pass):
 def test_the_second_pass_smooths_posteriors(case, tight):
     """For a fold, those of a label in training come from the labels of neither fold."""
     X, _, W, labels, given = case
-    (graph,) = large_average(plan_of(LEADING), (LEADING,), W, X, X, given, labels, 3).members
+    (graph,) = large_average(plan_of(LEADING), (LEADING,), W, X, X, given, labels, 3).ensemble.members
     columns, every = graph_columns(W, labels.rows), np.arange(60)
     folds = [held for _, held in stratified_folds(labels.Y.argmax(axis=1), FOLDS, 3)]
 
@@ -105,22 +106,22 @@ def test_held_out_labels_have_no_part_in_their_scores(case, tight, monkeypatch):
     codes, links = labels.Y.argmax(axis=1), []
     monkeypatch.setattr(module, "stratified_folds", lambda _, n, seed: stratified_folds(codes, n, seed))
     monkeypatch.setattr(module, "fit_link", lambda *rest: links.append(fit_link(*rest)) or links[-1])
-    found = large_average(plan_of(LEADING), (LEADING,), W, X, X, given, labels, 3).members[0]
+    found = large_average(plan_of(LEADING), (LEADING,), W, X, X, given, labels, 3).ensemble.members[0]
     held = stratified_folds(codes, FOLDS, 3)[2][1]
     Y = labels.Y.copy()
     Y[held] = np.roll(Y[held], 1, axis=1)
     monkeypatch.setattr(module, "fit_link", lambda *rest: links.pop(0))
     moved, same = replace(labels, Y=Y), replace(given, Y=Y)
-    other = large_average(plan_of(LEADING), (LEADING,), W, X, X, same, moved, 3).members[0]
+    other = large_average(plan_of(LEADING), (LEADING,), W, X, X, same, moved, 3).ensemble.members[0]
     np.testing.assert_allclose(other.held_out[held], found.held_out[held], atol=ATOL)
     assert np.abs(other.scores - found.scores).max() > 0.1
 
 
 def test_the_gaussian_kernel_is_that_of_the_dense_path(case):
     X, _, W, labels, given = case
-    choice = Choice(KERNEL, 0, fidelity=10.0)
+    choice = MemberConfig(KERNEL, "a", fidelity=10.0)
     found = large_average(plan_of(LEADING, choice), (LEADING,), W, X, X, given, labels, 0)
-    kernel = next(m for m in found.members if m.family == KERNEL)
+    kernel = next(m for m in found.ensemble.members if m.family == KERNEL)
     columns = gaussian_columns(X, labels.rows)
     ridge = Ridge.of(columns[labels.rows], labels, 10.0)
     R, mean = ridge.fit(labels.Y)
@@ -135,28 +136,28 @@ def test_families_of_the_plan_are_fitted(case, monkeypatch):
     X, truth, W, labels, given = case
     tried = (
         LEADING,
-        Choice(KERNEL, 0, fidelity=10.0),
-        Choice(KERNEL, fidelity=1.0),
-        Choice(FOREST, kind="best splits"),
+        MemberConfig(KERNEL, "a", fidelity=10.0),
+        MemberConfig(KERNEL, fidelity=1.0),
+        MemberConfig(FOREST, splits="best splits"),
     )
     found = large_average(plan_of(*tried), (LEADING,), W, X, X, given, labels, 0)
-    assert [m.choice for m in found.members] == list(tried)
+    assert [m.config for m in found.ensemble.members] == list(tried)
     assert list(found.forests) == ["best splits"]
-    np.testing.assert_allclose(found.pool.weights.sum(), 1)
+    np.testing.assert_allclose(found.ensemble.weights.sum(), 1)
     free = np.setdiff1d(np.arange(300), labels.rows)
     right = np.mean(found.scores[free].argmax(axis=1) == truth[free])
     assert right > 0.85
     assert abs(np.mean(found.held_out.argmax(axis=1) == truth[labels.rows]) - right) < 0.12
     assert found.estimated.mean == pytest.approx(right, abs=0.1)
     graph_alone = large_average(plan_of(*tried), (LEADING,), W, None, None, given, labels, 0)
-    assert [m.family for m in graph_alone.members] == [GRAPH]
+    assert [m.family for m in graph_alone.ensemble.members] == [GRAPH]
     assert graph_alone.forests == {}
 
 
 def test_halves_of_labels_that_nothing_predicts_estimate_chance(case):
     X, _, W, labels, _ = case
     Y = np.eye(3)[np.random.default_rng(1).integers(0, 3, 60)]
-    labels = Labels(labels.rows, Y, labels.strengths, labels.votes, labels.verified, labels.judged)
+    labels = MemberLabels(labels.rows, Y, labels.weights, labels.counts, labels.verified, labels.judged)
     found = large_average(plan_of(LEADING), (LEADING,), W, X, X, VertexLabels(labels.rows, Y, np.ones(60)), labels, 0)
     assert found.estimated.mean < 0.55
     met = np.mean(found.held_out.argmax(axis=1) == Y.argmax(axis=1))

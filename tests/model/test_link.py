@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 import siis.model.link as module
-from siis.model.link import FLOOR, SHARES, ExpectedAccuracy, Labels, Link, fit_link, label_posterior
+from siis.model.link import FLOOR, SHARES, ExpectedAccuracy, Link, MemberLabels, fit_link, label_posterior
 
 N_ROWS = 50
 
@@ -19,7 +19,7 @@ def drawn(n, c, rate, seed=0, sharpness=4.0):
     """Scores, the truth that is drawn from their softmax, and labels of which a share is wrong."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((n, c))
-    truth = np.array([rng.choice(c, p=softmax(sharpness * z)) for z in Z])
+    truth = np.array([rng.config(c, p=softmax(sharpness * z)) for z in Z])
     given = np.where(rng.uniform(size=n) < rate, (truth + rng.integers(1, c, n)) % c, truth)
     return Z, truth, given
 
@@ -27,7 +27,7 @@ def drawn(n, c, rate, seed=0, sharpness=4.0):
 def as_labels(codes, c, votes=None, verified=None, judged=None):
     n = codes.size
     one = np.ones(n)
-    return Labels(
+    return MemberLabels(
         np.arange(n),
         np.eye(c)[codes],
         one,
@@ -42,7 +42,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
     n, c = held_out.shape
     top = 0.95 * (c - 1) / c
     rates = np.linspace(0.002, top, 24)
-    counts = (labels.votes[:, None] * labels.Y).sum(axis=0) + 1
+    counts = (labels.counts[:, None] * labels.Y).sum(axis=0) + 1
     log_prior = np.log(counts / counts.sum())
     log_post, like, grid = {}, {}, []
     for a in np.geomspace(0.05, 40.0, 17):
@@ -61,7 +61,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
                     p = softmax(a * held_out[i] + b * log_prior) @ labels.Y[i]
                     like[g, k, i] = p if labels.verified[i] else (1 - r) * p + r * (1 - p) / (c - 1)
                     if labels.judged[i]:
-                        total += labels.votes[i] * np.log(like[g, k, i] + 1e-12)
+                        total += labels.counts[i] * np.log(like[g, k, i] + 1e-12)
                 log_post[g, k] = total
     norm = logsumexp(list(log_post.values()))
     post = np.array([[np.exp(log_post[g, k] - norm) for k in range(24)] for g in range(len(grid))])
@@ -69,7 +69,7 @@ def by_loops(held_out, labels, shares, rows, estimated, checked):
     for i in range(n):
         if labels.judged[i]:
             mean = sum(post[g, k] * like[g, k, i] for g in range(len(grid)) for k in range(24))
-            points[i] = labels.votes[i] * np.log(mean + 1e-12)
+            points[i] = labels.counts[i] * np.log(mean + 1e-12)
     return grid, rates, log_prior, post, points
 
 
@@ -135,7 +135,7 @@ def test_labels_that_are_not_judged_do_not_count():
     Z, _, given = drawn(40, 3, 0.2)
     other = np.where(np.arange(40) < 5, (given + 1) % 3, given)
     judged = np.arange(40) >= 5
-    kept = as_labels(given, 3, judged=judged).picked(judged)
+    kept = as_labels(given, 3, judged=judged).subset(judged)
     one, two = (fit_link(Z, as_labels(codes, 3, judged=judged)) for codes in (given, other))
     np.testing.assert_allclose(one.weights, two.weights)
     np.testing.assert_allclose(one.rate_weights, fit_link(Z[judged], kept).rate_weights)

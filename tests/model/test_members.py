@@ -10,19 +10,12 @@ from sklearn.datasets import make_blobs
 from sklearn.tree import ExtraTreeRegressor
 
 import siis.model.forest as forest_module
-from siis.evidence import smooth_folds
-from siis.experts.linear import moments
 from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
-from siis.model.forest import KINDS, bootstrap_counts, can_grow, forest_members
+from siis.labels.folds import stratified_folds
+from siis.model.config import FEATURES, FOREST, GRAPH, KERNEL, SUM, MemberConfig
+from siis.model.forest import SPLITS, bootstrap_counts, can_grow, forest_members
 from siis.model.kernels import (
-    FEATURES,
-    FOREST,
-    GRAPH,
-    KERNEL,
-    SHIFT,
-    SUM,
-    Choice,
     Kernel,
     feature_kernels,
     gaussian_columns,
@@ -30,15 +23,19 @@ from siis.model.kernels import (
     graph_kernels,
     linear_columns,
 )
-from siis.model.link import FLOOR, SHARES, Labels, fit_link
-from siis.model.members import MOST, Member, Pool, kernel_members, near_best, stratified_folds, weigh_families
+from siis.model.linear import moments
+from siis.model.link import FLOOR, SHARES, MemberLabels, fit_link
+from siis.model.members import MOST, Ensemble, Member, kernel_members, near_best, weigh_families
 from siis.model.ridge import Ridge, Scale, scale_of
+from siis.model.smoothing import SHIFT, smooth_labels
 
 
 def as_labels(rows, codes, c, strengths=None):
     n = codes.size
     strengths = np.ones(n) if strengths is None else strengths
-    return Labels(rows, np.eye(c)[codes], strengths, np.minimum(strengths, 1.0), np.zeros(n, bool), np.ones(n, bool))
+    return MemberLabels(
+        rows, np.eye(c)[codes], strengths, np.minimum(strengths, 1.0), np.zeros(n, bool), np.ones(n, bool)
+    )
 
 
 def labelled(n=150, n_labels=30, seed=0, c=3):
@@ -78,12 +75,12 @@ def test_smoothing_with_the_shift_is_the_ridge_in_columns_of_the_graph(fidelity)
     """Up to the mean label, which smoothing leaves out: what is fitted to many examples is the same member."""
     X, _, labels = labelled()
     W = candidate_weights(X, 8, "union")
-    strengths = labels.strengths / labels.strengths.mean()
-    labels = Labels(labels.rows, labels.Y, strengths, strengths, labels.verified, labels.judged)
+    strengths = labels.weights / labels.weights.mean()
+    labels = MemberLabels(labels.rows, labels.Y, strengths, strengths, labels.verified, labels.judged)
     given = VertexLabels(labels.rows, labels.Y, strengths)
     columns = graph_columns(W, labels.rows)
     R, mean = Ridge.of(columns[labels.rows], labels, fidelity).fit(labels.Y)
-    (smoothed,) = smooth_folds(W, [given], fidelity, [SHIFT], None, 1e-7)
+    (smoothed,) = smooth_labels(W, [given], fidelity, 1e-7)
     np.testing.assert_allclose(mean, given.prior)
     np.testing.assert_allclose(smoothed, columns @ R, atol=2e-3 * np.abs(smoothed).max())
 
@@ -106,14 +103,14 @@ def test_gaussian_and_linear_columns():
 def test_a_sum_weighs_kernels_over_their_mean_diagonals():
     X, _, labels = labelled()
     at = labels.rows
-    (make_graph,) = graph_kernels([X], at, {0: [(8, "mutual")]}, "median")
-    makers = list(feature_kernels((0, FEATURES), [X], X, at))
+    (make_graph,) = graph_kernels({"a": X}, at, {"a": [(8, "mutual")]}, "median")
+    makers = list(feature_kernels(("a", FEATURES), {"a": X}, X, at))
     graph, gaussian, linear = make_graph(), makers[0](), makers[1]()
     gaussian = replace(gaussian, columns=5 * gaussian.columns)  # else its diagonal is 1 already
-    assert graph.choice == Choice(GRAPH, 0, 8, "mutual")
-    assert (gaussian.choice, linear.choice) == (Choice(KERNEL, 0), Choice(KERNEL, FEATURES))
+    assert graph.config == MemberConfig(GRAPH, "a", 8, "mutual")
+    assert (gaussian.config, linear.config) == (MemberConfig(KERNEL, "a"), MemberConfig(KERNEL, FEATURES))
     both = graph.plus(gaussian, 3.0, at)
-    assert both.choice == Choice(SUM, 0, 8, "mutual", 3.0, 0)
+    assert both.config == MemberConfig(SUM, "a", 8, "mutual", 3.0, "a")
     np.testing.assert_allclose(
         both.columns,
         graph.columns / np.mean(np.diag(graph.columns[at]))
@@ -124,7 +121,7 @@ def test_a_sum_weighs_kernels_over_their_mean_diagonals():
 
 def test_a_member_scores_every_vertex_and_every_label_without_it():
     X, truth, labels = labelled()
-    kernel = Kernel(Choice(KERNEL, 0), gaussian_columns(X, labels.rows))
+    kernel = Kernel(MemberConfig(KERNEL, "a"), gaussian_columns(X, labels.rows))
     (member,) = kernel_members(kernel, labels, (10.0,))
     ridge = Ridge.of(kernel.columns[labels.rows], labels, 10.0)
     R, mean = ridge.fit(labels.Y)
@@ -132,7 +129,7 @@ def test_a_member_scores_every_vertex_and_every_label_without_it():
     np.testing.assert_allclose(member.scores, scale_of(F)(F))
     np.testing.assert_allclose(member.held_out, ridge.alone(R, mean, labels.Y, kernel.columns))
     np.testing.assert_allclose(member.link.weights, fit_link(member.held_out, labels, SHARES).weights)
-    assert member.choice == Choice(KERNEL, 0, fidelity=10.0)
+    assert member.config == MemberConfig(KERNEL, "a", fidelity=10.0)
     assert np.mean(member.scores.argmax(axis=1) == truth) > 0.85
     np.testing.assert_allclose(member.fit(labels.Y), member.link.logarithms(member.scores))
     other = np.roll(labels.Y, 1, axis=1)
@@ -145,7 +142,7 @@ def test_the_order_of_vertices_does_not_matter():
     moved = replace(labels, rows=np.argsort(order)[labels.rows])
     for make in (lambda X, at: graph_columns(candidate_weights(X, 8, "union"), at), gaussian_columns, linear_columns):
         one, two = (
-            kernel_members(Kernel(Choice(KERNEL), make(points, some.rows)), some, (0.1, 1.0))
+            kernel_members(Kernel(MemberConfig(KERNEL), make(points, some.rows)), some, (0.1, 1.0))
             for points, some in ((X, labels), (X[order], moved))
         )
         for a, b in zip(one, two, strict=True):
@@ -160,7 +157,7 @@ def test_trees_score_the_labels_that_they_have_not_seen(is_sparse, monkeypatch):
     X, _, labels = labelled(n_labels=60)
     rows = sp.csr_array(X) if is_sparse else X
     members, forests = forest_members(rows, labels, 3)
-    assert [m.choice for m in members] == [Choice(FOREST, kind=kind) for kind in KINDS]
+    assert [m.config for m in members] == [MemberConfig(FOREST, splits=kind) for kind in SPLITS]
     codes = labels.Y.argmax(axis=1)
     P, held_out, seen = np.zeros((150, 3)), np.zeros((60, 3)), np.zeros((60, 1))
     center, scale = moments(X)
@@ -168,7 +165,7 @@ def test_trees_score_the_labels_that_they_have_not_seen(is_sparse, monkeypatch):
     Z = sp.csr_matrix(Z) if is_sparse else Z
     for number, counts in enumerate(bootstrap_counts(codes, 30, 3)):
         tree = ExtraTreeRegressor(min_samples_leaf=3, max_features="sqrt", random_state=3 + number)
-        tree.fit(Z[labels.rows], labels.Y, sample_weight=labels.strengths * counts)
+        tree.fit(Z[labels.rows], labels.Y, sample_weight=labels.weights * counts)
         P += tree.predict(Z) / 30
         out = np.flatnonzero(counts == 0)
         held_out[out] += tree.predict(Z[labels.rows[out]])
@@ -177,8 +174,8 @@ def test_trees_score_the_labels_that_they_have_not_seen(is_sparse, monkeypatch):
     unit = scale_of(np.log(P + FLOOR))
     np.testing.assert_allclose(members[0].scores, unit(np.log(P + FLOOR)), atol=1e-6)
     np.testing.assert_allclose(members[0].held_out, unit(np.log(held_out + FLOOR)), atol=1e-6)
-    assert forests[KINDS[0]].roots.size == 30
-    votes = np.exp(forests[KINDS[0]](rows))
+    assert forests[SPLITS[0]].roots.size == 30
+    votes = np.exp(forests[SPLITS[0]](rows))
     np.testing.assert_allclose(votes, np.maximum(P, votes.min()), atol=1e-5)
 
 
@@ -204,13 +201,15 @@ def test_a_label_that_nobody_else_has_is_not_predicted_by_trees_that_have_seen_i
 def test_a_forest_needs_thirty_labels():
     X, _, labels = labelled(n_labels=30)
     assert can_grow(X, labels)
-    assert not can_grow(X, labels.picked(np.arange(29)))
+    assert not can_grow(X, labels.subset(np.arange(29)))
     assert not can_grow(np.zeros((30, 2001)), labels)
 
 
 def simulated(held, labels, family, scores=None):
     scores = held if scores is None else scores
-    return Member(Choice(family), None, None, scores, held, Scale.none(held.shape[1]), fit_link(held, labels, SHARES))
+    return Member(
+        MemberConfig(family), None, None, scores, held, Scale.none(held.shape[1]), fit_link(held, labels, SHARES)
+    )
 
 
 @pytest.fixture
@@ -240,21 +239,21 @@ def test_members_near_the_best_of_their_family_are_kept(draws):
 
 def test_a_useless_family_has_next_to_no_weight(draws):
     member, labels = draws
-    pool = weigh_families([member(0.5), member(0.5), member(50.0, "kernel")], labels)
-    weights = dict(zip(pool.families, pool.weights, strict=True))
+    ensemble = weigh_families([member(0.5), member(0.5), member(50.0, "kernel")], labels)
+    weights = dict(zip(ensemble.families, ensemble.weights, strict=True))
     assert weights["graph"] > 0.9
     assert weights.get("kernel", 0.0) < 0.1
-    assert sum(pool.shares) == pytest.approx(1)
+    assert sum(ensemble.plan.member_weights()) == pytest.approx(1)
 
 
 def test_families_that_are_right_on_different_labels_share_the_weight(draws):
     member, labels = draws
-    pool = weigh_families([member(0.7), member(0.7, "kernel")], labels)
-    assert pool.families == ("graph", "kernel")
-    assert (pool.weights > 0.25).all()
-    H = pool.mean([m.link.logarithms(m.held_out) for m in pool.members])
+    ensemble = weigh_families([member(0.7), member(0.7, "kernel")], labels)
+    assert ensemble.families == ("graph", "kernel")
+    assert (ensemble.weights > 0.25).all()
+    H = ensemble.mean([m.link.logarithms(m.held_out) for m in ensemble.members])
     codes = labels.Y.argmax(axis=1)
-    alone = max(np.mean(m.held_out.argmax(axis=1) == codes) for m in pool.members)
+    alone = max(np.mean(m.held_out.argmax(axis=1) == codes) for m in ensemble.members)
     assert np.mean(H.argmax(axis=1) == codes) > alone + 0.03
 
 
@@ -263,17 +262,17 @@ def test_a_family_of_more_members_does_not_weigh_more(draws):
     one, other = member(0.7), member(0.7, "kernel")
     few, many = weigh_families([one, other], labels), weigh_families([one] * 9 + [other], labels)
     np.testing.assert_allclose(many.weights, few.weights, atol=1e-9)
-    np.testing.assert_allclose(many.shares[0], few.shares[0] / 9)
+    np.testing.assert_allclose(many.plan.member_weights()[0], few.plan.member_weights()[0] / 9)
 
 
 def test_a_pool_is_the_weighted_mean_of_families_means():
     rng = np.random.default_rng(0)
     a, b, c = (rng.standard_normal((6, 3)) for _ in range(3))
-    members = [Member(Choice(f), None, None, a, a, Scale.none(3), None) for f in ("graph", "kernel", "graph")]
-    pool = Pool(tuple(members), ("graph", "kernel"), np.array([0.3, 0.7]))
+    members = [Member(MemberConfig(f), None, None, a, a, Scale.none(3), None) for f in ("graph", "kernel", "graph")]
+    ensemble = Ensemble(tuple(members), ("graph", "kernel"), np.array([0.3, 0.7]))
     expected = 0.3 * (a + c) / 2 + 0.7 * b
-    np.testing.assert_allclose(pool.mean([a, b, c]), expected - expected.mean(axis=1, keepdims=True))
-    np.testing.assert_allclose(pool.shares, [0.15, 0.7, 0.15])
+    np.testing.assert_allclose(ensemble.mean([a, b, c]), expected - expected.mean(axis=1, keepdims=True))
+    np.testing.assert_allclose(ensemble.plan.member_weights(), [0.15, 0.7, 0.15])
 
 
 def test_folds_deal_the_labels_of_each_class_evenly():

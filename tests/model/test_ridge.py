@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siis.model.link import Labels
+from siis.model.link import MemberLabels
 from siis.model.ridge import Ridge, scale_of
 
 N, L, C = 60, 25, 4
@@ -21,7 +21,7 @@ def case(request):
     Y = np.eye(C)[rng.integers(0, C, L)]
     Y[::3] = rng.dirichlet(np.ones(C), Y[::3].shape[0])
     strengths, votes = 10 ** rng.uniform(-1, 1, L), rng.uniform(0.2, 1.5, L)
-    labels = Labels(rows, Y, strengths, votes, np.zeros(L, bool), np.ones(L, bool))
+    labels = MemberLabels(rows, Y, strengths, votes, np.zeros(L, bool), np.ones(L, bool))
     columns = K[:, rows]
     return Ridge.of(columns[rows], labels, fidelity), columns, labels, fidelity, rng.dirichlet(np.ones(C), L)
 
@@ -31,9 +31,9 @@ def refit(columns, labels, fidelity, kept, T):
 
     Returns the mean as well.
     """
-    some = labels.picked(kept)
-    mean = some.votes @ T / some.votes.sum()
-    M = columns[np.ix_(some.rows, kept)] + np.diag(1 / (fidelity * some.strengths))
+    some = labels.subset(kept)
+    mean = some.counts @ T / some.counts.sum()
+    M = columns[np.ix_(some.rows, kept)] + np.diag(1 / (fidelity * some.weights))
     return columns[:, kept] @ np.linalg.solve(M, T - mean) + mean, mean
 
 

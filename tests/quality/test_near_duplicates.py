@@ -98,18 +98,6 @@ def test_units_and_order_do_not_matter(fitted):
     np.testing.assert_allclose(np.sort(other.outliers()["score"]), np.sort(model.outliers()["score"]), rtol=1e-9)
 
 
-def test_labels_do_not_pull_copies_apart(fitted):
-    X, y, (pairs, _, _), _ = fitted
-    drawn = SIISClassifier().fit(X, y)
-    chosen = drawn._evidence.selection.chosen
-    scores = np.random.default_rng(0).normal(
-        size=(drawn.graph_.n_vertices, 3)
-    )  # as if the labels had drawn the graph
-    drawn._points = np.hstack([drawn._feature_points(), 100 * scores])
-    object.__setattr__(chosen, "score_weight", 1.0)
-    assert {members for members, _ in groups(drawn.near_duplicates())} == pairs
-
-
 def test_clean_data_have_neither():
     rng = np.random.default_rng(0)
     copies = far = 0

@@ -6,8 +6,8 @@ from sklearn.datasets import load_digits
 
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.evidence import softmax
 from siis.model.link import ExpectedAccuracy
+from siis.model.scores import softmax
 from siis.quality import Calibration, fit_noise
 from siis.quality.sets import class_sets, coverage_levels
 from siis.saved import load_all, saved_bytes

@@ -7,8 +7,8 @@ from sklearn.metrics import average_precision_score, cohen_kappa_score
 
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.evidence import softmax
 from siis.graph import Graph
+from siis.model.scores import softmax
 from siis.quality import fit_noise, label_agreement
 from siis.quality.queries import entropy, ranked_vertices
 

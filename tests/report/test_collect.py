@@ -70,8 +70,8 @@ def test_what_is_read(judged):
     assert trust.warnings == ["careful"]
     assert sum(data.reliability.labels) == np.isfinite(judged.held_out_distributions_[:, 0]).sum() == 60
     np.testing.assert_allclose(data.noise.matrix, judged.noise_matrix_, atol=1e-4)
-    assert data.selection.columns == list(judged.selection_)
-    assert len(data.selection.rows) == judged.selection_.n_rows
+    assert data.selection.columns == list(judged.members_)
+    assert len(data.selection.rows) == judged.members_.n_rows
     assert data.convergence.iteration == judged.history_.iteration.tolist()
     np.testing.assert_allclose(
         np.array(data.convergence.bound, dtype=float), judged.history_.dual_objective, rtol=1e-5

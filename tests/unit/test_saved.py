@@ -65,8 +65,8 @@ def test_a_loaded_model_gives_the_same_answers(models, tmp_path, name):
     if hasattr(model, "label_quality_"):
         assert str(loaded.label_issues()) == str(model.label_issues())
         assert str(loaded.suggest_queries()) == str(model.suggest_queries())
-        assert str(loaded.selection_) == str(model.selection_)
-        assert loaded.chosen_ == model.chosen_
+        assert str(loaded.members_) == str(model.members_)
+        assert loaded.leading_graph_ == model.leading_graph_
     assert loaded.dual_gap_ == model.dual_gap_
     assert not hasattr(loaded, "basis_")
 

@@ -42,15 +42,5 @@ def check_choices(parameters: Mapping[str, Any]) -> None:
 
 def choices_of(model: SIISClassifier, reader: Reader) -> SampleChoices:
     """What a classifier has chosen that was fitted to a sample; ``reader`` gives the features of a block of rows."""
-    evidence = model._evidence
-    return SampleChoices(
-        reader,
-        model.classes_,
-        evidence.selection,
-        evidence.model,
-        evidence.deviation,
-        model._constraints(),
-        float(model.tol),
-        int(model.max_iter),
-        model.selection_reason_,
-    )
+    choices, constraints = model._choices, model._constraints()
+    return SampleChoices(reader, model.classes_, choices, constraints, float(model.tol), int(model.max_iter))

@@ -1,4 +1,4 @@
-"""SIISClassifier: the scikit-learn face of the method."""
+"""SIISClassifier: the scikit-learn estimator of the method."""
 
 from __future__ import annotations
 
@@ -17,37 +17,27 @@ from siis.engine import NUMPY, Engine
 from siis.engine.choice import ENGINES, choose_engine
 from siis.engine.types import Array
 from siis.errors import FAILURES, Message
-from siis.estimators.averaging import (
-    Choices,
-    averaged_evidence,
-    choose_average,
-    expected_accuracy,
-    in_order,
-    large_scores,
-    planned_scores,
-    program_weight,
-    voices_of,
-    with_program,
-    with_shares,
-    with_weight,
-)
 from siis.estimators.base import Answer, Task, TransductiveClassifier
-from siis.estimators.evidence import Evidence, build_graph, relocate
 from siis.estimators.insights import Insights
 from siis.estimators.lone import supported_classes, warn_of_lone_classes, with_lone_classes
 from siis.estimators.on_cluster import OnCluster
-from siis.estimators.pooling import Pooled, neighbor_means
-from siis.estimators.shares import class_shares
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
-from siis.estimators.vertices import Vertices, merge_examples
-from siis.estimators.warm import FALLEN_BEHIND, KEPT, OTHER_CLASSES, OTHER_EXAMPLES, Former
+from siis.estimators.warm import FALLEN_BEHIND, KEPT, OTHER_CLASSES, OTHER_EXAMPLES, PreviousFit
 from siis.graph import Graph
 from siis.labels import GivenLabels
 from siis.labels.known_shares import class_shares_of
 from siis.labels.unlabelled import coded_rows
-from siis.model.kernels import FAMILIES
+from siis.model.choose import Choices, choose_members, large_scores, planned_scores
+from siis.model.config import FAMILIES
+from siis.model.constraints import Constraints
 from siis.model.link import ExpectedAccuracy
-from siis.model.plan import TOO_FEW
+from siis.model.located import Located, build_graph
+from siis.model.predictor import Predictor, neighbor_means
+from siis.model.programs import ProgramConfig, Solved, program_basis, program_configs, solve_first
+from siis.model.score_set import ScoreSet, program_weight
+from siis.model.scores import softmax
+from siis.model.tables import TOO_FEW, with_program_weight
+from siis.model.vertices import Vertices, merge_examples
 from siis.parameters import (
     AUTO,
     CLIENT,
@@ -70,17 +60,19 @@ from siis.quality import Assessment, assess_labels, issue_table, query_table, ra
 from siis.quality.issues import dissenting_neighbors, other_classes, representatives, suspect_labels, worst_labels
 from siis.quality.queries import entropy, ranked_vertices
 from siis.quality.sets import class_sets, coverage_levels, enough_rows
+from siis.quality.shares import class_shares
 from siis.result_table import Table
-from siis.selection import Candidate, Constraints, Solved, final_basis, program_candidates, solve_final
 from siis.solvers import Solution, solve_paper
 from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.spectral import SmoothBasis, smooth_basis
 
 UNREACHED = "the distribution rests on models of the features alone"
 JUDGED = (  # set by every fit that judges labels, or by none
-    "selection_",
-    "selection_reason_",
-    "chosen_",
+    "members_",
+    "families_",
+    "average_summary_",
+    "leading_graph_",
+    "program_",
     "label_quality_",
     "held_out_distributions_",
     "noise_rate_",
@@ -89,9 +81,8 @@ JUDGED = (  # set by every fit that judges labels, or by none
     "class_noise_rates_",
     "graph_score_",
     "class_shares_",
-    "experts_",
-    "_evidence",
-    "_voices",
+    "_fitted_graph",
+    "_predictor",
     "_choices",
     "_calibration",
     "_levels",
@@ -252,7 +243,7 @@ class SIISClassifier(OnCluster, Insights):
     class_shares_ : Table
         With ``method="auto"``: the estimated share of each class among all examples, with a 95 % interval (class,
         share, low, high), whether labels were drawn at random or so many of each class.
-    experts_ : Table
+    families_ : Table
         With ``method="auto"``: families of members (graphs, kernels, sums of both, forests, the program), their
         weights, and the share of the held-out labels that each predicts; last, of all together.
     graph_score_ : float
@@ -260,11 +251,13 @@ class SIISClassifier(OnCluster, Insights):
         readings. 0 is chance; wrong labels lower it too.
     held_out_distributions_ : ndarray of shape (n, c)
         With ``method="auto"``: calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
-    selection_ : Table
+    members_ : Table
         With ``method="auto"``: everything that was tried, with held-out log-likelihood, accuracy and weight.
-    chosen_ : Candidate
-        With ``method="auto"``: the leading graph and its program.
-    selection_reason_ : str
+    leading_graph_ : MemberConfig
+        With ``method="auto"``: the graph with the largest weight (space, n_neighbors, connectivity, fidelity).
+    program_ : ProgramConfig
+        With ``method="auto"``: the program that is solved on this graph (n_components, beta, alpha, laplacian).
+    average_summary_ : str
         With ``method="auto"``: what was averaged, in a sentence.
     sample_model_ : SIISClassifier
         With the engine "dask": the fit to a sample, on which everything was chosen, and which ``predict`` asks.
@@ -544,29 +537,34 @@ class SIISClassifier(OnCluster, Insights):
 
     def _selected(self, vertices: Vertices, labels: GivenLabels, progress: Progress, engine: Engine) -> Answer:
         """The average, and the labels to list: suspects, and those that were listed before and are not decided."""
-        former = Former.of(self) if self.warm_start else None
-        answer = self._kept_or_searched(vertices, labels, progress, engine, former)
+        previous = PreviousFit.of(self) if self.warm_start else None
+        answer = self._kept_or_searched(vertices, labels, progress, engine, previous)
         shown = answer.attributes
         is_other = shown["_suggested"] != shown["_given_codes"]
         shown["_listed"] = suspect_labels(shown["label_quality_"], is_other, shown["noise_rate_"])
-        if former is not None:
-            shown["_listed"] |= former.still_listed(vertices, labels)
+        if previous is not None:
+            shown["_listed"] |= previous.still_listed(vertices, labels)
         return answer
 
     def _kept_or_searched(
-        self, vertices: Vertices, labels: GivenLabels, progress: Progress, engine: Engine, former: Former | None
+        self,
+        vertices: Vertices,
+        labels: GivenLabels,
+        progress: Progress,
+        engine: Engine,
+        previous: PreviousFit | None,
     ) -> Answer:
-        """The average, of a former fit's choices where these still hold."""
+        """The average, of a previous fit's choices where these still hold."""
         constraints, before = self._constraints(), None
-        if former is not None:
-            why_not = former.why_not(vertices, labels, self._settings_now())
-            before = None if why_not in (OTHER_CLASSES, OTHER_EXAMPLES) else former.before
-            if not why_not:
-                again = self._average(vertices, labels, constraints, progress, engine, before, former)
-                if not former.is_better(again.attributes["held_out_distributions_"], labels):
+        if previous is not None:
+            reason = previous.reason_to_search_again(vertices, labels, self._settings_now())
+            before = None if reason in (OTHER_CLASSES, OTHER_EXAMPLES) else previous.before
+            if not reason:
+                again = self._average(vertices, labels, constraints, progress, engine, before, previous)
+                if not previous.is_better(again.attributes["held_out_distributions_"], labels):
                     return again
-                why_not = FALLEN_BEHIND
-            progress.say(1, f"everything is tried anew: {why_not}")
+                reason = FALLEN_BEHIND
+            progress.say(1, f"everything is tried anew: {reason}")
         return self._average(vertices, labels, constraints, progress, engine, before)
 
     def _average(
@@ -577,50 +575,45 @@ class SIISClassifier(OnCluster, Insights):
         progress: Progress,
         engine: Engine,
         before: Ints | None,
-        former: Former | None = None,
+        previous: PreviousFit | None = None,
     ) -> Answer:
-        """Average what predicts held-out labels and solve the program on it; a former fit's choices are kept."""
-        seed, X = self._seed, vertices.X
-        if former is None:
-            choices, scores = choose_average(vertices, constraints, seed, progress, engine)
+        """Average what predicts held-out labels and solve the program on it; a previous fit's choices are kept."""
+        seed, X, basis, start = self._seed, vertices.X, None, None
+        if previous is None:
+            choices, scores = choose_members(vertices, constraints, seed, progress, engine)
         else:
-            choices, scores = former.choices, None
+            choices, scores, basis, start = previous.choices, None, previous.basis, previous.solution
         if scores is None:
             scores = planned_scores(choices, vertices, constraints, seed, progress, engine)
-        if former is None:
-            located = build_graph(vertices, choices.selection, constraints, seed, progress, engine)
+        if previous is None:
+            fitted = build_graph(vertices, choices.leading, choices.space, constraints, seed, progress, engine)
         else:
-            located = relocate(former.evidence, vertices)
-        basis = None if former is None else former.basis
-        basis_of = self._basis_of(located.placed.graph, _precision(X), progress, engine, choices, basis)
+            fitted = previous.fitted_graph
+        located = Located.of(fitted, vertices)
+        basis_of = self._basis_of(located.graph, _precision(X), progress, engine, choices, basis)
         if scores is None:
-            subspace = _vectors(basis_of, choices.selection.chosen)
+            subspace = _vectors(basis_of, choices.program)
             scores = large_scores(choices, located, vertices.verified, constraints, seed, progress, engine, subspace)
         else:
-            scores = in_order(scores, located)
-        reason = scores.reason + ("" if former is None else KEPT)
-        choices = replace(choices, selection=replace(choices.selection, reason=reason))
-        evidence = averaged_evidence(choices, located, scores, vertices, sp.issparse(X))
-        start = None if former is None else former.solution
-        solved = self._solve_final(evidence, constraints, basis_of, progress, start)
-        if solved.failures:
-            evidence = replace(evidence, selection=evidence.selection.without(solved.failures, solved.chosen))
-        expected = expected_accuracy(scores, located)
-        scores, weight = with_program(scores, solved, labels.classes.size, program_weight(choices))
-        scores = with_shares(scores, class_shares_of(self.class_prior, labels.classes))
-        evidence = replace(evidence, readings=vertices.by_example(scores.held_out)[evidence.rows])
-        voices = voices_of(choices, scores, located)
-        pooled = Pooled(voices, scores.final, evidence.readings, with_weight(scores.experts, weight))
-        n_searched = int(np.count_nonzero(labels.used)) if former is None else former.n_searched
-        answer = self._judge(evidence, solved, pooled, vertices, labels, n_searched, before, expected)
-        answer.attributes["_choices"] = choices
-        return answer
+            scores = scores.in_order(located)
+        solved = self._solve_program(located, scores, choices, constraints, basis_of, progress, start)
+        summary = scores.summary + ("" if previous is None else KEPT)
+        if solved.n_failed:
+            summary += f"; of the programs, {solved.n_failed} failed on all examples, and the next was taken"
+        expected = scores.expected_accuracy(located)
+        scores, weight = scores.with_program(solved, labels.classes.size, program_weight(choices.plan))
+        scores = scores.with_shares(class_shares_of(self.class_prior, labels.classes))
+        scores = replace(scores, families=with_program_weight(scores.families, weight))
+        choices = replace(choices, summary=summary, program=solved.config)
+        n_searched = int(np.count_nonzero(labels.used)) if previous is None else previous.n_searched
+        return self._judge(choices, located, solved, scores, vertices, labels, n_searched, before, expected)
 
     def _judge(
         self,
-        evidence: Evidence,
+        choices: Choices,
+        located: Located,
         solved: Solved,
-        pooled: Pooled,
+        scores: ScoreSet,
         vertices: Vertices,
         labels: GivenLabels,
         n_searched: int,
@@ -628,16 +621,19 @@ class SIISClassifier(OnCluster, Insights):
         estimated: tuple[Floats, ExpectedAccuracy] | None,
     ) -> Answer:
         """Judge the labels by their scores while they were held out, and calibrate the answers."""
-        which = evidence.rows
+        which = np.flatnonzero(vertices.by_example(scores.judged[:, None].astype(np.float64)))
+        held_out = vertices.by_example(scores.held_out)[which]
         before = np.where(labels.verified, -1 if before is None else before, labels.codes)
-        vertex = evidence.placed.vertex
-        assessment = assess_labels(which, pooled.held_out, labels, vertex, pooled.final, before, estimated)
-        self._warn_about(evidence, assessment, labels)
-        if (levels := _levels_of_new(evidence, pooled, assessment, vertices, labels)) is not None:
+        vertex, predictor = located.fitted.placed.vertex, scores.predictor(choices.plan, located)
+        assessment = assess_labels(which, held_out, labels, vertex, scores.final, before, estimated)
+        _warn_about(choices.summary, which, assessment, located, labels)
+        if (levels := _levels_of_new(located, predictor, assessment, vertices, labels, which.size)) is not None:
             assessment = replace(assessment, levels=levels)
-        shares = class_shares(which, vertex, pooled.held_out, assessment, labels, self._seed)
-        answer = self._answer(evidence, solved, pooled, assessment, shares)
+        shares = class_shares(which, vertex, held_out, assessment, labels, self._seed)
+        answer = self._answer(choices, located, solved, scores, assessment)
         answer.attributes.update(
+            class_shares_=shares,
+            _predictor=predictor,
             _judged=np.flatnonzero(labels.used)[which],
             _before_codes=before,
             _n_searched=n_searched,
@@ -646,24 +642,25 @@ class SIISClassifier(OnCluster, Insights):
         )
         return answer
 
-    def _solve_final(
+    def _solve_program(
         self,
-        evidence: Evidence,
+        located: Located,
+        scores: ScoreSet,
+        choices: Choices,
         constraints: Constraints,
-        basis_of: Callable[[Candidate], SmoothBasis],
+        basis_of: Callable[[ProgramConfig], SmoothBasis],
         progress: Progress,
         start: Solution | None,
     ) -> Solved:
-        """Basis, program, solution; of the next candidate where the chosen one cannot be solved."""
-        graph, chosen = evidence.placed.graph, evidence.selection.chosen
+        """Basis, program, solution; of the next program where the chosen one cannot be solved."""
 
         def solve(program: Program) -> Solution:
             with progress.stage("solve") as report:
                 return self._solve(program, progress, report, start)
 
-        others = program_candidates(chosen, constraints, evidence.given.n_classes)
-        candidates = list(dict.fromkeys([chosen, *others]))
-        return solve_final(graph, evidence.distributions, candidates, constraints, solve, basis_of)
+        others = program_configs(constraints, located.given.n_classes)
+        configs = list(dict.fromkeys([choices.program, *others]))
+        return solve_first(located.graph, softmax(scores.final), configs, constraints, solve, basis_of)
 
     def _basis_of(
         self,
@@ -673,92 +670,76 @@ class SIISClassifier(OnCluster, Insights):
         engine: Engine,
         choices: Choices,
         basis: SmoothBasis | None,
-    ) -> Callable[[Candidate], SmoothBasis]:
+    ) -> Callable[[ProgramConfig], SmoothBasis]:
         seed = self._seed
-        known: dict[Candidate, SmoothBasis | Exception] = {}  # labels are smoothed by the basis of the program
+        known: dict[ProgramConfig, SmoothBasis | Exception] = {}  # labels are smoothed by the basis of the program
         if basis is not None:
-            known[choices.selection.chosen] = basis.on(engine)
+            known[choices.program] = basis.on(engine)
 
-        def basis_of(candidate: Candidate) -> SmoothBasis:
-            if candidate not in known:
+        def basis_of(config: ProgramConfig) -> SmoothBasis:
+            if config not in known:
                 try:
                     with progress.stage("basis") as report:
-                        known[candidate] = final_basis(graph, candidate, seed, dtype, report, engine=engine)
+                        known[config] = program_basis(graph, config, seed, dtype, report, engine)
                 except FAILURES as failure:
-                    known[candidate] = failure
-            if isinstance(found := known[candidate], Exception):
+                    known[config] = failure
+            if isinstance(found := known[config], Exception):
                 raise found
             return found
 
         return basis_of
 
-    def _warn_about(self, evidence: Evidence, assessment: Assessment, labels: GivenLabels) -> None:
-        if evidence.rows.size:
-            warn_about_labels(assessment, evidence.given.codes, labels.classes)
-            return
-        reason = evidence.selection.reason
-        remedy = " Label two examples or more of each class." if reason == TOO_FEW else ""
-        warnings.warn(f"{reason}.{remedy}", UserWarning, stacklevel=4)
-
     def _answer(
-        self, evidence: Evidence, solved: Solved, pooled: Pooled, assessment: Assessment, shares: Table
+        self, choices: Choices, located: Located, solved: Solved, scores: ScoreSet, assessment: Assessment
     ) -> Answer:
         """Everything that a fit shows."""
-        graph, given, selection = evidence.placed.graph, evidence.given, evidence.selection
-        basis = solved.program.basis
+        graph, given, placed = located.graph, located.given, located.fitted.placed
+        basis, noise = solved.program.basis, assessment.noise
         assert isinstance(basis, SmoothBasis)
         attributes = {
             "basis_": basis.on(NUMPY),
             **solution_attributes(solved.solution, basis.engine),
-            "selection_": selection.table,
-            "selection_reason_": selection.reason,
-            "class_shares_": shares,
-            "chosen_": selection.chosen,
+            "members_": choices.members,
+            "families_": scores.families,
+            "average_summary_": choices.summary,
+            "leading_graph_": choices.leading,
+            "program_": choices.program,
             "label_quality_": assessment.quality,
             "held_out_distributions_": assessment.held_out,
-            "noise_rate_": assessment.noise.rate,
-            "noise_interval_": assessment.noise.interval,
-            "noise_matrix_": assessment.noise.matrix,
-            "class_noise_rates_": assessment.noise.class_rates,
+            "noise_rate_": noise.rate,
+            "noise_interval_": noise.interval,
+            "noise_matrix_": noise.matrix,
+            "class_noise_rates_": noise.class_rates,
             "graph_score_": assessment.agreement.score,
-            "experts_": pooled.table,
-            "_evidence": evidence,
-            "_voices": pooled.voices,
-            "_calibration": assessment.noise.calibration,
+            "_fitted_graph": located.fitted,
+            "_choices": choices,
+            "_calibration": noise.calibration,
             "_levels": assessment.levels,
             "_given_codes": assessment.codes,
             "_suggested": assessment.suggested,
-            "_unreached": TransductiveClassifier._unreached if evidence.placed.points is None else UNREACHED,
+            "_unreached": TransductiveClassifier._unreached if placed.points is None else UNREACHED,
         }
         reached = graph.reached_from(given.rows)
         answers = assessment.probabilities
-        if evidence.placed.points is None:  # a ready-made graph: nothing speaks where no label is connected
+        if placed.points is None:  # a ready-made graph: nothing is known where no label is connected
             answers[~reached] = given.prior
-        return Answer(
-            evidence.placed,
-            answers,
-            reached,
-            given.prior,
-            max(selection.chosen.n_neighbors, 1),
-            attributes,
-            assessment.own,
-        )
+        n_neighbors = max(choices.leading.n_neighbors, 1)
+        return Answer(placed, answers, reached, given.prior, n_neighbors, attributes, assessment.own)
 
     def _new_answers(self, X: Features, weights: Sparse, is_known: Bools) -> Floats:
-        """What the graph says, through the neighbours, and the models of the features say together."""
+        """Neighbours on the graph and models of the features together."""
         answers = super()._new_answers(X, weights, is_known)
-        if hasattr(self, "_voices") and self._voices.models and not is_known.all():
-            new = np.flatnonzero(~is_known)
-            graph, _ = self._mean_over(weights[new], self._voices.graph, np.zeros(self._supported.size))
+        if hasattr(self, "_predictor") and self._predictor.models and not is_known.all():
+            new, predictor = np.flatnonzero(~is_known), self._predictor
+            of_neighbors, _ = self._mean_over(weights[new], predictor.graph_scores, np.zeros(self._supported.size))
+            scores = predictor.score(self._as_fitted(X[new]), of_neighbors)
             answers[new] = 0.0
-            answers[np.ix_(new, self._supported)] = self._calibration(
-                self._voices.score(self._as_fitted(X[new]), graph)
-            )
+            answers[np.ix_(new, self._supported)] = self._calibration(scores)
         return answers
 
     def _as_fitted(self, X: Features) -> Features:
         """Examples as a sparse or a dense array, as those of the fit were."""
-        if sp.issparse(X) == self._evidence.is_sparse:
+        if sp.issparse(X) == self._fitted_graph.is_sparse:
             return X
         return X.toarray() if sp.issparse(X) else sp.csr_array(X)
 
@@ -769,7 +750,7 @@ class SIISClassifier(OnCluster, Insights):
         return engine
 
     def _located(self, X: Features, engine: Engine) -> Features:
-        return self._evidence.locate(X, engine) if hasattr(self, "_evidence") else super()._located(X, engine)
+        return self._fitted_graph.locate(X, engine) if hasattr(self, "_fitted_graph") else super()._located(X, engine)
 
     def _settings_now(self) -> str:
         """What a search depends on, beside the data."""
@@ -800,20 +781,33 @@ class SIISClassifier(OnCluster, Insights):
         return certified_or_warned(program, self.tol, self.max_iter, progress, report, start)
 
 
+def _warn_about(summary: str, which: Ints, assessment: Assessment, located: Located, labels: GivenLabels) -> None:
+    if which.size:
+        warn_about_labels(assessment, located.given.codes, labels.classes)
+        return
+    remedy = " Label two examples or more of each class." if summary == TOO_FEW else ""
+    warnings.warn(f"{summary}.{remedy}", UserWarning, stacklevel=4)
+
+
 def _levels_of_new(
-    evidence: Evidence, pooled: Pooled, assessment: Assessment, vertices: Vertices, labels: GivenLabels
+    located: Located,
+    predictor: Predictor,
+    assessment: Assessment,
+    vertices: Vertices,
+    labels: GivenLabels,
+    n_judged: int,
 ) -> Floats | None:
     """Levels of sets by unlabelled examples, predicted as if they were new; None where labels are more.  (C13)"""
-    graph, vertex = evidence.placed.graph, evidence.placed.vertex
+    W, vertex = located.graph.weights, located.fitted.placed.vertex
     free = np.unique(vertex[~labels.used & (vertex >= 0)])
-    if not free.size > evidence.rows.size > 0:
+    if not free.size > n_judged > 0:
         return None
     rows = free[enough_rows(free.size, labels.classes.size)]
-    if pooled.voices.models:
-        X = vertices.X if evidence.placed.order is None else vertices.X[evidence.placed.order]
-        P = assessment.noise.probabilities(pooled.voices.score_vertices(graph.weights, X, rows))
+    if predictor.models:
+        X = vertices.X if located.order is None else vertices.X[located.order]
+        P = assessment.noise.probabilities(predictor.score_vertices(W, X, rows))
     else:
-        P = neighbor_means(graph.weights, assessment.probabilities, rows)
+        P = neighbor_means(W, assessment.probabilities, rows)
     return coverage_levels(P, assessment.probabilities[rows], np.ones(rows.size))
 
 
@@ -822,10 +816,10 @@ def _precision(X: Any) -> type[np.floating[Any]]:
     return np.float32 if X is not None and X.dtype == np.float32 else np.float64
 
 
-def _vectors(basis_of: Callable[[Candidate], SmoothBasis], chosen: Candidate) -> Array | None:
-    """Vectors of the chosen basis; None where it cannot be computed, and another program will be tried."""
+def _vectors(basis_of: Callable[[ProgramConfig], SmoothBasis], config: ProgramConfig) -> Array | None:
+    """Vectors of the basis; None where it cannot be computed, and another program will be tried."""
     try:
-        return basis_of(chosen).vectors
+        return basis_of(config).vectors
     except FAILURES:
         return None
 

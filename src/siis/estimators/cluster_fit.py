@@ -179,7 +179,7 @@ class _Sample:
     @property
     def shown(self) -> dict[str, Any]:
         """What the fitted estimator shows of it."""
-        names = ("selection_", "selection_reason_", "chosen_", "_unreached")
+        names = ("members_", "average_summary_", "leading_graph_", "program_", "_unreached")
         encoder = {} if self.encoder is None else {"table_encoder_": self.encoder}
         chosen = {name: getattr(self.model, name) for name in names}
         return {"sample_model_": self.model, "sample_rows_": self.sampled, **encoder, **chosen}

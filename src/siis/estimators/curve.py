@@ -1,17 +1,16 @@
-"""How many held-out labels are met by fewer labels than there are: a learning curve on the fitted graph."""
+"""A learning curve on the fitted graph: held-out labels, predicted by fewer labels than there are."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from siis._types import Bools, Floats, Ints, Sparse
-from siis.evidence import read
 from siis.labels import VertexLabels
-from siis.selection import Candidate, deal_folds
-from siis.selection.candidate import hits
-from siis.selection.folds import N_FOLDS
-from siis.selection.prepared import smooth_all
+from siis.labels.folds import deal_folds
+from siis.model.scores import standardize
+from siis.model.smoothing import smooth_labels
 
+N_FOLDS = 5
 SHARES = (1.0, 0.6, 0.36)  # of the labels that stay while a fold is held out
 DRAWS, LEAST_DRAWS = 3, 2  # of folds and of labels; fewer where there is much to smooth
 MOST_WORK = 2**27  # soft labels of all draws, folds and shares
@@ -20,22 +19,21 @@ ROUGHLY = 3e-2  # tolerance of that
 
 
 def learning_curve(
-    W: Sparse, given: VertexLabels, chosen: Candidate, is_told: Bools, seed: int
+    W: Sparse, given: VertexLabels, fidelity: float, may_hold_out: Bools, seed: int
 ) -> tuple[Ints, Floats, Floats]:
-    """Hold labels out in turn, and predict them from fewer and fewer of the others.
+    """Hold labels out in turn, and predict them by fewer and fewer others, on a graph of weights W.
 
-    W: (n, n), weights by features alone; ``chosen``: how labels are smoothed; is_told: (l,), labels that may be held
-    out. Returns the labels held out, (h,); mean numbers of the labels used, (s,), falling; and whether each label was
-    predicted, (h, s, r), by share of the labels and draw.
+    may_hold_out: (l,). Returns the h labels that were held out; by how many labels they were predicted, in the mean,
+    falling, (s,); and whether each was predicted, by each share of the labels and in each draw, (h, s, draws).
     """
     each = W.shape[0] * given.n_classes
     n_draws = int(np.clip(MOST_WORK // (each * len(SHARES) * N_FOLDS), LEAST_DRAWS, DRAWS))
-    met = np.full((given.rows.size, len(SHARES), n_draws), np.nan)
+    correct = np.full((given.rows.size, len(SHARES), n_draws), np.nan)
     counts: list[list[int]] = [[] for _ in SHARES]
     works: list[tuple[int, int, Ints, VertexLabels]] = []
     for draw in range(n_draws):
         rng = np.random.default_rng([seed, draw])
-        folds = deal_folds(given.Y, seed + draw)
+        folds = deal_folds(given.codes, N_FOLDS, np.random.default_rng(seed + draw).permutation, least=2)
         for fold in np.unique(folds[folds >= 0]):
             held, order = np.flatnonzero(folds == fold), rng.permutation(np.flatnonzero(folds != fold))
             for k, share in enumerate(SHARES):
@@ -46,11 +44,12 @@ def learning_curve(
     for a in range(0, len(works), together):
         some = works[a : a + together]
         trains = [train for *_, train in some]
-        smooth = smooth_all(W, trains, chosen.fidelity, [chosen.pull] * len(some), [None] * len(some), ROUGHLY)
+        smooth = smooth_labels(W, trains, fidelity, ROUGHLY)
         for F, (draw, k, held, _) in zip(smooth, some, strict=True):
-            met[held, k, draw] = hits(read(F, chosen.reading, given.rows[held]), given.Y[held])
-    which = np.flatnonzero(np.isfinite(met).all(axis=(1, 2)) & is_told)
-    return which, np.array([np.mean(found) for found in counts]), met[which]
+            winners = standardize(F, given.rows[held]).argmax(axis=1)
+            correct[held, k, draw] = given.Y[held, winners]
+    which = np.flatnonzero(np.isfinite(correct).all(axis=(1, 2)) & may_hold_out)
+    return which, np.array([np.mean(found) for found in counts]), correct[which]
 
 
 def _stratified(order: Ints, codes: Ints, share: float) -> Ints:

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from siis._types import Floats, Ints, Sparse
+from siis._types import Floats, Ints
 from siis.estimators.curve import learning_curve
-from siis.estimators.evidence import Evidence
-from siis.graph import Graph, Neighbors, knn_from_graph, neighbors_within
-from siis.graph.neighbor_graph import candidate_weights
+from siis.graph import Graph, Neighbors, knn_from_graph
 from siis.labels import VertexLabels
 from siis.labels.given_labels import VERIFIED_WEIGHT
 from siis.labels.unlabelled import coded_rows
+from siis.model.choose import Choices
 from siis.parameters import COUNT
 from siis.quality.annotators import annotator_table
 from siis.quality.enough import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, unknown_gain
@@ -46,7 +45,7 @@ class Insights:
     noise_interval_: tuple[float, float]
     _points: Any
     _n_neighbors: int
-    _evidence: Evidence
+    _choices: Choices
     _given_codes: Ints
     _codes: Ints
     _seed: int
@@ -181,24 +180,15 @@ class Insights:
         is_verified = self.label_quality_[used] == VERIFIED
         weights, c = np.where(is_verified, VERIFIED_WEIGHT, 1.0), self.classes_.size
         given = VertexLabels(self.vertex_[used], np.eye(c)[codes[used]], weights, np.ones(used.size))
-        is_told = np.asarray(np.isfinite(P[used]).all(axis=1))
-        if (found := np.count_nonzero(is_told)) < LEAST_LABELS:
+        may_hold_out = np.asarray(np.isfinite(P[used]).all(axis=1))
+        if (found := np.count_nonzero(may_hold_out)) < LEAST_LABELS:
             return unknown_gain(int(n_labels), TOO_FEW.format(least=LEAST_LABELS, found=found))
-        which, sizes, met = learning_curve(
-            self._feature_graph(), given, self._evidence.selection.chosen, is_told, seed
+        which, sizes, correct = learning_curve(
+            self.graph_.weights, given, self._choices.leading.fidelity, may_hold_out, seed
         )
         now = np.argmax(P[used[which]], axis=1) == codes[used[which]]
         noise = (self.noise_rate_, *self.noise_interval_)
-        return label_gain(met, sizes, now, is_verified[which], noise, c, used.size, int(n_labels), seed)
-
-    def _feature_graph(self) -> Sparse:
-        """Weights of a graph by the features alone: held-out labels must not have shaped it."""
-        chosen = self._evidence.selection.chosen
-        if chosen.score_weight == 0:
-            return self.graph_.weights
-        k = min(chosen.n_neighbors, self.graph_.n_vertices - 1)
-        near = neighbors_within(self._feature_points(), k, self.neighbor_search, self._seed)
-        return candidate_weights(near, k, chosen.connectivity, self.bandwidth)
+        return label_gain(correct, sizes, now, is_verified[which], noise, c, used.size, int(n_labels), seed)
 
     def _known_without_labels(self) -> Floats:
         """Class probabilities without examples' own labels, (n, c); verified labels are true, unknown rows 1 / c."""
@@ -221,7 +211,7 @@ class Insights:
         return self.affinity != "precomputed" and k >= LEAST_NEIGHBORS
 
     def _near_features(self, name: str) -> Neighbors:
-        """Neighbours by the features alone; a graph drawn by label scores separates copies of different labels."""
+        """Nearest neighbours, those of the graph."""
         check_is_fitted(self)
         self._refuse_on_cluster(name)
         if not hasattr(self, "_codes"):
@@ -233,13 +223,4 @@ class Insights:
                 "with n_neighbors='auto'."
             )
         k = min(self._n_neighbors, self.graph_.n_vertices - 1, N_NEIGHBORS)
-        points = self._feature_points()
-        if points.shape[1] == self._points.shape[1]:
-            return knn_from_graph(self.graph_, points, k)
-        return neighbors_within(points, k, self.neighbor_search, self._seed)
-
-    def _feature_points(self) -> Floats:
-        """The vertices in the chosen space, without the scores of the labels."""
-        is_joined = hasattr(self, "_evidence") and self._evidence.selection.chosen.score_weight > 0
-        d = self._points.shape[1] - (self.classes_.size if is_joined else 0)
-        return self._points[:, :d]  # type: ignore[no-any-return]
+        return knn_from_graph(self.graph_, self._points, k)

@@ -25,7 +25,7 @@ NOT_THERE = (  # attributes that stay on the workers
     "history_",
     "neighbor_search_",
     "neighbor_recall_",
-    "experts_",
+    "families_",
     "class_shares_",
 )
 WITHOUT_GRAPH = ("label_issues", "label_ranking", "predict_sets")  # methods that need no graph
@@ -66,7 +66,7 @@ class OnCluster(TransductiveClassifier):
 
         A training example gets its own row of ``label_distributions_``. For another one, the scores of its nearest
         training examples are averaged, weighted as edges of the graph would be; the scores of the models of the
-        features (``experts_``) are added, and the sum is calibrated. With ``method="paper"`` it gets the mean of its
+        features (``families_``) are added, and the sum is calibrated. With ``method="paper"`` it gets the mean of its
         neighbours' distributions. With a ready-made graph, the graph
         itself gives the training examples' own answers; any other matrix is read as new examples. After a fit with
         ``engine="dask"``, the training examples are those of the sample, ``sample_model_``.

@@ -17,17 +17,7 @@ from siis.solvers import Solution, solve_certified
 
 
 def enough_components(graph: Graph, n_components: int) -> int:
-    """Raise the size of a basis to one constant for each connected component, with a warning.
-
-    Parameters
-    ----------
-    graph : Graph
-    n_components : int
-
-    Returns
-    -------
-    int
-    """
+    """Raise the size of a basis to one constant for each connected component, with a warning."""
     if graph.n_components > n_components:
         warnings.warn(
             Message(
@@ -51,23 +41,7 @@ def certified_or_warned(
     report: Report = no_progress,
     start: Solution | None = None,
 ) -> Solution:
-    """Solve to a duality gap of ``tol``, and warn where it was not reached.
-
-    Parameters
-    ----------
-    program : Program
-    tol : float
-    max_iter : int
-    progress : Progress
-    report : callable
-        Takes the share of the work that is done.
-    start : Solution, optional
-        Of a program on the same graph and basis.
-
-    Returns
-    -------
-    Solution
-    """
+    """Solve to a duality gap of ``tol``, and warn where it was not reached. ``start`` is of the same basis."""
     solution = log_history(solve_certified(program, tol, max_iter, start=start, report=report), progress)
     if solution.status != "certified":
         warnings.warn(
@@ -85,17 +59,7 @@ def certified_or_warned(
 
 
 def log_history(solution: Solution, progress: Progress) -> Solution:
-    """Report the solver's measurements, and hand the solution on.
-
-    Parameters
-    ----------
-    solution : Solution
-    progress : Progress
-
-    Returns
-    -------
-    Solution
-    """
+    """Report the solver's measurements, and return the solution."""
     history = solution.history
     for iteration, objective, gap in zip(history.iteration, history.objective, history.relative_gap, strict=True):
         progress.say(2, f"iteration {iteration}: objective {objective:.6g}, relative gap {gap:.1e}")
@@ -103,18 +67,7 @@ def log_history(solution: Solution, progress: Progress) -> Solution:
 
 
 def solution_attributes(solution: Solution, engine: Engine = NUMPY) -> dict[str, Any]:
-    """Name what a fitted estimator shows of its solution, with the multipliers on the host.
-
-    Parameters
-    ----------
-    solution : Solution
-    engine : Engine
-        On which it was found.
-
-    Returns
-    -------
-    dict
-    """
+    """Fitted attributes of a solution that an engine has found, with the multipliers on the host."""
     if not engine.is_host:
         dual = solution.dual
         dual = replace(dual, edges=engine.host(dual.edges), labels=engine.host(dual.labels))

@@ -1,4 +1,4 @@
-"""Other labels on the examples of a former fit: its members, graph and basis stay."""
+"""Other labels on the examples of a previous fit: its members, graph and basis stay."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from siis._types import Bools, Floats, Ints
-from siis.estimators.averaging import Choices
-from siis.estimators.evidence import Evidence
-from siis.estimators.vertices import Vertices
 from siis.graph import fingerprints
 from siis.labels import GivenLabels
 from siis.labels.unlabelled import UNLABELLED, coded_rows
+from siis.model.choose import Choices
+from siis.model.located import FittedGraph
+from siis.model.vertices import Vertices
 from siis.solvers import Solution
 from siis.spectral import SmoothBasis
 
@@ -21,61 +21,39 @@ if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier
 
 GROWN = 1.5  # times the labels of the search, at which to search anew
-CHANGED = 1 / 3  # of the labels, that are other ones than before
-FALLEN = 2.0  # standard errors by which fewer held-out labels are met, at which to search anew
+CHANGED = 1 / 3  # of the labels that have changed
+FALLEN = 2.0  # standard errors by which fewer held-out labels are predicted, at which to search anew
 OTHER_CLASSES, OTHER_EXAMPLES = "the classes have changed", "the examples have changed"
-KEPT = "; members, graph and basis of the former fit were kept"
+KEPT = "; members, graph and basis of the previous fit were kept"
 FALLEN_BEHIND = "clearly fewer held-out labels are predicted than before"
 
 
 @dataclass(frozen=True, eq=False)
-class Former:
-    """What a former fit has left.
+class PreviousFit:
+    """What a previous fit has left."""
 
-    Attributes
-    ----------
-    evidence : Evidence
-    choices : Choices
-    basis : SmoothBasis or None
-    solution : Solution or None
-        Files keep neither.
-    classes : ndarray of shape (c,)
-    codes : ndarray of shape (n,)
-        The labels that it was given; -1 where there was none.
-    before : ndarray of shape (n,)
-        What these were before somebody checked them; -1 where nobody knows.
-    held_out : ndarray of shape (n, c)
-        Probabilities of labelled examples without their own labels.
-    listed : ndarray of bool, shape (n,)
-        Labels in the list of issues.
-    n_searched : int
-        Labels at the last search.
-    settings : str
-        The parameters of that search.
-    """
-
-    evidence: Evidence
+    fitted_graph: FittedGraph
     choices: Choices
-    basis: SmoothBasis | None
+    basis: SmoothBasis | None  # model files keep neither basis nor solution
     solution: Solution | None
-    classes: Ints
-    codes: Ints
-    before: Ints
-    held_out: Floats
-    listed: Bools
-    n_searched: int
-    settings: str
+    classes: Ints  # (c,)
+    codes: Ints  # (n,), the labels that it was given; -1 where there was none
+    before: Ints  # (n,), what these were before somebody checked them; -1 where nobody knows
+    held_out: Floats  # (n, c), probabilities of labelled examples without their own labels
+    listed: Bools  # (n,), labels in the list of issues
+    n_searched: int  # labels at the last search
+    settings: str  # the parameters of that search
 
     @classmethod
-    def of(cls, model: SIISClassifier) -> Former | None:
-        """What a classifier has kept of its fit; None where that held no label out, or was by an older siis."""
+    def of(cls, model: SIISClassifier) -> PreviousFit | None:
+        """What a classifier has kept of its fit; None where that held no label out."""
         if not all(hasattr(model, name) for name in ("_judged", "_settings", "_choices")) or not model._judged.size:
             return None
         columns = model._supported
         number = np.full(model.classes_.size + 1, UNLABELLED)  # the last entry is for -1
         number[columns] = np.arange(columns.size)
         return cls(
-            model._evidence,
+            model._fitted_graph,
             model._choices,
             getattr(model, "basis_", None),
             getattr(model, "solution_", None),
@@ -88,8 +66,8 @@ class Former:
             model._settings,
         )
 
-    def why_not(self, vertices: Vertices, labels: GivenLabels, settings: str) -> str:
-        """Why a search is needed before anything is computed; "" where it is not."""
+    def reason_to_search_again(self, vertices: Vertices, labels: GivenLabels, settings: str) -> str:
+        """Why everything is tried again; "" where the choices still hold."""
         if not np.array_equal(labels.classes, self.classes):
             return OTHER_CLASSES
         if labels.used.size != self.codes.size or not self._has(vertices):
@@ -125,35 +103,22 @@ class Former:
 
     def _has(self, vertices: Vertices) -> bool:
         """Whether the examples are those of the fit."""
-        placed = self.evidence.placed
+        placed = self.fitted_graph.placed
         if vertices.graph is not None:
             old, new = placed.graph.weights, vertices.graph.weights
             return placed.points is None and old.shape == new.shape and (old != new).nnz == 0
-        if placed.points is None or vertices.X.shape[0] != self.evidence.marks.size:
+        if placed.points is None or vertices.X.shape[0] != self.fitted_graph.marks.size:
             return False
         marks, vertex = fingerprints(vertices.X), vertices.vertex
         if placed.order is not None:
             marks, vertex = marks[placed.order], np.where(vertex >= 0, np.argsort(placed.order)[vertex], -1)
-        return bool(np.array_equal(marks, self.evidence.marks) and np.array_equal(vertex, placed.vertex))
+        return bool(np.array_equal(marks, self.fitted_graph.marks) and np.array_equal(vertex, placed.vertex))
 
 
-def lend_basis(former: SIISClassifier, again: SIISClassifier) -> bool:
-    """Spare further refits from the same model its basis, which files do not keep.
-
-    Parameters
-    ----------
-    former : SIISClassifier
-        Gets the basis.
-    again : SIISClassifier
-        Fitted from a copy of it.
-
-    Returns
-    -------
-    bool
-        False, and nothing is lent, where that was a new search.
-    """
-    before, after = (getattr(model, "_evidence", None) for model in (former, again))
+def share_basis(previous: SIISClassifier, again: SIISClassifier) -> bool:
+    """Give the model of a previous fit the basis of a refit, which files do not keep; False after a new search."""
+    before, after = (getattr(model, "_fitted_graph", None) for model in (previous, again))
     if before is None or after is None or before.placed is not after.placed:
         return False
-    former.basis_ = again.basis_
+    previous.basis_ = again.basis_
     return True

@@ -11,29 +11,30 @@ from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from siis._types import Features, Floats, Ints
 from siis.engine.threads import FEW_THREADS, in_threads
-from siis.experts.forest import Forest, as_arrays, as_indexed, single
-from siis.experts.linear import moments
-from siis.model.kernels import FOREST, Choice
-from siis.model.link import FLOOR, SHARES, Labels, fit_link
-from siis.model.members import Member, classes_in_order
+from siis.labels.folds import classes_in_order
+from siis.model.config import FOREST, MemberConfig
+from siis.model.linear import moments
+from siis.model.link import FLOOR, SHARES, MemberLabels, fit_link
+from siis.model.members import Member
 from siis.model.ridge import scale_of
+from siis.model.trees import Forest, as_arrays, as_indexed, single
 
 LEAST_TREES, MOST_TREES = 30, 200
 WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
 GROUPS = 10  # of trees, which are grown at the same time
 EXTRA_LEAF, LEAF = 3, 2  # least labels in a leaf of trees with random and with best splits
 MOST_SPLIT = 64  # columns, half of them at most, among which the best split is sought
-KINDS = ("random splits", "best splits")
+SPLITS = ("random splits", "best splits")
 MOST_COLUMNS = 2000  # of sparse features; more are not split one by one
 LEAST_LABELS = 30
 
 
-def can_grow(X: Features, labels: Labels) -> bool:
+def can_grow(X: Features, labels: MemberLabels) -> bool:
     """Whether there are labels enough for a forest, and columns few enough."""
     return labels.rows.size >= LEAST_LABELS and X.shape[1] <= MOST_COLUMNS
 
 
-def no_member(families: Sequence[str], labels: Labels) -> ValueError:
+def no_member(families: Sequence[str], labels: MemberLabels) -> ValueError:
     """The error where models of these families cannot be fitted to these examples and labels."""
     return ValueError(
         f"no model of the families {', '.join(families)} can be fitted here: forests need {LEAST_LABELS} labels "
@@ -42,7 +43,7 @@ def no_member(families: Sequence[str], labels: Labels) -> ValueError:
 
 
 def forest_members(
-    X: Features, labels: Labels, seed: int, kinds: Sequence[str] = KINDS
+    X: Features, labels: MemberLabels, seed: int, splits: Sequence[str] = SPLITS
 ) -> tuple[list[Member], dict[str, Forest]]:
     """A member and a forest of each kind.  (D1b)
 
@@ -57,13 +58,13 @@ def forest_members(
     counts = bootstrap_counts(codes, n_trees, seed)
     groups = [np.arange(first, n_trees, GROUPS) for first in range(GROUPS)]
     members, forests = [], {}
-    for kind in kinds:
+    for kind in splits:
 
         def grow(group: Ints, kind: str = kind) -> tuple[list[Any], Floats, Floats]:
             trees, P, held_out = [], np.zeros((X.shape[0], c)), np.zeros((codes.size, c))
             for number in group.tolist():
                 tree = _unfitted(kind, X.shape[1], seed + number)
-                tree.fit(seen, Y, sample_weight=labels.strengths * counts[number], check_input=False)
+                tree.fit(seen, Y, sample_weight=labels.weights * counts[number], check_input=False)
                 votes = tree.predict(rows, check_input=False).reshape(-1, c)
                 unseen = np.flatnonzero(counts[number] == 0)
                 P += votes
@@ -79,7 +80,9 @@ def forest_members(
         scores, held_out = np.log(P + FLOOR), np.log(held_out + FLOOR)
         unit = scale_of(scores)
         link = fit_link(unit(held_out), labels, SHARES)
-        members.append(Member(Choice(FOREST, kind=kind), None, None, unit(scores), unit(held_out), unit, link))
+        members.append(
+            Member(MemberConfig(FOREST, splits=kind), None, None, unit(scores), unit(held_out), unit, link)
+        )
         forests[kind] = as_arrays([tree for trees, _, _ in grown for tree in trees], center, scale)
     return members, forests
 
@@ -96,7 +99,7 @@ def bootstrap_counts(codes: Ints, n_samples: int, seed: int) -> Ints:
 
 def _unfitted(kind: str, d: int, seed: int) -> Any:
     """A regression tree of label rows: their squared error is Gini's impurity."""
-    if kind == KINDS[0]:
+    if kind == SPLITS[0]:
         return ExtraTreeRegressor(min_samples_leaf=EXTRA_LEAF, max_features="sqrt", random_state=seed)
     columns = max(1, min(MOST_SPLIT, -(-d // 2)))
     return DecisionTreeRegressor(min_samples_leaf=LEAF, max_features=columns, random_state=seed)

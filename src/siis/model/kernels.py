@@ -12,79 +12,38 @@ from sklearn.preprocessing import normalize
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.evidence.kernel import squared_distances
 from siis.graph import Neighbors
 from siis.graph.neighbor_graph import candidate_weights
 from siis.graph.neighbors import candidate_neighbors
+from siis.model.config import FEATURES, GRAPH, KERNEL, SUM, MemberConfig
+from siis.model.gaussian import squared_distances
+from siis.model.linear import live_columns
+from siis.model.smoothing import SHIFT
 
 GRAPHS = ((5, "mutual"), (10, "mutual"), (20, "union"))  # neighbours, and which edges
-SHIFT = 1e-4  # of the Laplacian, over the mean degree
 GRAPH_FIDELITY = (0.01, 0.1, 1.0)
 KERNEL_FIDELITY = (1.0, 10.0, 100.0)
-SUM_WEIGHTS = (0.3, 1.0, 3.0)  # of the Gaussian kernel, beside that of a graph
+SUM_WEIGHTS = (0.3, 1.0, 3.0)  # of the Gaussian kernel, added to that of a graph
 MOST_IN_SUMS = 4  # graphs that are summed with the Gaussian kernel
-
-GRAPH, KERNEL, SUM, FOREST = FAMILIES = "graph", "kernel", "graph and kernel", "forest"
-GIVEN = "ready-made"  # graph
-FEATURES = -1  # instead of a space: the features themselves
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a member is made of.
-
-    Attributes
-    ----------
-    family : {"graph", "kernel", "graph and kernel", "forest"}
-    space : int
-        Number of the space; -1: the features themselves.
-    n_neighbors : int
-        Of its graph; 0 without one.
-    kind : {"mutual", "union", ""}
-    weight : float
-        Of the Gaussian kernel in a sum.
-    partner : int
-        Number of the space of that kernel; -1 without one.
-    fidelity : float
-        Trust in the labels.
-    is_balanced : bool
-        How scores are scaled: for classes of unlike size.
-    """
-
-    family: str
-    space: int = FEATURES
-    n_neighbors: int = 0
-    kind: str = ""
-    weight: float = 0.0
-    partner: int = -1
-    fidelity: float = 0.0
-    is_balanced: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Columns of a kernel at labelled vertices.
+    """Columns of a kernel at labelled vertices."""
 
-    Attributes
-    ----------
-    choice : Choice
-        Without fidelity.
-    columns : ndarray of shape (n, l)
-    """
-
-    choice: Choice
-    columns: Floats
+    config: MemberConfig  # without fidelity
+    columns: Floats  # (n, l)
 
     @property
     def fidelities(self) -> tuple[float, ...]:
         """Trust in labels to try."""
-        return GRAPH_FIDELITY if self.choice.family == GRAPH else KERNEL_FIDELITY
+        return GRAPH_FIDELITY if self.config.family == GRAPH else KERNEL_FIDELITY
 
     def plus(self, other: Kernel, weight: float, at: Ints) -> Kernel:
         """The sum with a Gaussian kernel, each over the mean of its diagonal at the labelled vertices."""
         units = [float(np.mean(k.columns[at, np.arange(at.size)])) or 1.0 for k in (self, other)]
         columns = self.columns / units[0] + (weight / units[1]) * other.columns
-        return Kernel(replace(self.choice, family=SUM, weight=weight, partner=other.choice.space), columns)
+        return Kernel(replace(self.config, family=SUM, weight=weight, partner=other.config.space), columns)
 
 
 def graph_columns(W: Sparse, at: Ints) -> Floats:
@@ -116,43 +75,44 @@ def linear_columns(X: Features, at: Ints) -> Floats:
         K = np.asarray((Z @ Z[at].T).toarray(), dtype=np.float64)
     else:
         center, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-        live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
+        live = live_columns(center, deviation)
         Z = (X[:, live] - center[live]) / deviation[live]
         K = Z @ Z[at].T
     return np.asarray(K / (float(np.mean(K[at, np.arange(at.size)])) or 1.0))
 
 
 def graph_kernels(
-    points: Sequence[Floats],
+    points: Mapping[str, Floats],
     at: Ints,
-    graphs: Mapping[int, Sequence[tuple[int, str]]],
+    graphs: Mapping[str, Sequence[tuple[int, str]]],
     bandwidth: float | str,
     engine: Engine = NUMPY,
 ) -> Iterator[Callable[[], Kernel]]:
-    """Makers of kernels of neighbour graphs, by the number of their space; those of a space share one search."""
+    """Makers of kernels of neighbour graphs, by their space; those of a space share one search."""
     for space, wanted in graphs.items():
         if len(points[space]) < 2:
             continue
         near: Neighbors = candidate_neighbors(points[space], max(k for k, _ in wanted), engine)
         for k, kind in wanted:
 
-            def make(near: Neighbors = near, space: int = space, k: int = k, kind: str = kind) -> Kernel:
+            def make(near: Neighbors = near, space: str = space, k: int = k, kind: str = kind) -> Kernel:
                 return Kernel(
-                    Choice(GRAPH, space, k, kind), graph_columns(candidate_weights(near, k, kind, bandwidth), at)
+                    MemberConfig(GRAPH, space, k, kind),
+                    graph_columns(candidate_weights(near, k, kind, bandwidth), at),
                 )
 
             yield make
 
 
 def feature_kernels(
-    spaces: Sequence[int], points: Sequence[Floats], X: Features, at: Ints
+    spaces: Sequence[str], points: Mapping[str, Floats], X: Features, at: Ints
 ) -> Iterator[Callable[[], Kernel]]:
     """Makers of Gaussian kernels in spaces, and of the linear one of the features."""
     for space in spaces:
 
-        def make(space: int = space) -> Kernel:
+        def make(space: str = space) -> Kernel:
             if space == FEATURES:
-                return Kernel(Choice(KERNEL), linear_columns(X, at))
-            return Kernel(Choice(KERNEL, space), gaussian_columns(points[space], at))
+                return Kernel(MemberConfig(KERNEL), linear_columns(X, at))
+            return Kernel(MemberConfig(KERNEL, space), gaussian_columns(points[space], at))
 
         yield make

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -13,17 +13,18 @@ from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.rows import evenly
 from siis.engine.types import Array
-from siis.evidence import smooth_folds
-from siis.evidence.kernel import Kernel as Gaussian
-from siis.evidence.kernel import kernel_scores, squared_distances
-from siis.experts import Forest, linear_scores
 from siis.labels import VertexLabels
-from siis.model.average import Plan
+from siis.labels.folds import stratified_folds
+from siis.model.average import Average
+from siis.model.config import FEATURES, FOREST, KERNEL, MemberConfig, Plan
 from siis.model.forest import can_grow, forest_members, no_member
-from siis.model.kernels import FEATURES, FOREST, KERNEL, SHIFT, Choice
-from siis.model.link import SHARES, ExpectedAccuracy, Labels, Link, fit_link, label_posterior
-from siis.model.members import Member, Pool, stratified_folds, unlabelled_rows, weigh_families
+from siis.model.gaussian import gaussian_scores, squared_distances
+from siis.model.linear import linear_scores
+from siis.model.link import SHARES, ExpectedAccuracy, MemberLabels, fit_link, label_posterior
+from siis.model.members import Member, unlabelled_rows, weigh_families
 from siis.model.ridge import Scale, scale_of
+from siis.model.smoothing import smooth_labels
+from siis.model.trees import Forest
 
 FOLDS = 5
 TOL, ROUGH_TOL = 1e-4, 1e-3  # residual of the smoothing; the second from MANY vertices on
@@ -35,102 +36,58 @@ MOST_CLASSES = 64  # up to which models of the features are fitted
 WIDTH_ROWS = 2000  # points by which the width of the Gaussian kernel is found
 
 
-@dataclass(frozen=True, eq=False)
-class LargeAverage:
-    """Scores of all vertices and of held-out labels.
-
-    Attributes
-    ----------
-    members : list of Member
-    pool : Pool
-    scores : ndarray of shape (n, c)
-    held_out : ndarray of shape (l, c)
-    link : Link
-    estimated : ExpectedAccuracy or None
-    forests : dict of str to Forest
-    """
-
-    members: list[Member]
-    pool: Pool
-    scores: Floats
-    held_out: Floats
-    link: Link
-    estimated: ExpectedAccuracy | None
-    forests: dict[str, Forest]
-
-
 def large_average(
     plan: Plan,
-    leading: Sequence[Choice],
+    leading: Sequence[MemberConfig],
     W: Sparse,
     points: Floats | None,
     X: Features | None,
     given: VertexLabels,
-    labels: Labels,
+    labels: MemberLabels,
     seed: int,
     engine: Engine = NUMPY,
     subspace: Array | None = None,
-) -> LargeAverage:
-    """Fit the leading graph and the models of the features that a plan names, and average them.
+) -> Average:
+    """Fit the leading graph, of weights W, and the models of the features that a plan names, and average them.
 
-    Parameters
-    ----------
-    plan : Plan
-    leading : sequence of Choice
-        The graph, with fidelities.
-    W : csr_array of shape (n, n)
-        Its weights.
-    points : ndarray of shape (n, k), or None
-        The vertices in its space.
-    X : array or csr_array of shape (n, d), or None
-        None for a ready-made graph.
-    given : VertexLabels
-        The (vertex, label) pairs.
-    labels : Labels
-        The same.
-    seed : int
-    engine : Engine
-    subspace : Array of shape (n, m), optional
-        Smooth functions, which spare iterations.
-
-    Returns
-    -------
-    LargeAverage
+    leading: the graph, with fidelities. points: (n, k), the vertices in its space; X: (n, d); both None for a
+    ready-made graph. given: the (vertex, label) pairs of ``labels``. subspace: (n, m), smooth functions, which spare
+    iterations.
     """
     members: list[Member] = []
     estimated: ExpectedAccuracy | None = None
     forests: dict[str, Forest] = {}
-    for choice in leading:
-        member, estimated = _graph_member(choice, W, given, labels, seed, engine, subspace)
+    for config in leading:
+        member, estimated = _graph_member(config, W, given, labels, seed, engine, subspace)
         members.append(member)
     families = set(plan.families)
     if X is not None and points is not None and labels.n_classes <= MOST_CLASSES:
         if KERNEL in families:
-            gaussian = [c for c in plan.choices if c.family == KERNEL and c.space != FEATURES]
+            gaussian = [c for c in plan.members if c.family == KERNEL and c.space != FEATURES]
             if gaussian:
                 members.append(_gaussian_member(gaussian[0], points, given, labels, engine))
-            linear = [c for c in plan.choices if c.family == KERNEL and c.space == FEATURES]
+            linear = [c for c in plan.members if c.family == KERNEL and c.space == FEATURES]
             if linear:
                 members.append(_linear_member(linear[0], X, given, labels))
-        kinds = [c.kind for c in plan.choices if c.family == FOREST]
-        if kinds and can_grow(X, labels):
-            more, forests = forest_members(X, labels, seed, kinds)
+        splits = [c.splits for c in plan.members if c.family == FOREST]
+        if splits and can_grow(X, labels):
+            more, forests = forest_members(X, labels, seed, splits)
             members += more
     if not members:
         raise no_member(plan.families, labels)
-    pool = weigh_families(members, labels)
-    Z = pool.mean([m.link.logarithms(m.scores) for m in pool.members])
-    H = pool.mean([m.link.logarithms(m.held_out) for m in pool.members])
+    ensemble = weigh_families(members, labels)
+    Z = ensemble.mean([m.link.logarithms(m.scores) for m in ensemble.members])
+    H = ensemble.mean([m.link.logarithms(m.held_out) for m in ensemble.members])
     unit = float(np.std(Z, dtype=np.float64)) or 1.0
     Z /= Z.dtype.type(unit)
-    return LargeAverage(members, pool, Z, H / unit, fit_link(H / unit, labels), estimated, forests)
+    return Average(ensemble, Z, H / unit, fit_link(H / unit, labels), estimated, forests)
 
 
 def _graph_member(
-    leading: Choice,
+    leading: MemberConfig,
     W: Sparse,
     given: VertexLabels,
-    labels: Labels,
+    labels: MemberLabels,
     seed: int,
     engine: Engine,
     subspace: Array | None,
@@ -155,20 +112,20 @@ def _graph_member(
     prior = np.zeros(c) if leading.is_balanced else None  # of labels less their frequencies
     scales = [_scale(F, prior) for F in found]
 
-    def told(number: int, rows: Ints) -> Floats:
+    def scores_of(number: int, rows: Ints) -> Floats:
         """Scores of some labels by the labels of a part."""
         return scales[number](np.asarray(found[number][labels.rows[rows]], dtype=np.float64))
 
     held_out = np.empty(labels.Y.shape)
     for k, held in enumerate(folds):
-        held_out[held] = told(1 + k, held)
+        held_out[held] = scores_of(1 + k, held)
     scores = _standardised(found[0], scales[0])
     link = fit_link(held_out, labels, SHARES)
     estimated = None
     if halves:
         rows = unlabelled_rows(n, labels.rows, n)
-        said = [scale(F[rows]).argmax(axis=1) for F, scale in zip(found[-2:], scales[-2:], strict=True)]
-        estimated = ExpectedAccuracy.of([(said[0], said[1])], c)
+        answers = [scale(F[rows]).argmax(axis=1) for F, scale in zip(found[-2:], scales[-2:], strict=True)]
+        estimated = ExpectedAccuracy.of([(answers[0], answers[1])], c)
         estimated = estimated.after_passes() if with_pass else estimated
     if with_pass:
         targets = [label_posterior(link(held_out), labels, link.rate)]
@@ -177,7 +134,7 @@ def _graph_member(
             for number, pair in enumerate(pairs):
                 if k in pair:
                     inner = folds[pair[0] if pair[1] == k else pair[1]]
-                    P[inner] = link(told(1 + len(folds) + number, inner))
+                    P[inner] = link(scores_of(1 + len(folds) + number, inner))
             targets.append(label_posterior(P, labels, link.rate))
         del found
         again = smooth(
@@ -200,9 +157,8 @@ def _smoothed(
     sets: Sequence[VertexLabels],
 ) -> list[Floats]:
     """Several sets of labels, smoothed over a graph."""
-    trains, pulls = [labels.aggregate() for labels in sets], [SHIFT] * len(sets)
     tol = TOL if is_fine else ROUGH_TOL
-    return smooth_folds(W, trains, fidelity, pulls, None, tol, engine=engine, subspace=subspace)
+    return smooth_labels(W, [labels.aggregate() for labels in sets], fidelity, tol, engine, subspace)
 
 
 def _mean(Z: Floats, other: Floats) -> Floats:
@@ -211,27 +167,28 @@ def _mean(Z: Floats, other: Floats) -> Floats:
     return Z
 
 
-def _gaussian_member(choice: Choice, points: Floats, given: VertexLabels, labels: Labels, engine: Engine) -> Member:
+def _gaussian_member(
+    config: MemberConfig, points: Floats, given: VertexLabels, labels: MemberLabels, engine: Engine
+) -> Member:
     """The Gaussian kernel; many labels have some of their points as centres."""
     some = points[evenly(len(points), WIDTH_ROWS)]
     at = given.rows[evenly(given.rows.size, WIDTH_ROWS)]
     width = 0.5 / (float(np.median(squared_distances(some, points[at]))) or 1.0)
     merged = given.aggregate()
-    scores, _ = kernel_scores(points, merged, Gaussian(width, 1 / choice.fidelity), engine)
-    return _told(choice, scores, scores[labels.rows], labels)
+    scores, _ = gaussian_scores(points, merged, width, 1 / config.fidelity, engine)
+    return _scaled_member(config, scores, scores[labels.rows], labels)
 
 
-def _linear_member(choice: Choice, X: Features, given: VertexLabels, labels: Labels) -> Member:
+def _linear_member(config: MemberConfig, X: Features, given: VertexLabels, labels: MemberLabels) -> Member:
     """The linear model of the features."""
     scores, held, _ = linear_scores(X, given)
-    assert scores is not None
-    return _told(choice, scores, held, labels)
+    return _scaled_member(config, scores, held, labels)
 
 
-def _told(choice: Choice, scores: Floats, held: Floats, labels: Labels) -> Member:
-    scale = _scale(scores, labels.prior if choice.is_balanced else None)
+def _scaled_member(config: MemberConfig, scores: Floats, held: Floats, labels: MemberLabels) -> Member:
+    scale = _scale(scores, labels.prior if config.is_balanced else None)
     held = scale(np.asarray(held, dtype=np.float64))
-    return Member(choice, None, None, _standardised(scores, scale), held, scale, fit_link(held, labels, SHARES))
+    return Member(config, None, None, _standardised(scores, scale), held, scale, fit_link(held, labels, SHARES))
 
 
 def _scale(F: Floats, prior: Floats | None = None) -> Scale:

@@ -1,4 +1,4 @@
-"""From class scores to probabilities, beside labels of which some are wrong."""
+"""From class scores to probabilities, by held-out labels of which some are wrong."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from scipy.special import logsumexp
 
 from siis._types import Bools, Floats, Ints
 from siis.engine.rows import evenly
-from siis.engine.threads import in_threads
-from siis.evidence import softmax
+from siis.model.scores import mean_softmax, softmax
 
 SHARPNESS = np.geomspace(0.05, 40.0, 17)
 BLUNTER = np.concatenate([[0.02, 0.03], SHARPNESS])  # where next to nothing predicts labels
@@ -24,37 +23,20 @@ LEAST_BY_SKILL = 0.02  # of that share
 AGAIN = 0.25  # of the errors that are estimated, which further passes are expected to mend
 FLOOR = 1e-3  # of probabilities whose logarithms are averaged
 LEAST_WEIGHT = 1e-4  # of a sharpness that is used
-BLOCK = 2**18  # numbers in one piece of work
 MOST_LABELS = 5000  # by which a link is fitted
 SHARES = (0.0, 0.5, 1.0)  # of the logarithm of the class prior, in a member's scores
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """Given labels at vertices.
+class MemberLabels:
+    """Given labels at vertices, as members are fitted to them and judged by them."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (l,)
-        Vertex.
-    Y : ndarray of shape (l, c)
-        Class distribution of the label, one-hot in most cases.
-    strengths : ndarray of shape (l,)
-        Weight in a regression, about 1.
-    votes : ndarray of shape (l,)
-        Weight in a likelihood, at most 1 in the mean.
-    verified : ndarray of bool, shape (l,)
-        Labels that somebody has checked.
-    judged : ndarray of bool, shape (l,)
-        False for the only label of a class: without it nothing predicts the class.
-    """
-
-    rows: np.ndarray
-    Y: Floats
-    strengths: Floats
-    votes: Floats
-    verified: Bools
-    judged: Bools
+    rows: np.ndarray  # (l,), vertex
+    Y: Floats  # (l, c), class distribution, one-hot in most cases
+    weights: Floats  # (l,), in a regression, about 1
+    counts: Floats  # (l,), in a likelihood, at most 1 in the mean
+    verified: Bools  # (l,), somebody has checked the label
+    judged: Bools  # (l,), False for the only label of a class: without it nothing predicts the class
 
     @property
     def n_classes(self) -> int:
@@ -64,17 +46,17 @@ class Labels:
     @property
     def prior(self) -> Floats:
         """Frequencies of the given classes."""
-        return np.asarray(self.votes @ self.Y / self.votes.sum())
+        return np.asarray(self.counts @ self.Y / self.counts.sum())
 
     @property
     def log_prior(self) -> Floats:
         """Logarithms of the frequencies of the given classes, with one label more of each."""
-        counts = self.votes @ self.Y + 1
+        counts = self.counts @ self.Y + 1
         return np.asarray(np.log(counts / counts.sum()))
 
-    def picked(self, which: np.ndarray) -> Labels:
+    def subset(self, which: np.ndarray) -> MemberLabels:
         """Keep some of the labels."""
-        return Labels(*(getattr(self, f.name)[which] for f in fields(self)))
+        return MemberLabels(*(getattr(self, f.name)[which] for f in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -110,47 +92,22 @@ def accuracy_of_agreement(same: float, c: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """p = sum_m weight_m softmax(sharpness_m z + share_m log prior), with the posterior of the noise rate.  (D3)
+    """p = sum_m weight_m softmax(sharpness_m z + share_m log prior), with the posterior of the noise rate.  (D3)"""
 
-    Attributes
-    ----------
-    sharpness, shares, weights : ndarray of shape (m,)
-    log_prior : ndarray of shape (c,)
-    rates, rate_weights : ndarray of shape (r,)
-        Grid of noise rates and its posterior.
-    points : ndarray of shape (l,)
-        Logarithm of the posterior mean likelihood of each held-out label.
-    """
-
-    sharpness: Floats
-    shares: Floats
-    weights: Floats
-    log_prior: Floats
-    rates: Floats
-    rate_weights: Floats
-    points: Floats
+    sharpness: Floats  # (m,)
+    shares: Floats  # (m,)
+    weights: Floats  # (m,)
+    log_prior: Floats  # (c,)
+    rates: Floats  # (r,), grid of noise rates
+    rate_weights: Floats  # (r,), its posterior
+    points: Floats  # (l,), logarithm of the posterior mean likelihood of each held-out label
 
     def __call__(self, scores: Floats) -> Floats:
         """Class probabilities, shape (n, c)."""
-        P, log_prior = np.zeros_like(scores), self.log_prior.astype(scores.dtype)
-        used = np.flatnonzero(self.weights > LEAST_WEIGHT)
-        terms = [(float(self.sharpness[m]), float(self.shares[m]), float(self.weights[m])) for m in used]
-
-        def piece(rows: slice) -> None:
-            for a, b, weight in terms:
-                Z = a * scores[rows]
-                if b:
-                    Z += b * log_prior
-                P[rows] += weight * softmax(Z, 1.0)
-            P[rows] /= P[rows].sum(axis=1, keepdims=True)
-
-        step = max(1, BLOCK // scores.shape[1])
-        pieces = [slice(a, a + step) for a in range(0, len(P), step)]
-        if len(pieces) > 1:
-            in_threads(piece, pieces)
-        elif pieces:
-            piece(pieces[0])
-        return P
+        used, log_prior = np.flatnonzero(self.weights > LEAST_WEIGHT), self.log_prior.astype(scores.dtype)
+        sharpness, weights = self.sharpness[used].tolist(), self.weights[used].tolist()
+        offsets = [b * log_prior if b else None for b in self.shares[used].tolist()]
+        return mean_softmax(scores, sharpness, weights, offsets)
 
     def logarithms(self, scores: Floats) -> Floats:
         """Logarithms of the probabilities, bounded below, shape (n, c)."""
@@ -182,7 +139,7 @@ class Link:
 
 def fit_link(
     held_out: Floats,
-    labels: Labels,
+    labels: MemberLabels,
     shares: tuple[float, ...] = (0.0,),
     rows: Floats | None = None,
     estimated: ExpectedAccuracy | None = None,
@@ -200,7 +157,7 @@ def fit_link(
     n_labels, c = held_out.shape
     some = evenly(n_labels, MOST_LABELS)
     z, Y, verified = held_out[some], labels.Y[some], labels.verified[some]
-    votes = np.where(labels.judged[some], labels.votes[some], 0.0)
+    counts = np.where(labels.judged[some], labels.counts[some], 0.0)
     top = LARGEST_RATE * (c - 1) / c
     rates, log_prior = np.linspace(0.002, top, N_RATES), labels.log_prior
     grid = [(a, b) for a in sharpness.tolist() for b in shares]
@@ -216,12 +173,12 @@ def fit_link(
         prior = -0.5 * ((sure - estimated.mean) / estimated.deviation) ** 2
         fewer = FEWER_WRONG_ESTIMATED
     scale = n_labels / max(some.size, 1)
-    log_post = scale * (logs @ votes) + prior[:, None] + fewer * np.log(1 - rates / (1.02 * top))
+    log_post = scale * (logs @ counts) + prior[:, None] + fewer * np.log(1 - rates / (1.02 * top))
     right, wrong = checked
     log_post = log_post + right * np.log(1 - rates) + wrong * np.log(rates)
     log_post[:, rates > max(largest_rate, rates[0])] = -np.inf
     post = np.exp(log_post - logsumexp(log_post))
-    points = np.log(np.einsum("gr,grl->l", post, like) + 1e-12) * votes
+    points = np.log(np.einsum("gr,grl->l", post, like) + 1e-12) * counts
     return Link(
         np.array([a for a, _ in grid]),
         np.array([b for _, b in grid]),
@@ -233,7 +190,7 @@ def fit_link(
     )
 
 
-def label_posterior(P: Floats, labels: Labels, rate: float) -> Floats:
+def label_posterior(P: Floats, labels: MemberLabels, rate: float) -> Floats:
     """Probabilities of the true class of each label, from those without it, shape (l, c).  (D4)"""
     c = labels.n_classes
     Q = P * ((1 - rate) * labels.Y + rate / max(c - 1, 1) * (1 - labels.Y))

@@ -9,9 +9,11 @@ import numpy as np
 
 from siis._types import Floats, Ints
 from siis.engine.rows import evenly
-from siis.model.kernels import Choice, Kernel
-from siis.model.link import SHARES, Labels, Link, fit_link
+from siis.model.config import MemberConfig, Plan
+from siis.model.kernels import Kernel
+from siis.model.link import SHARES, Link, MemberLabels, fit_link
 from siis.model.ridge import Ridge, Scale, scale_of
+from siis.model.scores import centred
 
 MOST, WIDTH = 12, 2.0  # members of a family, and standard errors of the likelihood that they are behind at most
 MOST_ROWS = 600  # vertices by which scores are standardised
@@ -20,34 +22,20 @@ STEPS = 4  # of the weights of families
 
 @dataclass(eq=False)
 class Member:
-    """A fitted model of the labels.
+    """A fitted model of the labels."""
 
-    Attributes
-    ----------
-    choice : Choice
-    kernel : Kernel or None
-        None for a forest, whose scores do not change between passes.
-    ridge : Ridge or None
-    scores : ndarray of shape (n, c)
-        Standardised, of all vertices.
-    held_out : ndarray of shape (l, c)
-        The same of each label, without it.
-    scale : Scale
-    link : Link
-    """
-
-    choice: Choice
-    kernel: Kernel | None
+    config: MemberConfig
+    kernel: Kernel | None  # None for a forest, whose scores do not change between passes
     ridge: Ridge | None
-    scores: Floats
-    held_out: Floats
+    scores: Floats  # (n, c), standardised, of all vertices
+    held_out: Floats  # (l, c), the same of each label, without it
     scale: Scale
     link: Link = field(repr=False)
 
     @property
     def family(self) -> str:
         """Name of the family."""
-        return self.choice.family
+        return self.config.family
 
     def fit(self, T: Floats) -> Floats:
         """Logarithms of probabilities of all vertices by other targets."""
@@ -59,11 +47,11 @@ class Member:
 
     def scaled(self, scores: Floats, mean: Floats) -> Floats:
         """Scores of all vertices on the member's scale; ``mean`` is that of the targets."""
-        return scale_of(scores[some_rows(len(scores))], mean if self.choice.is_balanced else None)(scores)
+        return scale_of(scores[some_rows(len(scores))], mean if self.config.is_balanced else None)(scores)
 
 
 def kernel_members(
-    kernel: Kernel, labels: Labels, fidelities: Sequence[float], scales: Sequence[bool] = (False,)
+    kernel: Kernel, labels: MemberLabels, fidelities: Sequence[float], scales: Sequence[bool] = (False,)
 ) -> list[Member]:
     """One member for each fidelity and scale of the scores, balanced or not."""
     K, found = kernel.columns[labels.rows], []
@@ -76,9 +64,9 @@ def kernel_members(
         for is_balanced in scales:
             scale = scale_of(scores[some], mean if is_balanced else None)
             held = ridge.alone(R, mean, labels.Y, columns, is_balanced)
-            choice = replace(kernel.choice, fidelity=fidelity, is_balanced=is_balanced)
+            config = replace(kernel.config, fidelity=fidelity, is_balanced=is_balanced)
             link = fit_link(held, labels, SHARES)
-            found.append(Member(choice, kernel, ridge, scale(scores), held, scale, link))
+            found.append(Member(config, kernel, ridge, scale(scores), held, scale, link))
     return found
 
 
@@ -92,11 +80,6 @@ def unlabelled_rows(n: int, at: Ints, most: int) -> Ints:
     free = np.setdiff1d(np.arange(n), at)
     rows = free if free.size else np.arange(n)
     return rows[evenly(rows.size, most)]
-
-
-def centred(Z: Floats) -> Floats:
-    """Scores less the mean of their row."""
-    return np.asarray(Z - Z.mean(axis=1, keepdims=True))
 
 
 def families_of(members: Sequence[Member]) -> list[str]:
@@ -118,7 +101,7 @@ def near_best(members: Sequence[Member], most: int = MOST, width: float = WIDTH)
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class Ensemble:
     """Weighted mean of families' mean logarithms of probabilities, on one scale."""
 
     members: tuple[Member, ...]
@@ -126,11 +109,9 @@ class Pool:
     weights: Floats
 
     @property
-    def shares(self) -> list[float]:
-        """Weight of each member."""
-        of = [m.family for m in self.members]
-        weight = dict(zip(self.families, self.weights.tolist(), strict=True))
-        return [weight[family] / of.count(family) for family in of]
+    def plan(self) -> Plan:
+        """What it is made of."""
+        return Plan(tuple(m.config for m in self.members), self.families, self.weights)
 
     def mean(self, values: Sequence[Floats]) -> Floats:
         """The mean of one array for each member; rows have mean 0."""
@@ -141,7 +122,7 @@ class Pool:
         return centred(total)
 
 
-def weigh_families(members: Sequence[Member], labels: Labels) -> Pool:
+def weigh_families(members: Sequence[Member], labels: MemberLabels) -> Ensemble:
     """Average the weights of families over a grid, by held-out likelihood."""
     families = families_of(members)
     logs = [m.link.logarithms(m.held_out) for m in members]
@@ -156,18 +137,4 @@ def weigh_families(members: Sequence[Member], labels: Labels) -> Pool:
     weights = posterior @ grid / posterior.sum()
     kept = [f for f, w in zip(families, weights, strict=True) if w > 0.02]
     shares = np.array([w for w in weights if w > 0.02])
-    return Pool(tuple(m for m in members if m.family in kept), tuple(kept), shares / shares.sum())
-
-
-def classes_in_order(codes: Ints) -> Ints:
-    """Classes in the order of their first labels, so that their names do not matter."""
-    return np.asarray(codes[np.sort(np.unique(codes, return_index=True)[1])])
-
-
-def stratified_folds(codes: Ints, n_folds: int, seed: int) -> list[tuple[Ints, Ints]]:
-    """(kept, held) labels of each fold; the labels of a class go round the folds."""
-    rng = np.random.default_rng(seed)
-    order = np.concatenate([rng.permutation(np.flatnonzero(codes == k)) for k in classes_in_order(codes)])
-    fold = np.empty(codes.size, dtype=np.int64)
-    fold[order] = np.arange(codes.size) % min(n_folds, codes.size)
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
+    return Ensemble(tuple(m for m in members if m.family in kept), tuple(kept), shares / shares.sum())

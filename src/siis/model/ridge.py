@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import Floats, Ints
-from siis.model.link import Labels
+from siis.model.link import MemberLabels
 
 LEFT = 1e-9  # share of the other labels, below which they have no mean of their own
 TINY = 1e-12  # deviation of a column of scores that says nothing
@@ -51,30 +51,23 @@ def units(deviation: Floats, is_balanced: bool) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The inverse of M = K + diag(1 / (fidelity w)) of the labelled vertices.
+    """The inverse of M = K + diag(1 / (fidelity w)) of the labelled vertices."""
 
-    Attributes
-    ----------
-    inverse : ndarray of shape (l, l)
-    prior : ndarray of shape (l,)
-        Weights of the labels in the mean label; they sum to 1.
-    """
-
-    inverse: Floats
-    prior: Floats
+    inverse: Floats  # (l, l)
+    prior: Floats  # (l,), weights of the labels in the mean label; they sum to 1
 
     @classmethod
-    def of(cls, K: Floats, labels: Labels, fidelity: float) -> Ridge:
+    def of(cls, K: Floats, labels: MemberLabels, fidelity: float) -> Ridge:
         """Factor the kernel of the labelled vertices, shape (l, l)."""
         M = np.array(K, dtype=np.float64)
-        M[np.diag_indices_from(M)] += 1 / (fidelity * labels.strengths)
+        M[np.diag_indices_from(M)] += 1 / (fidelity * labels.weights)
         inverse, info = sl.lapack.dpotrf(M, lower=1, overwrite_a=1)
         if info == 0:
             inverse, info = sl.lapack.dpotri(inverse, lower=1, overwrite_c=1)
         if info != 0:
             raise np.linalg.LinAlgError("the kernel of the labelled examples is not positive definite")
         below = np.tril(inverse, -1)
-        return cls(np.diag(np.diagonal(inverse)) + below + below.T, labels.votes / labels.votes.sum())
+        return cls(np.diag(np.diagonal(inverse)) + below + below.T, labels.counts / labels.counts.sum())
 
     def fit(self, T: Floats) -> tuple[Floats, Floats]:
         """Coefficients of the targets, shape (l, c), and their mean, (c,).  (D1)"""

@@ -6,7 +6,7 @@ import numpy as np
 
 from siis._types import Floats
 from siis.engine.rows import evenly
-from siis.evidence import softmax
+from siis.model.scores import softmax
 
 ROUNDS, SMALL = 50, 1e-4
 MOST_ROWS = 5000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from siis._types import Floats, Ints
 from siis.result_table import Table
@@ -58,7 +59,7 @@ def annotator_table(example: Ints, annotator: Any, codes: Ints, P: Floats, class
     for _ in range(ROUNDS):
         said = _log_chances(skill[who], codes, c)
         all_said = _sums(said, example, len(P))
-        others = _softmax(known[example] + all_said[example] - _sums(said, pair, pair.max() + 1)[pair])
+        others = softmax(known[example] + all_said[example] - _sums(said, pair, pair.max() + 1)[pair], axis=1)
         posterior = _skills(others[np.arange(codes.size), codes], who, names.size, c)
         before, skill = skill, posterior @ SKILLS
         if np.abs(skill - before).max() <= CHANGE:
@@ -67,7 +68,7 @@ def annotator_table(example: Ints, annotator: Any, codes: Ints, P: Floats, class
     ends = [[float(np.interp(level, row, SKILLS)) for row in below] for level in LEVELS]
     counts = np.bincount(who, minlength=names.size)
     agrees = np.bincount(who, np.argmax(others, axis=1) == codes, names.size) / counts
-    truth = _softmax(known + _sums(_log_chances(skill[who], codes, c), example, len(P)))
+    truth = softmax(known + _sums(_log_chances(skill[who], codes, c), example, len(P)), axis=1)
     said_class, true_class, times = _confusions(who, codes, truth[example], names.size, classes)
     order = np.lexsort((np.arange(names.size), skill))
     low, high = np.minimum(ends[0], skill), np.maximum(ends[1], skill)
@@ -88,15 +89,10 @@ def _sums(rows: Floats, place: Ints, n: int) -> Floats:
     return total
 
 
-def _softmax(logs: Floats) -> Floats:
-    P = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return np.asarray(P / P.sum(axis=1, keepdims=True))
-
-
 def _skills(right: Floats, who: Ints, n: int, c: int) -> Floats:
     """Probabilities of the shares of right labels, shape (n, s)."""
     logs = _sums(np.log(SKILLS * right[:, None] + (1 - SKILLS) * (1 - right[:, None]) / (c - 1)), who, n)
-    return _softmax(logs)
+    return np.asarray(softmax(logs, axis=1))
 
 
 def _confusions(who: Ints, codes: Ints, truth: Floats, n: int, classes: Any) -> tuple[Any, Any, Floats]:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from siis._types import Floats
-from siis.engine.threads import in_threads
-from siis.evidence import softmax
+from siis.model.scores import mean_softmax
 
-BLOCK = 2**18  # numbers in one piece of work
 LEAST = 1e-4  # of the weight: less is left out
 
 
@@ -28,17 +26,8 @@ class Calibration:
     weights: Floats
 
     def __call__(self, scores: Floats) -> Floats:
-        """Probabilities of the classes from scores, both (n, c)."""
-        P = np.zeros_like(scores)
-
-        def piece(rows: slice) -> None:
-            for sharpness, weight in zip(self.sharpness.tolist(), self.weights.tolist(), strict=True):
-                P[rows] += weight * softmax(scores[rows], sharpness)
-            P[rows] /= P[rows].sum(axis=1, keepdims=True)
-
-        step = max(1, BLOCK // P.shape[1])
-        in_threads(piece, [slice(a, a + step) for a in range(0, len(P), step)])
-        return P
+        """Probabilities of the classes, shape (n, c), by their scores."""
+        return mean_softmax(scores, self.sharpness.tolist(), self.weights.tolist(), [None] * len(self.weights))
 
     @classmethod
     def of(cls, sharpness: Floats, weights: Floats) -> Calibration:

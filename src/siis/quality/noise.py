@@ -9,12 +9,12 @@ import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
 from siis.labels import one_hot
-from siis.model.link import BLUNTER, SHARPNESS, ExpectedAccuracy, Labels, fit_link
+from siis.model.link import BLUNTER, SHARPNESS, ExpectedAccuracy, MemberLabels, fit_link
+from siis.model.vertices import USUAL_QUANTILE
 from siis.quality.calibration import Calibration
 
 LEVEL = 0.95
 MOST_COPIES = 10.0  # that a label of large weight counts as, in the total
-USUAL = 0.1  # quantile of the weights that counts as one copy
 ROUNDS = 25
 PSEUDO_COUNT = 20.0  # labels of each true class that are thought to follow the rate
 MOST_IN_ONE = 0.8  # of the labels that are predicted as one class, so that the others are not
@@ -112,11 +112,11 @@ def fit_noise(
     is_verified = np.zeros(len(codes), dtype=bool) if is_verified is None else is_verified
     before = np.full(len(codes), -1) if before is None else before
     if len(codes):
-        least = max(1.0, float(np.quantile(weights, USUAL)))
+        least = max(1.0, float(np.quantile(weights, USUAL_QUANTILE)))
         weights = weights * (np.minimum(weights / least, MOST_COPIES).sum() / weights.sum())
     known = is_verified & (before >= 0)
     changed = float(weights[known & (before != codes)].sum())
-    labels = Labels(
+    labels = MemberLabels(
         np.arange(len(codes)), one_hot(codes, c), weights, weights, is_verified, np.ones(len(codes), bool)
     )
     checked = (float(weights[known].sum()) - changed, changed)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.labels import GivenLabels
+from siis.quality.assess import Assessment
+from siis.result_table import Table
 
 ROUNDS = 100
 DRAWS, MOST_WORK = 200, 20_000_000  # of labels anew, for the interval; fewer where there are many classes
@@ -12,6 +15,32 @@ LEAST_DRAWS = 20
 MOST_AT_ONCE = 2**20  # chances of answers, or labels, of all draws that are computed together
 LEVEL = (2.5, 97.5)
 TRUST = 1.0  # labels of each class that are thought to have been answered rightly
+
+WIDTH = 1.96  # standard deviations of a 95 % interval
+
+
+def class_shares(
+    which: Ints, vertex: Ints, scores: Floats, assessment: Assessment, labels: GivenLabels, seed: int
+) -> Table:
+    """Shares of the classes among all examples: their mean probabilities, (C12), with 95 % intervals.
+
+    The interval is that of shares by a confusion matrix of held-out labels, wider where both estimates differ.
+    which: (h,), labelled examples whose labels were held out, by their place among the labelled ones; scores: (h, c),
+    theirs; vertex: (n,), of each example.
+    """
+    truth = assessment.own[which]
+    if np.isnan(truth).any():  # all are verified: none was judged
+        truth = labels.Y[which]
+    known = labels.Y.astype(np.float64)
+    known[which] = truth
+    unlabelled = assessment.probabilities[vertex[~labels.used & (vertex >= 0)]]
+    winners, held, counts = unlabelled.argmax(axis=1), scores.argmax(axis=1), labels.counts[which]
+    corrected, intervals = estimate_shares(winners, known.sum(axis=0), held, truth, counts, seed)
+    shares = (unlabelled.sum(axis=0) + known.sum(axis=0)) / (len(unlabelled) + len(known))
+    apart = np.abs(shares - corrected)  # two estimates of one quantity: their difference is an error of either
+    half = np.sqrt((np.diff(intervals, axis=1)[:, 0] / 2) ** 2 + (WIDTH * apart) ** 2)
+    low, high = np.maximum(shares - half, 0.0), np.minimum(shares + half, 1.0)
+    return Table({"class": labels.classes, "share": shares, "low": low, "high": high})
 
 
 def estimate_shares(

@@ -165,9 +165,9 @@ def _trust(model: SIISClassifier, warnings: Sequence[str]) -> Trust:
 
 def _models(model: SIISClassifier) -> list[tuple[str, float]]:
     """The kinds of models that are averaged, with their weights, the largest first; none with method="paper"."""
-    if not hasattr(model, "experts_"):
+    if not hasattr(model, "families_"):
         return []
-    rows = [(str(row["expert"]), float(row["weight"])) for row in model.experts_.rows()]
+    rows = [(str(row["family"]), float(row["weight"])) for row in model.families_.rows()]
     return sorted((row for row in rows if row[1] > 0), key=lambda row: -row[1])
 
 
@@ -189,11 +189,11 @@ def _noise(model: SIISClassifier) -> Noise | None:
 
 
 def _selection(model: SIISClassifier) -> Selection | None:
-    table = getattr(model, "selection_", None)
+    table = getattr(model, "members_", None)
     if table is None:
         return None
     rows = [[_cell(value) for value in row.values()] for row in table.rows()]
-    return Selection(list(table), rows, model.selection_reason_)
+    return Selection(list(table), rows, model.average_summary_)
 
 
 def _convergence(model: SIISClassifier) -> Convergence:

@@ -14,7 +14,7 @@ from sklearn.manifold import TSNE
 from siis._types import Floats, Ints
 from siis.engine.signs import fix_signs
 from siis.engine.threads import n_threads, one_blas_thread
-from siis.evidence.kernel import squared_distances
+from siis.model.gaussian import squared_distances
 
 SIDE = 9999  # coordinates are integers from 0 to this
 N_LANDMARKS = 250

@@ -8,25 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siis.estimators.averaging import Choices
 from siis.estimators.classifier import SIISClassifier
-from siis.estimators.evidence import Evidence
-from siis.estimators.pooling import Voices
-from siis.evidence import KernelScores
-from siis.evidence.kernel import Kernel
-from siis.evidence.space import Space
-from siis.experts import Forest, LinearScores, Pool
 from siis.files import write_file
 from siis.graph import Graph, NeighborGraph
-from siis.labels import VertexLabels
-from siis.model.average import Plan
-from siis.model.kernels import Choice
+from siis.model.choose import Choices
+from siis.model.config import MemberConfig, Plan
+from siis.model.linear import LinearScores
 from siis.model.link import ExpectedAccuracy
+from siis.model.located import FittedGraph
+from siis.model.predictor import Predictor
+from siis.model.programs import ProgramConfig
+from siis.model.spaces import Space
+from siis.model.trees import Forest
 from siis.quality import Calibration
 from siis.saved.archive import OtherFormat, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_state
-from siis.selection import Selection
-from siis.selection.candidate import Candidate
 from siis.solvers.solution import History
 
 NAMES = ("state", "extra")
@@ -34,24 +30,19 @@ PARTS: dict[str, type] = {
     part.__name__: part
     for part in (
         Calibration,
-        Candidate,
-        Choice,
-        ExpectedAccuracy,
         Choices,
-        NeighborGraph,
-        Evidence,
+        ExpectedAccuracy,
+        FittedGraph,
         Forest,
         Graph,
         History,
-        Kernel,
-        KernelScores,
         LinearScores,
+        MemberConfig,
+        NeighborGraph,
         Plan,
-        Pool,
-        Selection,
+        Predictor,
+        ProgramConfig,
         Space,
-        VertexLabels,
-        Voices,
     )
 }
 LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ are kept

@@ -12,24 +12,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from siis.estimators.averaging import Choices
 from siis.estimators.classifier import JUDGED, SIISClassifier
-from siis.estimators.evidence import Evidence
-from siis.estimators.pooling import Voices
-from siis.evidence import READINGS, KernelScores
-from siis.evidence.kernel import Kernel
-from siis.evidence.space import Space
-from siis.experts import Forest, LinearScores, Pool
 from siis.graph import Graph, NeighborGraph
-from siis.labels import VertexLabels
-from siis.model.average import Plan
-from siis.model.kernels import FOREST, GRAPH, KERNEL, SUM, Choice
+from siis.model.choose import Choices
+from siis.model.config import FEATURES, FOREST, GIVEN, GRAPH, KERNEL, SUM, MemberConfig, Plan
+from siis.model.linear import LinearScores
 from siis.model.link import ExpectedAccuracy
+from siis.model.located import FittedGraph
+from siis.model.predictor import Predictor
+from siis.model.programs import ProgramConfig
+from siis.model.spaces import Space
+from siis.model.trees import Forest
 from siis.parameters import check_parameters, seed_of
 from siis.quality import Calibration
 from siis.result_table import Table
-from siis.selection import Selection
-from siis.selection.candidate import Candidate
 from siis.solvers.solution import History
 
 LARGEST = 1e153  # beyond, squares leave double precision
@@ -51,7 +47,7 @@ def check_state(state: Any) -> None:
     strange = [name for name in state if name not in parameters and hasattr(SIISClassifier, name)]
     _must(set(strange) <= {"_unreached", "_seed"}, f"it sets {', '.join(strange)}")
     check_parameters(SIISClassifier(**{name: state[name] for name in parameters}), SIISClassifier._rules)
-    for name in ("_unreached", "neighbor_search_", "selection_reason_"):
+    for name in ("_unreached", "neighbor_search_", "average_summary_"):
         _must(isinstance(state.get(name, ""), str), f"{name} is no text")
     graph, vertex, classes = _needed(state, "graph_", Graph), _needed(state, "vertex_"), _needed(state, "classes_")
     _check_classes(classes)
@@ -181,15 +177,12 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
     _must(isinstance(interval, tuple) and len(interval) == 2, "noise_interval_ is none")
     for end in interval:
         _number(end, "noise_interval_", nan=True)
-    _check_table(state["selection_"])
-    _check_candidate(state["chosen_"])
+    _check_table(state["members_"], "members_")
     _array(state["_listed"], "_listed", "b", (n,))
     columns = _needed(state, "_supported")
     _ints(columns, "_supported", (np.size(columns),), 0, c - 1)
     _must(columns.size > 1 and bool((np.diff(columns) > 0).all()), "its supported classes are not in order")
-    evidence = _needed(state, "_evidence", Evidence)
-    _check_evidence(evidence, n, v, columns.size)
-    _check_voices(state["_voices"], v, columns.size, d)
+    _check_predictor(state["_predictor"], v, columns.size, d)
     calibration, levels = _needed(state, "_calibration", Calibration), state["_levels"]
     m = np.size(calibration.sharpness)
     _must(m > 0, "its calibration is empty")
@@ -197,75 +190,46 @@ def _check_judged(state: Mapping[str, Any], n: int, v: int, c: int, d: int) -> N
     _floats(calibration.weights, "weights of the calibration", (m,), 0, 1)
     _must(float(np.sum(calibration.weights)) > 0, "its calibration has no weight")
     _floats(levels, "levels of sets", (None, 2), 0, 1 + ROUNDING)
-    _check_table(state["experts_"])
+    _check_table(state["families_"], "families_")
+    _check_table(state["class_shares_"], "class_shares_")
     _check_choices(state["_choices"], d)
-    _check_table(state["class_shares_"])
+    choices = state["_choices"]
+    _check_member(state["leading_graph_"], choices.spaces)
+    _check_program(state["program_"])
     if "_before_codes" in state:
         _ints(state["_before_codes"], "_before_codes", (n,), -1, c - 1)
     if "_judged" in state:  # what a warm start needs
         judged, n_searched = state["_judged"], state.get("_n_searched")
-        _ints(judged, "held-out examples", (np.size(evidence.rows),), 0, n - 1)
+        _ints(judged, "held-out examples", (np.size(judged),), 0, n - 1)
         _must(isinstance(n_searched, int) and 0 <= n_searched <= n, "it does not say how many labels were searched")
         _must(isinstance(state.get("_settings"), str), "it does not say how it was searched")
-    placed = evidence.placed
-    _must(placed.graph.n_vertices == v, "its evidence is on another graph")
-    _must(np.array_equal(placed.vertex, state["vertex_"]), "its evidence has other vertices")
-    if state["affinity"] == PRECOMPUTED:
-        _must(placed.points is None, "its evidence has points on a ready-made graph")
-    else:
-        _must(not sp.issparse(state["_points"]), "its points are a sparse matrix")
-        _must(np.array_equal(placed.points, state["_points"]), "its evidence has other points")
-        _check_space(evidence, v, c, d)
+    _check_fitted_graph(_needed(state, "_fitted_graph", FittedGraph), state, v, d)
 
 
-def _check_evidence(evidence: Evidence, n: int, v: int, c: int) -> None:
-    selection, placed = evidence.selection, evidence.placed
-    _must(isinstance(selection, Selection) and isinstance(placed, NeighborGraph), "its evidence is none")
-    _must(isinstance(placed.graph, Graph), "its evidence has no graph")
-    for pairs in (evidence.pairs, evidence.given):
-        _must(isinstance(pairs, VertexLabels), "its evidence has no labels")
-        size = np.size(pairs.rows)
-        _ints(pairs.rows, "rows of labels", (size,), 0, v - 1)
-        _shares(pairs.Y, "labels", (size, c))
-        _floats(pairs.weights, "weights of labels", (size,), 0)
-        _floats(pairs.counts, "counts of labels", (size,), 0)
-    for rows, readings in ((selection.rows, selection.readings), (evidence.rows, evidence.readings)):
-        size = np.size(rows)
-        _ints(rows, "rows of readings", (size,), 0, max(n, v) - 1)
-        _floats(readings, "readings", (size, c))
-    _shares(evidence.distributions, "distributions", (v, c))
-    _number(evidence.deviation, "deviation", 1e-150, LARGEST)
-    _number(selection.unit, "unit", 1e-300, LARGEST)
-    _must(isinstance(selection.reason, str), "its reason is no text")
-    _must(isinstance(evidence.is_sparse, bool), "is_sparse is neither true nor false")
+def _check_fitted_graph(fitted: FittedGraph, state: Mapping[str, Any], v: int, d: int) -> None:
+    """Check the graph, and what maps new examples to points: each step must give what the next one takes."""
+    placed, space = fitted.placed, fitted.space
+    _must(isinstance(placed, NeighborGraph) and isinstance(placed.graph, Graph), "its fitted graph is none")
+    _must(placed.graph.n_vertices == v, "its fitted graph has other vertices than graph_")
+    _must(np.array_equal(placed.vertex, state["vertex_"]), "its fitted graph has other vertices")
+    _must(isinstance(fitted.is_sparse, bool), "is_sparse is neither true nor false")
     _must(isinstance(placed.search, str), "its neighbour search has no name")
     _number(placed.bandwidth, "bandwidth", nan=True)
     _number(placed.recall, "recall", nan=True)
     if placed.order is not None:
         _ints(placed.order, "order", (v,), 0, v - 1)
-    for candidate in (selection.chosen, *selection.beside):
-        _check_candidate(candidate)
-    _check_table(selection.table)
-
-
-def _check_space(evidence: Evidence, v: int, c: int, d: int) -> None:
-    """Check what maps new examples to points: each step must give what the next one takes."""
-    space, model, selection = evidence.selection.space, evidence.model, evidence.selection
+    if state["affinity"] == PRECOMPUTED:
+        _must(placed.points is None, "its ready-made graph has points")
+        return
+    _must(not sp.issparse(state["_points"]), "its points are a sparse matrix")
+    _must(np.array_equal(np.asarray(placed.points), state["_points"]), "its fitted graph has other points")
     k = _check_axes(space, d)
     assert space is not None
     if space.axes is not None:
-        _must(not evidence.is_sparse or (space.center is None and space.scale is None), "its sparse space is centred")
-    if model is not None:
-        _check_kernel_model(model, k, c)
-    kernel = selection.kernel
-    if kernel is not None:
-        _must(isinstance(kernel, Kernel), "its kernel is none")
-        _number(kernel.width, "width", 0)
-        _number(kernel.ridge, "ridge", 0)
-    columns = k + c if selection.chosen.score_weight > 0 else k
-    points = evidence.placed.points
-    _must(points is not None and points.shape == (v, columns), "its points are not those of its space")
-    _must(evidence.marks.dtype == np.int64 and evidence.marks.shape == (v,), "its marks are none")
+        _must(not fitted.is_sparse or (space.center is None and space.scale is None), "its sparse space is centred")
+    points = placed.points
+    _must(points is not None and points.shape == (v, k), "its points are not those of its space")
+    _must(fitted.marks.dtype == np.int64 and fitted.marks.shape == (v,), "its marks are none")
 
 
 def _check_axes(space: Any, d: int) -> int:
@@ -280,53 +244,48 @@ def _check_axes(space: Any, d: int) -> int:
     return int(k)
 
 
-def _check_kernel_model(model: Any, k: int, c: int) -> None:
-    _must(isinstance(model, KernelScores), "its kernel model is none")
-    p = len(model.centers) if np.ndim(model.centers) == 2 else 0
-    _must(p > 0, "its kernel model has no centres")
-    _floats(model.centers, "centers", (p, k))
-    _floats(model.coefficients, "coefficients", (p, c), -1e100, 1e100)
-    _floats(model.mean, "mean", (c,), -1e100, 1e100)
-    reach = 8.0 * k * float(np.abs(model.centers).max(initial=1.0)) ** 2
-    _number(model.width, "width", 0, 1e300 / max(reach, 1.0) if reach < np.inf else 0.0)
-
-
 def _check_choices(choices: Any, d: int) -> None:
     """Check what a warm start fits again."""
     _must(isinstance(choices, Choices), "its choices are none")
     plan, spaces = choices.plan, choices.spaces
-    _must(isinstance(plan, Plan) and isinstance(plan.choices, tuple) and len(plan.choices) > 0, "its plan is none")
-    _must(isinstance(plan.families, tuple) and isinstance(spaces, tuple), "its plan has no families")
+    _must(isinstance(plan, Plan) and isinstance(plan.members, tuple) and len(plan.members) > 0, "its plan is none")
+    _must(isinstance(plan.families, tuple) and isinstance(spaces, dict), "its plan has no families")
     _floats(plan.weights, "weights of families", (len(plan.families),), 0, 1 + ROUNDING)
-    for choice in (*plan.choices, choices.leading):
-        _must(isinstance(choice, Choice) and choice.family in FAMILIES, "one of its members is none")
-        _must(isinstance(choice.kind, str), "one of its graphs is none")
-        _must(isinstance(choice.is_balanced, bool), "one of its members has no scale")
-        for number in (choice.space, choice.partner):
-            _must(isinstance(number, int) and -1 <= number < max(len(spaces), 1), "a member has no space")
-        _whole(choice.n_neighbors, "neighbours of a member", 0)
-        for weight in (choice.weight, choice.fidelity):
-            _number(weight, "a member", 0, 1e100)
-    for space in spaces:
+    for member in (*plan.members, choices.leading):
+        _check_member(member, spaces)
+    for space in spaces.values():
         _check_axes(space, d)
-    _must(isinstance(choices.selection, Selection), "its choices have no selection")
+    _check_program(choices.program)
+    _check_table(choices.members, "members_")
+    _must(isinstance(choices.summary, str), "its summary is no text")
     if choices.estimated is not None:
         _must(isinstance(choices.estimated, ExpectedAccuracy), "its accuracy is none")
         _number(choices.estimated.mean, "accuracy that is estimated", 0, 1)
         _number(choices.estimated.deviation, "deviation of the accuracy", 0, 1e100)
 
 
-def _check_voices(voices: Any, v: int, c: int, d: int) -> None:
-    """Check the models of the features and the pool: children come after their nodes, so that every walk ends."""
-    _must(isinstance(voices, Voices) and isinstance(voices.pool, Pool), "its experts are none")
-    models = voices.models
-    _must(isinstance(models, tuple) and isinstance(voices.pool.names, tuple), "its experts are none")
-    _must(all(isinstance(name, str) for name in voices.pool.names), "its experts have no names")
-    _must(len(voices.pool.names) == len(models) + 1, "its experts have other names")
-    _floats(voices.pool.weights, "weights of experts", (len(models) + 1,), -1e100, 1e100)
-    _floats(voices.graph, "scores of the graph", (v, c), -1e100, 1e100)
+def _check_member(member: Any, spaces: Mapping[str, Any]) -> None:
+    _must(isinstance(member, MemberConfig) and member.family in FAMILIES, "one of its members is none")
+    _must(isinstance(member.connectivity, str) and isinstance(member.splits, str), "one of its graphs is none")
+    _must(isinstance(member.is_balanced, bool), "one of its members has no scale")
+    known = {FEATURES, "", *(spaces or (GIVEN,))}
+    _must(member.space in known and member.partner in known, "a member has no space")
+    _whole(member.n_neighbors, "neighbours of a member", 0)
+    for weight in (member.weight, member.fidelity):
+        _number(weight, "a member", 0, 1e100)
+
+
+def _check_predictor(predictor: Any, v: int, c: int, d: int) -> None:
+    """Check the models of the features: children come after their nodes, so that every walk ends."""
+    _must(isinstance(predictor, Predictor), "its predictor is none")
+    names, models = predictor.names, predictor.models
+    _must(isinstance(models, tuple) and isinstance(names, tuple), "its predictor has no models")
+    _must(all(isinstance(name, str) for name in names), "its models have no names")
+    _must(len(names) == len(models) + 1, "its models have other names")
+    _floats(predictor.weights, "weights of models", (len(models) + 1,), -1e100, 1e100)
+    _floats(predictor.graph_scores, "scores of the graph", (v, c), -1e100, 1e100)
     for model in models:
-        _must(isinstance(model, Forest | LinearScores), "one of its experts is none")
+        _must(isinstance(model, Forest | LinearScores), "one of its models is none")
         _must((model.center is None) == (model.scale is None), "one of its models has half a scale")
         if isinstance(model, LinearScores):
             _floats(model.coefficients, "coefficients", (d, c), -1e100, 1e100)
@@ -359,25 +318,19 @@ def _check_scale(model: Any, d: int) -> None:
         _must(bool((model.scale >= 1e-150).all()), "scale is not positive")
 
 
-def _check_candidate(chosen: Any) -> None:
-    _must(isinstance(chosen, Candidate), "chosen_ is none")
-    for text in (chosen.space, chosen.connectivity, chosen.laplacian):
-        _must(isinstance(text, str), "chosen_ has no names")
-    _must(chosen.reading in READINGS, "chosen_ has no reading")
-    for number in (chosen.n_neighbors, chosen.n_components):
-        _whole(number, "chosen_", 0)
-    for number in (chosen.score_weight, chosen.fidelity, chosen.pull):
-        _number(number, "chosen_", 0, 1e100)
-    for number in (chosen.alpha, chosen.beta):
+def _check_program(program: Any) -> None:
+    _must(isinstance(program, ProgramConfig) and isinstance(program.laplacian, str), "program_ is none")
+    _whole(program.n_components, "program_", 0)
+    for number in (program.alpha, program.beta):
         if number is not None:
-            _number(number, "chosen_", 0)
+            _number(number, "program_", 0)
 
 
-def _check_table(table: Any) -> None:
-    _must(isinstance(table, Table), "selection_ is no table")
+def _check_table(table: Any, name: str) -> None:
+    _must(isinstance(table, Table), f"{name} is no table")
     columns = list(table.values())
-    _must(all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns), "selection_ is no table")
-    _must(len({column.size for column in columns}) <= 1, "selection_ has columns of different lengths")
+    _must(all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns), f"{name} is no table")
+    _must(len({column.size for column in columns}) <= 1, f"{name} has columns of different lengths")
 
 
 def _must(holds: bool, otherwise: str) -> None:

@@ -15,8 +15,8 @@ from siis._types import Features, Floats, Ints
 from siis.engine.sharded import LOW_MEMORY_COLUMNS
 from siis.files import write_files
 from siis.labels import GivenLabels, one_hot
+from siis.labels.folds import deal_folds
 from siis.quality import assess_labels
-from siis.selection import deal_folds
 from siis.shards import stages
 from siis.shards.blocks import Block
 from siis.shards.cells import train_cells
@@ -26,6 +26,7 @@ from siis.shards.workers import GONE, NoWorkers, memories, on_shards, some_worke
 from siis.texts import plural
 
 ANSWERS = "predictions"
+N_FOLDS = 5
 MOST_SAMPLED, MOST_SAMPLED_LABELS = 20_000, 10_000  # rows on which choices are made, and labels among them
 THIN_LABELS = 4_000  # of these, where few of all rows have one: choices depend on how thinly labels are spread
 LEAST_LABELS_OF_A_CLASS = 20  # of each class that the sample takes at least
@@ -149,17 +150,18 @@ class Job:
             folder=self.work,
             n_shards=n_shards,
             seed=self.seed,
-            n_components=self._most_vectors(self.n, found.selection.chosen.n_neighbors),
+            n_components=self._most_vectors(self.n, found.choices.leading.n_neighbors),
             n_rows=self.n,
         )
         save_object(self.work / "settings.pickle", settings)
-        save(self.work / "sample.npz", points=stages.points_of(X, settings)[0])
-        if settings.n_components < settings.selection.chosen.n_components:
+        save(self.work / "sample.npz", points=stages.points_of(X, settings))
+        wanted = settings.choices.program.n_components
+        if settings.n_components < wanted:
             self.log(
-                f"the basis has {settings.n_components} vectors instead of {settings.selection.chosen.n_components}: "
+                f"the basis has {settings.n_components} vectors instead of {wanted}: "
                 "the workers' memory holds no more"
             )
-        return {"sampled": int(rows.size), "reason": found.reason}
+        return {"sampled": int(rows.size), "reason": found.choices.summary}
 
     def _most_vectors(self, n: int, n_neighbors: int) -> int:
         """Vectors, in single precision, for which each worker has memory with the graph, subspace and blocks."""
@@ -185,7 +187,7 @@ class Job:
         labels = load(self.work / "labels.npz")
         order = np.argsort(labels["rows"], kind="stable")
         codes = labels["codes"][order]
-        fold = deal_folds(one_hot(codes, len(stages.load_settings(str(self.work)).classes)), self.seed)
+        fold = deal_folds(codes, N_FOLDS, np.random.default_rng(self.seed).permutation, least=2)
         save(self.work / "folds.npz", rows=labels["rows"][order], fold=fold)
 
     def _solved(self, n_shards: int, folder: str) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from siis.engine import NUMPY
 from siis.engine.group import Group
 from siis.engine.sharded import Halo, ShardedEngine
 from siis.engine.threads import alone, one_blas_thread
-from siis.evidence import KernelScores, as_distributions, as_scores, read, softmax
-from siis.evidence.smoother import MOST_SMOOTH
 from siis.graph import fingerprints
 from siis.graph.lists import merge_lists
 from siis.graph.neighbors import Neighbors
@@ -27,9 +25,11 @@ from siis.graph.shard import GraphShard, build_shard, symmetric_weights
 from siis.graph.weights import gaussian, gaussian_weights
 from siis.labels import VertexLabels, one_hot
 from siis.labels.unlabelled import UNLABELLED
-from siis.selection import EVIDENCE, PROGRAM, Constraints, Selection, join_scores
-from siis.selection.final import final_basis, final_program
-from siis.selection.prepared import smooth_all
+from siis.model.choose import Choices
+from siis.model.constraints import Constraints
+from siis.model.programs import ProgramConfig, build_program, program_basis
+from siis.model.scores import as_distributions, as_scores, softmax, standardize
+from siis.model.smoothing import MOST_SMOOTH, smooth_labels
 from siis.shards.blocks import Block, Reader
 from siis.shards.cells import Cells, search, search_all
 from siis.shards.files import (
@@ -61,13 +61,10 @@ class SampleChoices:
 
     reader: Reader  # gives the features of a block, and the ids of its rows or None
     classes: Any  # (c,)
-    selection: Selection
-    model: KernelScores | None
-    deviation: float  # root of the total variance of the model's scores
+    choices: Choices
     constraints: Constraints
     tol: float
     max_iter: int
-    reason: str  # of the choice
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,7 +80,7 @@ class Settings(SampleChoices):
     @property
     def low_memory(self) -> bool:
         """Whether memory is so short that single precision must do."""
-        return self.n_components < ROOMY_FACTOR * max(self.selection.chosen.n_components, len(self.classes))
+        return self.n_components < ROOMY_FACTOR * max(self.choices.program.n_components, len(self.classes))
 
     @property
     def recall_rows(self) -> Ints:
@@ -103,14 +100,11 @@ def load_settings(folder: str) -> Settings:
     return replace(found, folder=Path(folder))  # it may have been moved
 
 
-def points_of(X: Any, settings: Settings) -> tuple[Floats, Floats | None]:
-    """Points in single precision, and the scores of the kernel model."""
-    selection = settings.selection
-    assert selection.space is not None
-    Z = selection.space(X)
-    scores = None if settings.model is None else settings.model(Z)
-    joined = join_scores(Z, scores, selection.chosen.score_weight * selection.unit, settings.deviation)
-    return np.ascontiguousarray(joined, dtype=np.float32), scores
+def points_of(X: Any, settings: Settings) -> Floats:
+    """Points in single precision."""
+    space = settings.choices.space
+    assert space is not None
+    return np.ascontiguousarray(space(X), dtype=np.float32)
 
 
 def trim_memory(work: Work) -> Work:
@@ -139,7 +133,7 @@ def partition(folder: str, number: int, block: Block) -> None:
     labels = load(settings.folder / "labels.npz", "rows", "codes")
     with alone(), one_blas_thread():
         X, ids = settings.reader(block)
-        points, scores = points_of(X, settings)
+        points = points_of(X, settings)
         marks = fingerprints(X)
         near = cells.nearest(points).astype(np.int16)
     del X
@@ -148,7 +142,6 @@ def partition(folder: str, number: int, block: Block) -> None:
     codes[labels["rows"][here] - block.first] = labels["codes"][here]
     home = cells.shard[near[:, 0]]
     rows = block.first + np.arange(block.n)
-    scores = np.zeros((block.n, 0), np.float32) if scores is None else scores.astype(np.float32)
     for shard in range(settings.n_shards):
         own = home == shard
         guest = ~own & (cells.shard[near] == shard).any(axis=1)
@@ -160,7 +153,6 @@ def partition(folder: str, number: int, block: Block) -> None:
             near=near[own],
             codes=codes[own],
             points=points[own],
-            scores=scores[own],
             guest_marks=marks[guest],
             guest_home=home[guest].astype(np.int32),
             guest_near=near[guest],
@@ -203,7 +195,7 @@ def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
         end += len(part)
     here = np.flatnonzero(cells.shard == shard)
     first = np.searchsorted(near[:, 0], np.append(here, here[-1] + 1 if here.size else 0))
-    arguments = (points, first, here, cells.centers[here], settings.selection.chosen.n_neighbors)
+    arguments = (points, first, here, cells.centers[here], settings.choices.leading.n_neighbors)
     with alone(), one_blas_thread():
         own = search(points, near, *arguments, is_own=True)
         save_arrays(settings.path("lists", shard, shard), marks=marks, indices=own[0], distances=own[1])
@@ -213,10 +205,6 @@ def find_neighbors(folder: str, shard: int, n_blocks: int) -> int:
     del points, arguments
     codes = _concatenated(paths, "codes")
     save(settings.path("examples", shard), rows=rows, vertex=vertex, codes=codes, sizes=np.array(sizes))
-    save_arrays(
-        settings.path("vertices", shard),
-        scores=_concatenated(paths, "scores")[place >= 0][np.argsort(place[place >= 0])],
-    )
     return int(n)
 
 
@@ -248,7 +236,7 @@ def _search_recall_rows(
     queried, queries = _concatenated(paths, "rows"), _concatenated(paths, "points")
     place = np.minimum(np.searchsorted(rows, queried), max(rows.size - 1, 0))
     own = np.flatnonzero(rows[place] == queried) if rows.size else np.zeros(0, dtype=np.int64)
-    indices, distances = search_all(queries, points, settings.selection.chosen.n_neighbors + 1)
+    indices, distances = search_all(queries, points, settings.choices.leading.n_neighbors + 1)
     itself = vertex[place[own]]
     distances[own] = np.where(indices[own] == itself[:, None], np.inf, distances[own])
     save(settings.path("exact", shard), indices=indices, distances=distances, own=own, vertex=itself)
@@ -257,7 +245,7 @@ def _search_recall_rows(
 def neighbor_recall(folder: str, counts: list[int]) -> float:
     """The share of the nearest neighbours that was found, on some rows."""
     settings = load_settings(folder)
-    bounds, k = np.concatenate([[0], np.cumsum(counts)]), settings.selection.chosen.n_neighbors
+    bounds, k = np.concatenate([[0], np.cumsum(counts)]), settings.choices.leading.n_neighbors
     parts = [load(settings.path("exact", shard)) for shard in range(settings.n_shards)]
     indices = np.hstack(
         [np.where(part["indices"] < 0, -1, part["indices"] + bounds[j]) for j, part in enumerate(parts)]
@@ -274,7 +262,7 @@ def neighbor_recall(folder: str, counts: list[int]) -> float:
 def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
     """Merge the lists of neighbours, and join those of all shards to a graph."""
     settings = load_settings(folder)
-    shard, chosen = group.rank, settings.selection.chosen
+    shard = group.rank
     bounds = np.concatenate([[0], np.cumsum(counts)])
     indices, distances = _merged_lists(settings, group, bounds)
     queried = load(settings.path("exact", shard), "vertex")["vertex"]
@@ -286,7 +274,7 @@ def build_graph(group: Group, folder: str, counts: list[int]) -> dict[str, Any]:
         width = float(engine.medians(flat[:, None])[0]) if engine.total_count(flat.size) else 1.0
         del flat
     _weights_in_place(indices, distances, float(width))
-    W = symmetric_weights(group, indices, distances, bounds, chosen.connectivity)
+    W = symmetric_weights(group, indices, distances, bounds, settings.choices.leading.connectivity)
     del indices, distances
     graph = build_shard(group, W, bounds)
     path, W = settings.path("graph", shard), graph.weights
@@ -353,7 +341,7 @@ def _open_graph(group: Group, settings: Settings) -> tuple[GraphShard, ShardedEn
 def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     """Smooth all labels, and those without each fold, to class scores; returns labels here and columns multiplied."""
     settings = load_settings(folder)
-    chosen, c = settings.selection.chosen, len(settings.classes)
+    fidelity, c = settings.choices.leading.fidelity, len(settings.classes)
     graph, engine, _ = _open_graph(group, settings)
     examples, folds = load(settings.path("examples", group.rank)), load(settings.folder / "folds.npz")
     used = np.flatnonzero(examples["codes"] != UNLABELLED)
@@ -362,15 +350,11 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
     fold = folds["fold"][np.searchsorted(folds["rows"], examples["rows"][used])]
     save(settings.path("labelled", group.rank), rows=examples["rows"][used], vertex=rows)
     del examples
-    known = load_array(settings.path("vertices", group.rank), "scores")
-    known = None if not known.shape[1] else known if settings.low_memory else known.astype(np.float64)
 
     def smooth(sets: list[VertexLabels], tol: float) -> list[Floats]:
         given = [(labels.aggregate() if labels.rows.size else labels).in_shards(engine) for labels in sets]
-        k = len(sets)
-        pulls, scores = [chosen.pull] * k, [known] * k
         subspace = np.array(map_array(settings.path("basis", group.rank), "vectors")[:, :MOST_SMOOTH])
-        return smooth_all(graph.weights, given, chosen.fidelity, pulls, scores, tol, engine, subspace)
+        return smooth_labels(graph.weights, given, fidelity, tol, engine, subspace)
 
     held = np.zeros((used.size, c))
     every = list(range(int(folds["fold"].max(initial=-1)) + 1))
@@ -379,9 +363,9 @@ def gather_evidence(group: Group, folder: str) -> dict[str, int]:
         some = every[a : a + together]
         for k, F in zip(some, smooth([each.subset(fold != k) for k in some], HELD_OUT_TOL), strict=True):
             out = np.flatnonzero(fold == k)
-            held[out] = read(F, chosen.reading, rows[out], engine)
+            held[out] = standardize(F, rows[out], engine)
         del F
-    everything = read(smooth([each], EVIDENCE_TOL)[0], chosen.reading, engine=engine)
+    everything = standardize(smooth([each], EVIDENCE_TOL)[0], engine=engine)
     path = settings.path("evidence", group.rank)
     save_arrays(path, distributions=softmax(everything).astype(np.float32, copy=False), held=held)
     return {"labelled": int(used.size), "columns": engine.columns}
@@ -392,25 +376,25 @@ def find_basis(group: Group, folder: str) -> dict[str, int]:
     """The smoothest eigenvectors; returns their number, and the number of columns multiplied with the graph."""
     settings = load_settings(folder)
     graph, engine, release_graph = _open_graph(group, settings)
-    chosen = _feasible_choice(settings)
-    basis = final_basis(graph, chosen, settings.seed, np.float32, lambda share: release_graph(), engine=engine)
+    config = _feasible_program(settings)
+    basis = program_basis(graph, config, settings.seed, np.float32, lambda share: release_graph(), engine)
     path = settings.path("basis", group.rank)
     save_arrays(path, vectors=basis.vectors)
     save_object(path, replace(basis, vectors=basis.vectors[:, :0], engine=NUMPY))
     return {"vectors": int(basis.values.size), "columns": engine.columns}
 
 
-def _feasible_choice(settings: Settings) -> Any:
+def _feasible_program(settings: Settings) -> ProgramConfig:
     """The chosen program, with no more vectors than memory allows."""
-    chosen = settings.selection.chosen
-    return replace(chosen, n_components=min(chosen.n_components, settings.n_components))
+    config = settings.choices.program
+    return replace(config, n_components=min(config.n_components, settings.n_components))
 
 
 @trim_memory
 def solve(group: Group, folder: str) -> dict[str, Any]:
     """Solve the program, and join its scores with the evidence."""
     settings = load_settings(folder)
-    chosen, answer, c = settings.selection.chosen, settings.selection.answer, len(settings.classes)
+    c = len(settings.classes)
     graph, engine, release_graph = _open_graph(group, settings)
     assert graph.degrees.size == graph.edges.first.size - 1  # what the program needs of the weights
     release_graph()
@@ -418,7 +402,7 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
     of_basis = settings.path("basis", group.rank)
     basis = replace(load_object(of_basis), vectors=load_array(of_basis, "vectors"), engine=engine)
     evidence = load_array(path, "distributions").astype(engine.row_type(np.float32), copy=False)
-    program = final_program(graph, basis, evidence, _feasible_choice(settings), settings.constraints)
+    program = build_program(graph, basis, evidence, _feasible_program(settings), settings.constraints)
     sent, messages = group.sent, group.messages
     solution = solve_certified(program, settings.tol, settings.max_iter)
     n_iter = solution.n_iter
@@ -432,14 +416,10 @@ def solve(group: Group, folder: str) -> dict[str, Any]:
     }
     A = solution.coefficients
     del graph, program, solution
-    scores: Floats = np.zeros((0, c))
-    if answer != EVIDENCE:
-        F = np.asarray(basis.synthesize(A), engine.row_type(np.float32))
-        scores = read(as_distributions(F, c), chosen.program_reading, engine=engine)
-        del F
-    if answer != PROGRAM:
-        averaged = as_scores(evidence)
-        scores = averaged if answer == EVIDENCE else (scores + averaged) / 2
+    F = np.asarray(basis.synthesize(A), engine.row_type(np.float32))
+    scores = standardize(as_distributions(F, c), engine=engine)
+    del F
+    scores = (scores + as_scores(evidence)) / 2
     scores -= scores.mean(axis=1, keepdims=True)
     unit = float(np.sqrt(engine.mean(np.einsum("ij,ij->i", scores, scores) / c))) or 1.0
     scores /= unit  # a deviation of 1, as when several are pooled

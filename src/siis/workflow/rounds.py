@@ -10,7 +10,7 @@ from pathlib import Path
 
 from siis.decisions import Journal
 from siis.estimators.classifier import SIISClassifier
-from siis.estimators.warm import lend_basis
+from siis.estimators.warm import share_basis
 from siis.files import settle
 from siis.results import SUMMARY
 from siis.saved import Saved, load_all, sound
@@ -107,6 +107,6 @@ class Rounds:
             source=lambda _: self._examples,
             step=step,
         )
-        if not lend_basis(self._base, outcome.model):
+        if not share_basis(self._base, outcome.model):
             self._base = outcome.model
         return outcome

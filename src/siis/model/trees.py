@@ -1,4 +1,4 @@
-"""Grown trees as arrays, which score new examples and can be saved."""
+"""Fitted trees as arrays, which score new examples and can be saved."""
 
 from __future__ import annotations
 
@@ -17,60 +17,26 @@ BLOCK = 2**22  # places in trees at once
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees as arrays, all nodes after each other.
+    """Trees as arrays, all nodes after each other: t trees of k nodes."""
 
-    Attributes
-    ----------
-    roots : ndarray of shape (t,)
-    feature : ndarray of shape (k,)
-        Column that a node looks at; -1 in a leaf.
-    threshold : ndarray of shape (k,)
-        Examples with no more than this go left.
-    left, right : ndarray of shape (k,)
-        Nodes after this one; 0 in a leaf.
-    votes : ndarray of shape (k, c)
-        Shares of the classes; of leaves.
-    center, scale : ndarray of shape (d,), or None
-        Columns are centred and scaled first, so that single precision tells their values apart; None for sparse ones.
-    """
-
-    roots: Ints
-    feature: Ints
-    threshold: Floats
-    left: Ints
+    roots: Ints  # (t,)
+    feature: Ints  # (k,), column of a node's split; -1 in a leaf
+    threshold: Floats  # (k,), examples with no more than this go left
+    left: Ints  # (k,), nodes after this one; 0 in a leaf
     right: Ints
-    votes: Floats
-    center: Floats | None
-    scale: Floats | None
+    votes: Floats  # (k, c), shares of the classes in leaves
+    center: Floats | None  # (d,); columns are centred and scaled first, so that single precision tells their values
+    scale: Floats | None  # apart; None for sparse ones
 
     def __call__(self, X: Features) -> Floats:
-        """Score examples: the logarithms of the mean votes.
-
-        Parameters
-        ----------
-        X : array or csr_array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-        """
+        """Logarithms of the mean votes for examples, shape (n, c)."""
         votes = np.empty((X.shape[0], self.votes.shape[1]))
         for rows, leaves in self.leaves(X):
             votes[rows] = self.votes[leaves].mean(axis=1)
         return _logarithms(votes)
 
     def leaves(self, X: Features) -> Iterator[tuple[slice, Ints]]:
-        """Find the leaf of each example in each tree, by blocks of rows.
-
-        Parameters
-        ----------
-        X : array or csr_array of shape (n, d)
-
-        Yields
-        ------
-        rows : slice
-        leaves : ndarray of shape (rows, t)
-        """
+        """Leaf of each example in each tree: (rows, leaves of shape (rows, t)), by blocks of rows."""
         step = max(1, BLOCK // self.roots.size)
         for a in range(0, X.shape[0], step):
             part = X[a : a + step]

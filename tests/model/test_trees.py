@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 
-import siis.experts.forest as module
-from siis.experts.forest import FLOOR, as_arrays, as_indexed, single
-from siis.experts.linear import moments
+import siis.model.trees as module
+from siis.model.linear import moments
+from siis.model.trees import FLOOR, as_arrays, as_indexed, single
 
 N_TREES = 30
 

@@ -1,4 +1,4 @@
-"""The part of the examples and classes that the search sees, where all would cost more than they tell."""
+"""A sample of large data on which members are chosen: of the examples, of the labels and of many classes."""
 
 from __future__ import annotations
 
@@ -8,52 +8,30 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from siis._types import Bools, Features, Floats, Ints
+from siis._types import Features, Floats, Ints
 from siis.labels import VertexLabels
+from siis.labels.folds import classes_in_order
 
-MOST_VERTICES = 10_000  # from which on a rough basis is enough
-SEARCHED, MOST_LABELS = 2_500, 1_000  # vertices and labels that are tried of more
+MOST_VERTICES, MOST_LABELS = 2_500, 1_000  # in a sample
 LEAST_LABELS = 400  # fewer cannot tell members apart, however thinly labels are spread
-MOST_CLASSES = 64  # that it sees all of
-GROUPS = 4  # of classes next to each other, that it sees of more: those that are confused are among them
+MOST_CLASSES = 64  # all of which are in it
+GROUPS = 4  # of more classes: groups of near ones, in which are those that are confused
 LEAST, LARGEST, ENOUGH = 16, 40, 600  # classes in a group: as many as it takes for so many labels
 BLOCK = 2**22  # products of examples and classes at once
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """What the search sees.
+class Sample:
+    """Examples, classes and labels on which members are chosen."""
 
-    Attributes
-    ----------
-    X : array or csr_array of shape (n_part, d)
-    given : VertexLabels
-        Of the classes that it sees.
-    labels : ndarray of shape (l_part,)
-        Which of the labels these are.
-    classes : ndarray of shape (c_part,)
-    """
-
-    X: Features
-    given: VertexLabels
-    labels: Ints
-    classes: Ints
+    X: Features  # (n_sample, d)
+    given: VertexLabels  # of the classes in it
+    labels: Ints  # which of all labels these are
+    classes: Ints  # which of all classes these are
 
 
-def searched_part(X: Features, given: VertexLabels, seed: int) -> Part:
-    """All there is; or, of many classes, some groups of near ones; and of many vertices some, labelled ones first.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-        Distinct examples.
-    given : VertexLabels
-    seed : int
-
-    Returns
-    -------
-    Part
-    """
+def draw_sample(X: Features, given: VertexLabels, seed: int) -> Sample:
+    """All there is; of many classes some groups of near ones; of many vertices some, labelled ones first."""
     n, c = X.shape[0], given.n_classes
     rng = np.random.default_rng(seed)
     vertices, labels, classes = np.arange(n), np.arange(given.rows.size), np.arange(c)
@@ -61,27 +39,20 @@ def searched_part(X: Features, given: VertexLabels, seed: int) -> Part:
         classes, vertices = _near_classes(X, given, rng)
         labels = np.flatnonzero(np.isin(given.codes, classes))
         vertices = np.union1d(vertices, given.rows[labels])
-    if vertices.size > SEARCHED or labels.size > MOST_LABELS:
+    if vertices.size > MOST_VERTICES or labels.size > MOST_LABELS:
         # as thinly spread as they are: where half of the examples have one, hardly any smoothing seems to be enough
-        n_labels = int(np.clip(SEARCHED * labels.size / vertices.size, LEAST_LABELS, MOST_LABELS))
+        n_labels = int(np.clip(MOST_VERTICES * labels.size / vertices.size, LEAST_LABELS, MOST_LABELS))
         labels = np.sort(rng.permutation(labels)[:n_labels])
         at = np.unique(given.rows[labels])
-        others = vertices[~_within(given.rows, n)[vertices]]
-        others = rng.permutation(others)[: SEARCHED - at.size]
+        others = np.setdiff1d(vertices, given.rows)
+        others = rng.permutation(others)[: MOST_VERTICES - at.size]
         vertices = np.sort(np.concatenate([at, others]))
     place = np.full(n, -1)
     place[vertices] = np.arange(vertices.size)
     some = given.subset(labels).relabel(place)
     Y = some.Y[:, classes]
     some = VertexLabels(some.rows, Y / Y.sum(axis=1, keepdims=True), some.weights, some.counts)
-    return Part(X[vertices], some, labels, classes)
-
-
-def _within(rows: Ints, n: int) -> Bools:
-    """Which of n vertices are among some."""
-    found = np.zeros(n, dtype=bool)
-    found[rows] = True
-    return found
+    return Sample(X[vertices], some, labels, classes)
 
 
 def _near_classes(X: Features, given: VertexLabels, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -99,7 +70,7 @@ def _near_classes(X: Features, given: VertexLabels, rng: np.random.Generator) ->
         deviation = X.std(axis=0)
         Z = np.asarray((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
         means = np.asarray(shares @ Z)
-    in_order = codes[np.sort(np.unique(codes, return_index=True)[1])]  # of their first labels: names do not matter
+    in_order = classes_in_order(codes)
     drawn = rng.permutation(in_order[counts[in_order] > 1])[:GROUPS]
     size = int(np.clip(ENOUGH * c / (GROUPS * codes.size), LEAST, LARGEST))
     near = np.argsort(-_closeness(means[drawn], means), axis=1, kind="stable")[:, :size]

@@ -13,47 +13,27 @@ from siis._types import Bools, Features, Floats
 from siis.engine import NUMPY
 from siis.engine.signs import fix_signs
 from siis.graph import prepare
+from siis.model.linear import live_columns
 
 MOST_DIMENSIONS = 100
 TEXT_DIMENSIONS = (15, 50, 100)  # of latent semantics
-EVEN = 0.2  # of the columns must have a part in the total variance, for their units to mean something
+EVEN = 0.2  # of the columns must have a part in the total variance, for their units to matter
 EXACT_DIMENSIONS = 1000  # columns up to which principal components come from the covariance
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A map from examples to points.
-
-    Attributes
-    ----------
-    name : str
-    unit : bool
-        Rows are scaled to length 1 first.
-    center, scale : ndarray of shape (d,), or None
-    axes : ndarray of shape (d, k), or None
-        The directions kept.
-    unit_after : bool
-        Points are scaled to length 1 at the end.
-    """
+    """A map from examples to points."""
 
     name: str
-    unit: bool
-    center: Floats | None
-    scale: Floats | None
-    axes: Floats | None
-    unit_after: bool = False
+    unit: bool  # rows are scaled to length 1 first
+    center: Floats | None  # (d,)
+    scale: Floats | None  # (d,)
+    axes: Floats | None  # (d, k), the directions kept
+    unit_after: bool = False  # points are scaled to length 1 at the end
 
     def __call__(self, X: Features) -> Floats:
-        """Map examples.
-
-        Parameters
-        ----------
-        X : array or csr_array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+        """Points of examples, shape (n, k)."""
         if self.unit:
             X = normalize(X)  # an empty row stays at the origin
             X = sp.csr_array(X) if sp.issparse(X) else X
@@ -74,18 +54,8 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
 
     Dense: the features as they are; with unit variance; with unit variance but for columns of 0 and 1, as categories
     are encoded; with rows of unit length; each reduced to at most 100 principal components. Sparse:
-    15, 50 and 100 latent dimensions of the rows of unit length, again of unit length.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-    metric : {"auto", "euclidean", "cosine"}
-        Anything but "auto" leaves one family.
-    seed : int
-
-    Returns
-    -------
-    list of Space
+    15, 50 and 100 latent dimensions of the rows of unit length, again of unit length. A metric other than "auto"
+    leaves one family.
     """
     n, d = X.shape
     if n < 3:
@@ -101,7 +71,7 @@ def spaces(X: Features, metric: str, seed: int) -> list[Space]:
         found.append(_principal("as given", dense, False, center, None, seed))
     if metric == "auto":
         deviation = NUMPY.deviation(dense).astype(np.float64)
-        live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
+        live = live_columns(center, deviation)
         scale = np.where(live, deviation, np.inf)
         if live.any() and deviation[live].max() > 1.01 * deviation[live].min():
             found.append(_principal("unit variance", dense, False, center, scale, seed))

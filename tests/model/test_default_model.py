@@ -3,8 +3,6 @@
 import re
 import sys
 import warnings
-from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,32 +15,18 @@ from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
 from siis.graph import build_neighbor_graph
 from siis.labels import VertexLabels
-from siis.selection import Candidate, Constraints, final_program, final_readings, join_scores
-from siis.selection.folds import splits
-from siis.selection.part import searched_part
-from siis.selection.programs import program_candidates
+from siis.model.constraints import Constraints
+from siis.model.programs import ProgramConfig, build_program, program_configs
+from siis.model.sample import draw_sample
 
 pytestmark = pytest.mark.slow
 
-final_module = sys.modules["siis.selection.final"]
-programs_module = sys.modules["siis.selection.programs"]
-part_module = sys.modules["siis.selection.part"]
-plan_module = sys.modules["siis.model.plan"]
+programs_module = sys.modules["siis.model.programs"]
+sample_module = sys.modules["siis.model.sample"]
+choose_module = sys.modules["siis.model.choose"]
+smoothing_module = sys.modules["siis.model.smoothing"]
 kernels_module = sys.modules["siis.model.kernels"]
-smoother_module = sys.modules["siis.evidence.smoother"]
 types_module = sys.modules["siis._types"]
-CHOSEN = Candidate("as given", 0.0, 10, "mutual", 0.1, 1e-4, "standardized")
-
-
-def test_a_fold_is_held_out_while_copies_of_its_examples_stay():
-    Y = np.eye(2)[[0, 0, 1, 1, 0, 1]]
-    given = VertexLabels(np.array([3, 3, 5, 5, 7, 8]), Y, np.ones(6))
-    folds = np.array([0, 1, 0, 1, 2, -1])
-    found = list(splits(given, folds))
-    assert [held.tolist() for _, held in found] == [[0, 2], [1, 3], [4]]
-    np.testing.assert_array_equal(found[0][0].rows, [3, 5, 7, 8])
-    np.testing.assert_array_equal(found[2][0].rows, [3, 5, 8])
-    np.testing.assert_array_equal(found[2][0].weights, [2, 2, 1])
 
 
 def test_a_useless_feature_of_large_scale_is_scaled_down():
@@ -50,9 +34,9 @@ def test_a_useless_feature_of_large_scale_is_scaled_down():
     X = np.column_stack([X, 1000 * np.random.default_rng(0).standard_normal(300)])
     y = np.where(np.arange(300) % 5 == 0, truth, -1)
     model = SIISClassifier().fit(X, y)
-    assert model.chosen_.space == "unit variance"
+    assert model.leading_graph_.space == "unit variance"
     assert np.mean(model.transduction_ == truth) > 0.95
-    table = model.selection_
+    table = model.members_
     assert set(table["member"]) == {
         "graph",
         "kernel",
@@ -66,7 +50,7 @@ def test_a_useless_feature_of_large_scale_is_scaled_down():
     np.testing.assert_array_equal(table["weight"] > 0, table["chosen"])
     by_space = {name: table["weight"][table["space"] == name].sum() for name in ("unit variance", "as given")}
     assert by_space["unit variance"] > 3 * by_space["as given"]
-    assert "held-out given labels" in model.selection_reason_
+    assert "held-out given labels" in model.average_summary_
 
 
 def test_what_the_user_fixes_is_kept():
@@ -74,13 +58,17 @@ def test_what_the_user_fixes_is_kept():
     model = SIISClassifier(
         n_neighbors=7, connectivity="union", metric="cosine", alpha=3.0, beta=2.0, n_components=40
     ).fit(X, y)
-    assert (model.chosen_.n_neighbors, model.chosen_.connectivity, model.chosen_.space) == (7, "union", "unit length")
+    assert (model.leading_graph_.n_neighbors, model.leading_graph_.connectivity, model.leading_graph_.space) == (
+        7,
+        "union",
+        "unit length",
+    )
     assert model.basis_.shape[1] == 40
-    has_graph = model.selection_["connectivity"] != ""
-    graphs = has_graph & np.char.startswith(model.selection_["member"].astype(str), "graph")
-    assert set(model.selection_["n_neighbors"][graphs]) == {7}
-    assert set(model.selection_["connectivity"][graphs]) == {"union"}
-    assert set(model.selection_["space"]) <= {"unit length", "features"}
+    has_graph = model.members_["connectivity"] != ""
+    graphs = has_graph & np.char.startswith(model.members_["member"].astype(str), "graph")
+    assert set(model.members_["n_neighbors"][graphs]) == {7}
+    assert set(model.members_["connectivity"][graphs]) == {"union"}
+    assert set(model.members_["space"]) <= {"unit length", "features"}
     assert model.solution_.dual.labels.max() <= 3.0 + 1e-9
     wide = SIISClassifier(bandwidth=30.0, metric="euclidean", n_neighbors=7, connectivity="union").fit(X, y)
     assert wide.bandwidth_ == 30.0
@@ -102,8 +90,8 @@ def test_a_ready_made_graph_is_smoothed_with_several_strengths():
     placed = build_neighbor_graph(X, 10, kind="mutual")
     graph = placed.graph.weights[placed.vertex][:, placed.vertex]
     model = SIISClassifier(affinity="precomputed").fit(graph, y)
-    assert set(model.selection_["member"]) == {"graph"}
-    assert set(model.selection_["fidelity"]) == {0.01, 0.1, 1.0}
+    assert set(model.members_["member"]) == {"graph"}
+    assert set(model.members_["fidelity"]) == {0.01, 0.1, 1.0}
     assert np.mean(model.transduction_ == truth) > 0.85
     np.testing.assert_array_equal(model.predict(graph), model.transduction_)
 
@@ -112,11 +100,11 @@ def test_a_ready_made_graph_is_smoothed_with_several_strengths():
 def test_a_large_set_is_searched_in_part(monkeypatch, most_dense):
     """Members are chosen on a sample and fitted to all examples."""
     X, y, truth = noisy_digits(700)
-    monkeypatch.setattr(plan_module, "MOST_TRIED", 300)
-    monkeypatch.setattr(plan_module, "MOST_DENSE", most_dense)
-    monkeypatch.setattr(part_module, "SEARCHED", 300)
-    monkeypatch.setattr(part_module, "LEAST_LABELS", 80)
-    monkeypatch.setattr(part_module, "MOST_LABELS", 80)
+    monkeypatch.setattr(choose_module, "MOST_TRIED", 300)
+    monkeypatch.setattr(choose_module, "MOST_DENSE", most_dense)
+    monkeypatch.setattr(sample_module, "MOST_VERTICES", 300)
+    monkeypatch.setattr(sample_module, "LEAST_LABELS", 80)
+    monkeypatch.setattr(sample_module, "MOST_LABELS", 80)
     sizes = []
     search = kernels_module.candidate_neighbors
     monkeypatch.setattr(
@@ -133,16 +121,16 @@ def test_a_large_set_is_searched_in_part(monkeypatch, most_dense):
 
 
 def test_the_part_that_is_searched_has_labels_as_thinly_spread(monkeypatch):
-    monkeypatch.setattr(part_module, "SEARCHED", 300)
-    monkeypatch.setattr(part_module, "LEAST_LABELS", 10)
+    monkeypatch.setattr(sample_module, "MOST_VERTICES", 300)
+    monkeypatch.setattr(sample_module, "LEAST_LABELS", 10)
     X = np.random.default_rng(0).standard_normal((3000, 2))
     given = VertexLabels(np.arange(0, 3000, 10), np.eye(2)[np.arange(300) % 2], np.ones(300))
-    part = searched_part(X, given, 0)
+    part = draw_sample(X, given, 0)
     assert part.X.shape == (300, 2)
     assert part.given.rows.size == 30
     np.testing.assert_array_equal(part.X[part.given.rows], X[given.rows[part.labels]])
     np.testing.assert_array_equal(part.given.Y, given.Y[part.labels])
-    whole = searched_part(X[:250], given.subset(np.arange(25)), 0)
+    whole = draw_sample(X[:250], given.subset(np.arange(25)), 0)
     np.testing.assert_array_equal(whole.X, X[:250])
     assert whole.labels.size == 25
 
@@ -159,7 +147,7 @@ def test_many_classes_are_searched_in_groups_of_near_ones(kind):
     y = np.full(n, -1)
     for k in range(c):
         y[np.flatnonzero(truth == k)[:6]] = k
-    part = searched_part(X, VertexLabels(np.flatnonzero(y >= 0), np.eye(c)[y[y >= 0]], np.ones((y >= 0).sum())), 0)
+    part = draw_sample(X, VertexLabels(np.flatnonzero(y >= 0), np.eye(c)[y[y >= 0]], np.ones((y >= 0).sum())), 0)
     assert 64 <= part.classes.size <= 160
     assert part.given.n_classes == part.classes.size
     assert set(part.classes[part.given.codes]) <= set(y[y >= 0][part.labels])
@@ -187,32 +175,29 @@ def test_many_classes_of_one_label_each_are_answered():
 
 
 def test_where_classes_are_too_many_for_a_program_the_average_answers(monkeypatch):
-    for module in (final_module, programs_module):
-        monkeypatch.setattr(module, "MOST_COLUMNS", 60)
+    monkeypatch.setattr(programs_module, "MOST_COLUMNS", 60)
     X, y, truth = many_classes(3)
     model = SIISClassifier().fit(X, y)
-    assert model.solution_.coefficients.shape[1] == final_module.FEW_COLUMNS
+    assert model.solution_.coefficients.shape[1] == programs_module.FEW_COLUMNS
     assert model.dual_gap_ <= model.tol
     again = PlainSIIS().fit(X, y)
     assert np.mean(model.transduction_ == truth) > np.mean(again.transduction_ == truth) - 0.02
 
 
 def test_a_program_with_fewer_columns_than_classes_has_no_weight(monkeypatch):
-    for module in (final_module, programs_module):
-        monkeypatch.setattr(module, "MOST_COLUMNS", 60)
+    monkeypatch.setattr(programs_module, "MOST_COLUMNS", 60)
     X, y, _ = many_classes(3)
-    experts = SIISClassifier().fit(X, y).experts_
-    assert dict(zip(experts["expert"], experts["weight"], strict=True)).get("program", 0.0) == 0
+    families = SIISClassifier().fit(X, y).families_
+    assert dict(zip(families["family"], families["weight"], strict=True)).get("program", 0.0) == 0
 
 
 def test_answers_of_very_many_examples_and_classes_are_held_in_single_precision(monkeypatch):
-    for module in (final_module, programs_module):
-        monkeypatch.setattr(module, "MOST_COLUMNS", 60)
+    monkeypatch.setattr(programs_module, "MOST_COLUMNS", 60)
     X, y, _ = many_classes(3)
     double = SIISClassifier(random_state=0).fit(X, y)
     monkeypatch.setattr(types_module, "MOST_IN_DOUBLE", 1000)
-    monkeypatch.setattr(smoother_module, "MOST_AT_ONCE", 1000)
-    monkeypatch.setattr(smoother_module, "LEAST_COLUMNS", 8)
+    monkeypatch.setattr(smoothing_module, "MOST_AT_ONCE", 1000)
+    monkeypatch.setattr(smoothing_module, "LEAST_COLUMNS", 8)
     single = SIISClassifier(random_state=0).fit(X, y)
     for name in ("label_distributions_", "held_out_distributions_"):
         assert getattr(double, name).dtype == np.float64
@@ -228,7 +213,7 @@ def test_the_names_of_many_classes_do_not_matter():
     names = np.random.default_rng(1).permutation(70)
     one = SIISClassifier(n_components=80).fit(X, y)
     other = SIISClassifier(n_components=80).fit(X, np.where(y >= 0, names[y], -1))
-    assert other.chosen_ == one.chosen_
+    assert (other.leading_graph_, other.program_) == (one.leading_graph_, one.program_)
     assert np.mean(other.transduction_ == names[one.transduction_]) > 0.995
 
 
@@ -259,43 +244,36 @@ def test_progress_names_the_stages(capfd):
 def test_the_usual_program_is_solved_and_what_the_user_sets_is_kept():
     X, y, _ = noisy_digits(500)
     model = SIISClassifier().fit(X, y)
-    usual = program_candidates(model.chosen_, Constraints(), 10)[0]
-    assert model.chosen_ == usual
+    usual = program_configs(Constraints(), 10)[0]
+    assert model.program_ == usual
     assert (usual.n_components, usual.beta, usual.alpha, usual.laplacian) == (60, 30.0, 1.0, "normalized")
     assert model.basis_.shape[1] == 60
     assert model.basis_.laplacian == "normalized"
     fixed = SIISClassifier(alpha=7.0, beta=2.0, n_components=40, laplacian="unnormalized").fit(X, y)
     assert fixed.basis_.shape[1] == 40
     assert fixed.basis_.laplacian == "unnormalized"
-    assert (fixed.chosen_.alpha, fixed.chosen_.beta) == (None, None)
-    program = final_program(
-        fixed.graph_, fixed.basis_, fixed._evidence.distributions, fixed.chosen_, fixed._constraints()
-    )
+    assert (fixed.program_.alpha, fixed.program_.beta) == (None, None)
+    P = np.full((fixed.graph_.n_vertices, 10), 0.1)
+    program = build_program(fixed.graph_, fixed.basis_, P, fixed.program_, fixed._constraints())
     assert set(program.alpha) == {7.0}
     assert program.beta == 2.0
-    assert program.value(fixed.solution_.coefficients) == pytest.approx(fixed.objective_)
 
 
 def test_programs_to_try_keep_what_the_user_fixes():
-    free = program_candidates(CHOSEN, Constraints(), 10)
-    assert free[0] == replace(CHOSEN, n_components=60, beta=30.0, alpha=1.0, laplacian="normalized")
+    free = program_configs(Constraints(), 10)
+    assert free[0] == ProgramConfig(60, 30.0, 1.0, "normalized")
     assert {c.laplacian for c in free} == {"normalized", "unnormalized"}
     assert len(set(free)) == len(free) == 3
-    assert {c.laplacian for c in program_candidates(replace(CHOSEN, reading="balanced"), Constraints(), 10)} == {
-        "normalized"
-    }
-    assert program_candidates(CHOSEN, Constraints(), 100)[0].n_components == 120
-    fixed = program_candidates(
-        CHOSEN, Constraints(alpha=2.0, beta=1.0, n_components=30, laplacian="unnormalized"), 10
-    )
-    assert fixed == [replace(CHOSEN, n_components=30, beta=None, alpha=None, laplacian="unnormalized")]
+    assert program_configs(Constraints(), 100)[0].n_components == 120
+    fixed = program_configs(Constraints(alpha=2.0, beta=1.0, n_components=30, laplacian="unnormalized"), 10)
+    assert fixed == [ProgramConfig(30, None, None, "unnormalized")]
 
 
 def test_names_of_classes_do_not_matter():
     X, y, _ = noisy_digits(400)
     other = np.where(y >= 0, 9 - y, -1)
     one, two = SIISClassifier().fit(X, y), SIISClassifier().fit(X, other)
-    assert one.chosen_ == two.chosen_
+    assert (one.leading_graph_, one.program_) == (two.leading_graph_, two.program_)
     np.testing.assert_array_equal(one.transduction_, 9 - two.transduction_)
     np.testing.assert_allclose(one.label_quality_, two.label_quality_, atol=1e-5)  # smoothing stops at a tolerance
 
@@ -312,23 +290,23 @@ def small_problem():
 def test_a_program_that_fails_on_all_examples_gives_way_to_the_next(monkeypatch):
     X, y, truth = small_problem()
     first = SIISClassifier().fit(X, y)
-    solved, build = [], final_module.final_program
+    solved, build = [], programs_module.build_program
 
     def fails_once(graph, basis, evidence, candidate, constraints):
-        if candidate == first.chosen_:
+        if candidate == first.program_:
             lost()
         solved.append(candidate)
         return build(graph, basis, evidence, candidate, constraints)
 
-    monkeypatch.setattr(final_module, "final_program", fails_once)
+    monkeypatch.setattr(programs_module, "build_program", fails_once)
     model = SIISClassifier().fit(X, y)
-    assert model.chosen_ == solved[-1] != first.chosen_
+    assert model.program_ == solved[-1] != first.program_
     assert np.mean(model.transduction_ == truth) > 0.9
-    assert "1 failed on all examples, and the next was taken" in model.selection_reason_
-    monkeypatch.setattr(final_module, "final_program", lost)
+    assert "1 failed on all examples, and the next was taken" in model.average_summary_
+    monkeypatch.setattr(programs_module, "build_program", lost)
     with pytest.raises(NumericalError, match=r"none of the \d+ programs .* lost on purpose.*n_neighbors"):
         model.fit(X, y)
-    assert model.chosen_ == solved[-1], "an earlier fit stays"
+    assert model.program_ == solved[-1], "an earlier fit stays"
 
 
 def test_many_rows_without_evidence_on_the_small_graphs_are_answered():
@@ -344,26 +322,3 @@ def test_many_rows_without_evidence_on_the_small_graphs_are_answered():
         warnings.simplefilter("ignore", UnreachedWarning)  # a kind or two may stay alone
         model = SIISClassifier().fit(X, y)
     assert np.mean(model.transduction_ == truth) > 0.8
-
-
-def test_a_program_is_read_as_it_is_where_classes_are_of_unlike_size(monkeypatch):
-    """Its distributions have been read already; unless classes are even, or the unnormalised Laplacian floods."""
-    asked = []
-    monkeypatch.setattr("siis.selection.final.read", lambda F, reading: asked.append(reading) or F)
-    program = SimpleNamespace(engine=SimpleNamespace(numpy=np.asarray), basis=SimpleNamespace(synthesize=lambda A: A))
-    plain = replace(CHOSEN, reading="balanced")
-    for reading in ("balanced", "standardized", "centered"):
-        final_readings(program, np.eye(3), 3, replace(plain, reading=reading))
-    final_readings(program, np.eye(3), 3, replace(plain, laplacian="unnormalized"))
-    assert asked == ["centered", "standardized", "centered", "balanced"]
-
-
-def test_joined_scores_are_weighed_over_their_deviation():
-    rng = np.random.default_rng(0)
-    points, scores = rng.standard_normal((50, 2)), 7 * rng.standard_normal((50, 3))
-    assert join_scores(points, scores, 0) is points
-    assert join_scores(points, None, 2.0) is points
-    joined = join_scores(points, scores, 2.0)
-    np.testing.assert_array_equal(joined[:, :2], points)
-    assert joined[:, 2:].var(axis=0).sum() == pytest.approx(4)
-    np.testing.assert_allclose(join_scores(points, scores, 2.0, 7.0)[:, 2:], 2 / 7 * scores)

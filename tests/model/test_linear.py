@@ -6,10 +6,9 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-import siis.experts.linear as module
-from siis.experts import linear_scores
-from siis.experts.linear import RIDGES
+import siis.model.linear as module
 from siis.labels import VertexLabels
+from siis.model.linear import RIDGES, linear_scores
 
 
 def labelled(n_labels, d, seed=0, n=80):
@@ -101,13 +100,3 @@ def test_labels_beyond_the_most_are_scored_out_of_sample(monkeypatch):
     np.testing.assert_array_equal(held_out[which], expected)
     others = np.setdiff1d(np.arange(60), which)
     np.testing.assert_array_equal(held_out[others], scores[given.rows[others]])
-
-
-def test_a_model_that_is_far_behind_scores_nobody():
-    X, _, given = labelled(40, 4)
-    heard = []
-    scores, held_out, model = linear_scores(X, given, lambda said: bool(heard.append(said)))
-    assert scores is None
-    assert model is None
-    np.testing.assert_array_equal(heard[0], held_out)
-    np.testing.assert_array_equal(held_out, linear_scores(X, given)[1])

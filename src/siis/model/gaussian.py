@@ -23,48 +23,22 @@ JITTER = 1e-9  # on the diagonal of the centres' kernel: rounding may make it si
 FEW_LABELS = 500  # up to which threads of the linear algebra library cost more than they save
 SINGLE_FROM = 2**24  # points times centres, from which on single precision is worth it,
 SINGLE_ERROR = 1e-3  # and the rounding of a score up to which it will do
-FARTHEST = 1e6  # widths of the kernel, beyond which no centre is heard
+FARTHEST = 1e6  # widths of the kernel, beyond which the kernel is 0
 BLOCK = 2**18  # numbers in one block of the kernel, which stays in a core's cache
 BLOCK_ELSEWHERE = 2**26  # the same off the host, where it is not caches that count
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
-    """k(x, z) = exp(-width ||x - z||^2), and the ridge that goes with it."""
+class GaussianScores:
+    """f(x) = mean + sum_j exp(-width ||x - z_j||^2) a_j, (C1)."""
 
-    width: float
-    ridge: float
-
-
-@dataclass(frozen=True, eq=False)
-class KernelScores:
-    """f(x) = mean + sum_j k(x, z_j) a_j, (C1).
-
-    Attributes
-    ----------
-    centers : ndarray of shape (p, d)
-    coefficients : ndarray of shape (p, c)
-    mean : ndarray of shape (c,)
-    width : float
-    """
-
-    centers: Floats
-    coefficients: Floats
-    mean: Floats
+    centers: Floats  # (p, d), the z_j
+    coefficients: Floats  # (p, c), the a_j
+    mean: Floats  # (c,)
     width: float
 
     def __call__(self, points: Floats, engine: Engine = NUMPY) -> Floats:
-        """Score points.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n, d)
-        engine : Engine
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-        """
+        """Scores of points, shape (n, c)."""
         scores = np.empty((len(points), self.mean.size), answer_type(len(points), self.mean.size))
         most = BLOCK if engine.is_host else BLOCK_ELSEWHERE
         step = max(1, most // max(len(self.centers), self.mean.size))
@@ -91,7 +65,7 @@ class KernelScores:
         return scores
 
     def _rounding(self, centers: Floats) -> float:
-        """Estimate how far rounding may move a score in single precision: that of exp(-D), times the sum of |a_j|.
+        """How far rounding may move a score in single precision, estimated: that of exp(-D), times the sum of |a_j|.
 
         In units in which the width is 1, with r the largest norm of a centre about their mean: of points x within
         2 r, D is off by some 10 r^2 roundings; farther out, ||x||^2 exp(-D) <= 4 / e, since there D >= ||x||^2 / 4.
@@ -123,34 +97,20 @@ def gaussian_kernel(A: Floats, B: Floats, width: float) -> Floats:
     return K
 
 
-def kernel_scores(
-    points: Floats, given: VertexLabels, kernel: Kernel, engine: Engine = NUMPY
-) -> tuple[Floats, KernelScores]:
-    """Score all points; the labelled ones by the others' labels alone.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    given : VertexLabels
-        One label for each vertex.
-    kernel : Kernel
-    engine : Engine
-
-    Returns
-    -------
-    scores : ndarray of shape (n, c)
-    model : KernelScores
-    """
+def gaussian_scores(
+    points: Floats, given: VertexLabels, width: float, ridge: float, engine: Engine = NUMPY
+) -> tuple[Floats, GaussianScores]:
+    """Scores of all points, shape (n, c), the labelled ones without their own labels; one label for each vertex."""
     if given.rows.size > MOST_EXACT:
         centers = points[_some(given.rows, FEW_CENTERS)]
-        L, B = _features(points[given.rows], centers, kernel.width)
-        a, held_out = _fit_features(B, given, kernel.ridge, _weighted_gram(B, given.normalized_weights))
+        L, B = _features(points[given.rows], centers, width)
+        a, held_out = _fit_features(B, given, ridge, _weighted_gram(B, given.normalized_weights))
         coefficients = sl.solve_triangular(L.T, a, lower=False, check_finite=False)
     else:
         centers = points[given.rows]
-        K = gaussian_kernel(centers, centers, kernel.width)
-        coefficients, held_out = _fit_kernel(K, given, kernel.ridge)
-    model = KernelScores(centers, coefficients, given.prior, kernel.width)
+        K = gaussian_kernel(centers, centers, width)
+        coefficients, held_out = _fit_kernel(K, given, ridge)
+    model = GaussianScores(centers, coefficients, given.prior, width)
     scores = model(points, engine)
     scores[given.rows] = held_out
     return scores, model

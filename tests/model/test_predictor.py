@@ -8,8 +8,11 @@ from sklearn.datasets import make_blobs
 
 import siis
 from siis import SIISClassifier
-from siis.estimators.averaging import LINEAR, NEIGHBORS, TOGETHER
-from siis.experts import Forest, LinearScores
+from siis.model.linear import LinearScores
+from siis.model.predictor import NEIGHBORS, Predictor
+from siis.model.score_set import LINEAR
+from siis.model.tables import TOGETHER
+from siis.model.trees import Forest
 from siis.saved import load_all, saved_bytes
 
 pytestmark = pytest.mark.slow
@@ -35,46 +38,46 @@ def fitted():
     return X, truth, SIISClassifier(**SETTLED).fit(X, y)
 
 
-def test_families_and_voices_are_named(fitted):
+def test_families_and_models_are_named(fitted):
     _, truth, model = fitted
-    families = {row["expert"]: row for row in model.experts_.rows()}
+    families = {row["family"]: row for row in model.families_.rows()}
     assert set(families) <= {"graph", "kernel", "graph and kernel", "forest", "program", TOGETHER}
     assert sum(row["weight"] for name, row in families.items() if name != TOGETHER) == pytest.approx(1)
     assert families["kernel"]["accuracy"] > 0.7
-    names = model._voices.pool.names
+    names = model._predictor.names
     assert names[0] == NEIGHBORS
     assert names[-1] == LINEAR
-    assert [type(voice) for voice in model._voices.models] == [Forest] * (len(names) - 2) + [LinearScores]
+    assert [type(m) for m in model._predictor.models] == [Forest] * (len(names) - 2) + [LinearScores]
     assert np.mean(model.transduction_[150:] == truth[150:]) > 0.75
 
 
-def test_new_examples_are_answered_by_all_voices(fitted):
+def test_new_examples_are_scored_by_all_models(fitted):
     X, truth, model = fitted
     new = np.random.default_rng(1).standard_normal((300, 30))
     new_truth = new[:, 0] + 0.6 * new[:, 1] > 0
     here, there = np.mean(model.transduction_[150:] == truth[150:]), np.mean(model.predict(new) == new_truth)
     assert there > here - 0.05
-    voices, (weights, _) = model._voices, model._new_weights(new)
-    scores = [weights @ voices.graph / weights.sum(axis=1)[:, None], *(voice(new) for voice in voices.models)]
-    total = sum(weight * each for weight, each in zip(voices.pool.weights, scores, strict=True))
+    predictor, (weights, _) = model._predictor, model._new_weights(new)
+    scores = [weights @ predictor.graph_scores / weights.sum(axis=1)[:, None], *(m(new) for m in predictor.models)]
+    total = sum(weight * each for weight, each in zip(predictor.weights, scores, strict=True))
     total -= total.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(new), model._calibration(total), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X[200:]), model.transduction_[200:])
 
 
-def test_weights_of_voices_reproduce_the_scores_of_the_examples(fitted):
-    """No other weights of the same voices are nearer to them."""
+def test_weights_of_predictor_reproduce_the_scores_of_the_examples(fitted):
+    """No other weights of the same models are nearer to them."""
     X, _, model = fitted
-    voices, placed = model._voices, model._evidence.placed
+    predictor, placed = model._predictor, model._fitted_graph.placed
     at = np.empty_like(X)
     at[placed.vertex] = X
     W = placed.graph.weights
-    around = W @ voices.graph / np.maximum(W.sum(axis=1), 1e-300)[:, None]
-    scores = [around, *(voice(at) for voice in voices.models)]
+    around = W @ predictor.graph_scores / np.maximum(W.sum(axis=1), 1e-300)[:, None]
+    scores = [around, *(m(at) for m in predictor.models)]
     columns = np.stack([(s - s.mean(axis=1, keepdims=True)).ravel() for s in scores], axis=1)
-    best = np.linalg.lstsq(columns, voices.graph.ravel(), rcond=None)[0]
-    np.testing.assert_allclose(voices.pool.weights, best, rtol=1e-3, atol=1e-3)
-    error = np.std(columns @ voices.pool.weights - voices.graph.ravel()) / voices.graph.std()
+    best = np.linalg.lstsq(columns, predictor.graph_scores.ravel(), rcond=None)[0]
+    np.testing.assert_allclose(predictor.weights, best, rtol=1e-3, atol=1e-3)
+    error = np.std(columns @ predictor.weights - predictor.graph_scores.ravel()) / predictor.graph_scores.std()
     assert error < 0.6
 
 
@@ -82,24 +85,24 @@ def test_well_separated_classes_are_answered_without_an_error():
     X, truth = make_blobs(200, 3, centers=4, cluster_std=0.3, random_state=0)
     model = SIISClassifier(**SETTLED).fit(X, np.where(np.arange(200) % 5 == 0, truth, -1))
     np.testing.assert_array_equal(model.transduction_, truth)
-    assert dict(zip(model.experts_["expert"], model.experts_["weight"], strict=True))["graph"] > 0
+    assert dict(zip(model.families_["family"], model.families_["weight"], strict=True))["graph"] > 0
 
 
 def test_few_labels_grow_no_forest():
     X, truth = make_blobs(100, 3, centers=2, cluster_std=0.3, random_state=0)
     model = SIISClassifier(**SETTLED).fit(X, np.where(np.arange(100) < 8, truth, -1))
-    assert "forest" not in model.experts_["expert"].tolist()
-    assert not any(isinstance(voice, Forest) for voice in model._voices.models)
+    assert "forest" not in model.families_["family"].tolist()
+    assert not any(isinstance(m, Forest) for m in model._predictor.models)
 
 
-def test_a_loaded_model_answers_with_the_same_voices(fitted, tmp_path):
+def test_a_loaded_model_answers_with_the_same_predictor(fitted, tmp_path):
     X, _, model = fitted
     siis.save(model, tmp_path / "m.siis")
     loaded = siis.load(tmp_path / "m.siis")
     new = np.random.default_rng(2).standard_normal((40, 30))
     assert loaded.predict_proba(new).tobytes() == model.predict_proba(new).tobytes()
     assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-    assert str(loaded.experts_) == str(model.experts_)
+    assert str(loaded.families_) == str(model.families_)
 
 
 def changed(array, at, value):
@@ -136,29 +139,44 @@ def broken_lines(linear):
 
 
 @pytest.mark.parametrize("kind", [Forest, LinearScores])
-def test_voices_that_would_not_answer_are_refused(fitted, tmp_path, monkeypatch, kind):
+def test_predictor_that_would_not_answer_are_refused(fitted, tmp_path, monkeypatch, kind):
     _, _, model = fitted
-    voices = model._voices
-    place = next(k for k, voice in enumerate(voices.models) if isinstance(voice, kind))
-    cases = (broken_forests if kind is Forest else broken_lines)(voices.models[place])
+    predictor = model._predictor
+    place = next(k for k, m in enumerate(predictor.models) if isinstance(m, kind))
+    cases = (broken_forests if kind is Forest else broken_lines)(predictor.models[place])
     for why, broken in cases.items():
-        models = (*voices.models[:place], broken, *voices.models[place + 1 :])
-        monkeypatch.setattr(model, "_voices", replace(voices, models=models))
+        models = (*predictor.models[:place], broken, *predictor.models[place + 1 :])
+        monkeypatch.setattr(model, "_predictor", replace(predictor, models=models))
         (tmp_path / "m.siis").write_bytes(saved_bytes(model))
         with pytest.raises(ValueError, match=why):
             load_all(tmp_path / "m.siis")
 
 
-def test_a_pool_that_does_not_fit_its_voices_is_refused(fitted, tmp_path, monkeypatch):
+def test_a_predictor_that_does_not_fit_its_models_is_refused(fitted, tmp_path, monkeypatch):
     _, _, model = fitted
-    voices = model._voices
-    pool = voices.pool
+    predictor = model._predictor
     for why, broken in {
-        "other names": replace(voices, models=voices.models[1:]),
-        "weights of experts": replace(voices, pool=replace(pool, weights=changed(pool.weights, 0, np.nan))),
-        "scores of the graph": replace(voices, graph=voices.graph[1:]),
+        "other names": replace(predictor, models=predictor.models[1:]),
+        "weights of models": replace(predictor, weights=changed(predictor.weights, 0, np.nan)),
+        "scores of the graph": replace(predictor, graph_scores=predictor.graph_scores[1:]),
     }.items():
-        monkeypatch.setattr(model, "_voices", broken)
+        monkeypatch.setattr(model, "_predictor", broken)
         (tmp_path / "m.siis").write_bytes(saved_bytes(model))
         with pytest.raises(ValueError, match=why):
             load_all(tmp_path / "m.siis")
+
+
+def test_weighted_scores_are_added_up_and_have_no_mean_over_the_classes():
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((5, 3)), rng.standard_normal((5, 3)) + 4
+    predictor = Predictor((NEIGHBORS, LINEAR), np.array([2.0, -3.0]), (lambda X: b,), a)
+    total = 2 * a - 3 * b
+    np.testing.assert_allclose(predictor.score(b, a), total - total.mean(axis=1, keepdims=True))
+    scores = np.ones((2, 3))
+    assert Predictor((NEIGHBORS,), np.array([2.0]), (), a).score(b, scores) is not scores
+    np.testing.assert_array_equal(scores, 1.0)
+
+
+def test_single_precision_of_scores_stays():
+    scores = np.eye(3, dtype=np.float32)
+    assert Predictor((NEIGHBORS,), np.array([2.0]), (), scores).score(scores, scores).dtype == np.float32

@@ -59,11 +59,11 @@ def test_members_are_compared_with_verified_labels_counted_once(monkeypatch):
         used.append(labels)
         return average(members, labels, *rest)
 
-    monkeypatch.setattr("siis.estimators.averaging.average", recorded)
+    monkeypatch.setattr("siis.model.choose.average", recorded)
     X, truth = make_blobs(150, 4, centers=3, cluster_std=1.0, random_state=0)
     y = np.where(np.arange(150) < 60, truth, -1)
     Settled().fit(X, y, verified=np.arange(150) < 20)
     (labels,) = used
     assert np.count_nonzero(labels.verified) == 20
-    np.testing.assert_allclose(labels.votes, 1.0)
-    np.testing.assert_allclose(labels.strengths, np.where(labels.verified, 3.0, 1.0))
+    np.testing.assert_allclose(labels.counts, 1.0)
+    np.testing.assert_allclose(labels.weights, np.where(labels.verified, 3.0, 1.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from siis._types import Features, Floats, answer_type
+from siis._types import Bools, Features, Floats, answer_type
 from siis.labels import VertexLabels
 
 RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)  # over the mean eigenvalue
@@ -22,32 +21,15 @@ BLOCK = 2**24  # scores at once
 
 @dataclass(frozen=True, eq=False)
 class LinearScores:
-    """f(x) = mean + ((x - center) / scale)' coefficients.
+    """f(x) = mean + ((x - center) / scale)' coefficients; sparse rows are scaled to length 1 instead."""
 
-    Attributes
-    ----------
-    center, scale : ndarray of shape (d,), or None
-        None for sparse features, whose rows are scaled to length 1 instead.
-    coefficients : ndarray of shape (d, c)
-    mean : ndarray of shape (c,)
-    """
-
-    center: Floats | None
+    center: Floats | None  # (d,), None for sparse features
     scale: Floats | None
-    coefficients: Floats
-    mean: Floats
+    coefficients: Floats  # (d, c)
+    mean: Floats  # (c,)
 
     def __call__(self, X: Features) -> Floats:
-        """Score examples.
-
-        Parameters
-        ----------
-        X : array or csr_array of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-        """
+        """Scores of examples, shape (n, c)."""
         n, c = X.shape[0], self.mean.size
         scores = np.empty((n, c), answer_type(n, c))
         step = max(1, BLOCK // max(c, X.shape[1]))
@@ -56,30 +38,13 @@ class LinearScores:
         return scores
 
 
-def linear_scores(
-    X: Features, given: VertexLabels, is_worth: Callable[[Floats], bool] = lambda held_out: True
-) -> tuple[Floats | None, Floats, LinearScores | None]:
-    """Score all vertices; and each labelled example by the others' labels alone.
+def linear_scores(X: Features, given: VertexLabels) -> tuple[Floats, Floats, LinearScores]:
+    """Scores of all vertices, (n, c), of each label by the others alone, (l, c), and the model.
 
     Minimises sum_i w_i ||y_i - q - B' (z_i - m)||^2 + ridge ||B||^2, where z are the features of unit variance (of
     sparse X: rows of unit length), m their weighted mean over the labels and q the labels' frequencies, so that q is
     the best intercept. With H the hat matrix, the answer without label i is y_i - (y_i - f_i) / (1 - H_ii); the ridge
-    is the one whose answers have the least squared error.
-
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-    given : VertexLabels
-        One label for each labelled example.
-    is_worth : callable
-        Takes what is said of the labelled examples: whether to score the others.
-
-    Returns
-    -------
-    scores : ndarray of shape (n, c), or None
-        None, as the model, where it was not worth to score all.
-    held_out : ndarray of shape (l, c)
-    model : LinearScores or None
+    is the one whose answers have the least squared error. One label for each labelled example.
     """
     everything, which = given, np.arange(given.rows.size)
     if given.rows.size > MOST_IN_DUAL and X.shape[1] > MOST_PRIMAL:
@@ -108,7 +73,7 @@ def linear_scores(
     model = LinearScores(center, scale, B, q - shift @ B)
     held_out = held if which.size == everything.rows.size else model(X[everything.rows])
     held_out[which] = held
-    return (model(X), held_out, model) if is_worth(held_out) else (None, held_out, None)
+    return model(X), held_out, model
 
 
 def _left_vectors(A: Features, root: Floats, shift: Floats) -> tuple[Floats, Floats]:
@@ -134,8 +99,13 @@ def moments(X: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the columns; a constant one is divided by infinity. By some rows of many."""
     X = X[:: max(1, len(X) // ROWS)]
     center, deviation = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-    live = deviation > 1e-12 * max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
-    return center, np.where(live, deviation, np.inf)
+    return center, np.where(live_columns(center, deviation), deviation, np.inf)
+
+
+def live_columns(center: Floats, deviation: Floats) -> Bools:
+    """Columns that are not constant but for rounding, shape (d,)."""
+    largest = max(float(deviation.max(initial=0.0)), float(np.abs(center).max(initial=0.0)))
+    return np.asarray(deviation > 1e-12 * largest)
 
 
 def _scaled(X: Features, center: Floats | None, scale: Floats | None) -> Features:

@@ -5,13 +5,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from siis.evidence import kernel as kernel_module
-from siis.evidence import kernel_scores, read, smooth_folds, smooth_labels, softmax, spaces
-from siis.evidence import smoother as smoother_module
-from siis.evidence.kernel import Kernel, squared_distances
 from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels
+from siis.model import gaussian as gaussian_module
+from siis.model import smoothing as smoothing_module
+from siis.model.gaussian import gaussian_scores, squared_distances
+from siis.model.scores import softmax, standardize
+from siis.model.smoothing import SHIFT, smooth_labels
+from siis.model.spaces import spaces
 from siis.spectral import smooth_basis
+
+KERNEL = 0.4, 0.3  # width and ridge
 
 
 @pytest.fixture
@@ -23,35 +27,35 @@ def labelled():
     return points, VertexLabels(rows, Y, rng.uniform(0.5, 2.0, rows.size))
 
 
-def ridge_by_hand(points, given, kernel, mean, weights):
+def ridge_by_hand(points, given, mean, weights):
+    width, ridge = KERNEL
     centers = points[given.rows]
-    K = np.exp(-kernel.width * squared_distances(centers, centers))
-    a = np.linalg.solve(K + kernel.ridge * np.diag(1 / weights), given.Y - mean)
-    return mean + np.exp(-kernel.width * squared_distances(points, centers)) @ a
+    K = np.exp(-width * squared_distances(centers, centers))
+    a = np.linalg.solve(K + ridge * np.diag(1 / weights), given.Y - mean)
+    return mean + np.exp(-width * squared_distances(points, centers)) @ a
 
 
 def test_scores_of_labelled_points_leave_their_own_label_out(labelled):
     points, given = labelled
-    kernel = Kernel(0.4, 0.3)
     mean, weights = given.prior, given.weights / given.weights.mean()
-    scores, model = kernel_scores(points, given, kernel)
-    np.testing.assert_allclose(scores[24:], ridge_by_hand(points, given, kernel, mean, weights)[24:], atol=1e-10)
+    scores, model = gaussian_scores(points, given, *KERNEL)
+    np.testing.assert_allclose(scores[24:], ridge_by_hand(points, given, mean, weights)[24:], atol=1e-10)
     np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
     for i in (0, 7, 23):
         others = np.arange(24) != i
-        without = ridge_by_hand(points, given.subset(others), kernel, mean, weights[others])
+        without = ridge_by_hand(points, given.subset(others), mean, weights[others])
         np.testing.assert_allclose(scores[i], without[i], atol=1e-10)
 
 
 def test_many_points_are_scored_in_single_precision_where_its_rounding_is_bounded(labelled, monkeypatch):
     points, given = labelled
-    _, model = kernel_scores(points, given, Kernel(0.4, 0.3))
+    _, model = gaussian_scores(points, given, *KERNEL)
     points = np.vstack([points, 100 * points, 1e6 + points])
     exact = model(points)
-    monkeypatch.setattr(kernel_module, "SINGLE_FROM", 0)
+    monkeypatch.setattr(gaussian_module, "SINGLE_FROM", 0)
     error = np.abs(model(points) - exact).max()
     bound = model._rounding(np.sqrt(model.width) * (model.centers - model.centers.mean(axis=0)))
-    assert 0 < error <= bound <= kernel_module.SINGLE_ERROR
+    assert 0 < error <= bound <= gaussian_module.SINGLE_ERROR
     for unit in (1e-25, 1e-20, 1e19):  # beyond the range of single precision, squared
         scaled = dataclasses.replace(model, centers=unit * model.centers, width=model.width / unit**2)
         np.testing.assert_allclose(scaled(unit * points), exact, atol=bound)
@@ -64,21 +68,20 @@ def test_many_points_are_scored_in_single_precision_where_its_rounding_is_bounde
 def test_where_labels_are_many_some_of_their_points_are_centres(labelled, monkeypatch):
     """All labels still speak, and those of labelled points without their own: ridge regression on ten centres."""
     points, given = labelled
-    kernel = Kernel(0.4, 0.3)
-    exact, _ = kernel_scores(points, given, kernel)
-    monkeypatch.setattr(kernel_module, "MOST_EXACT", 20)
-    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 24)
-    np.testing.assert_allclose(kernel_scores(points, given, kernel)[0], exact, atol=1e-6)
-    monkeypatch.setattr(kernel_module, "FEW_CENTERS", 10)
-    scores, model = kernel_scores(points, given, kernel)
-    mean, weights = given.prior, given.weights / given.weights.mean()
+    exact, _ = gaussian_scores(points, given, *KERNEL)
+    monkeypatch.setattr(gaussian_module, "MOST_EXACT", 20)
+    monkeypatch.setattr(gaussian_module, "FEW_CENTERS", 24)
+    np.testing.assert_allclose(gaussian_scores(points, given, *KERNEL)[0], exact, atol=1e-6)
+    monkeypatch.setattr(gaussian_module, "FEW_CENTERS", 10)
+    scores, model = gaussian_scores(points, given, *KERNEL)
+    (width, ridge), mean, weights = KERNEL, given.prior, given.weights / given.weights.mean()
     centers = points[given.rows[np.linspace(0, 23, 10).astype(int)]]
-    K = np.exp(-kernel.width * squared_distances(centers, centers))
-    B = np.exp(-kernel.width * squared_distances(points, centers))
+    K = np.exp(-width * squared_distances(centers, centers))
+    B = np.exp(-width * squared_distances(points, centers))
 
     def by_hand(kept):
         A, w = B[given.rows[kept]], weights[kept, None]
-        return mean + B @ np.linalg.solve(A.T @ (w * A) + kernel.ridge * K, A.T @ (w * (given.Y[kept] - mean)))
+        return mean + B @ np.linalg.solve(A.T @ (w * A) + ridge * K, A.T @ (w * (given.Y[kept] - mean)))
 
     np.testing.assert_allclose(scores[24:], by_hand(np.arange(24))[24:], atol=1e-6)
     np.testing.assert_allclose(model(points[24:]), scores[24:], atol=1e-12)
@@ -91,31 +94,24 @@ def test_smoothing_solves_its_normal_equations():
     W = sp.csr_array(np.triu(rng.uniform(size=(30, 30)) * (rng.uniform(size=(30, 30)) < 0.3), 1))
     W = sp.csr_array(W + W.T)
     given = VertexLabels(np.array([0, 5, 9, 20]), np.eye(3)[[0, 1, 2, 1]], np.array([1.0, 2.0, 1.0, 4.0]))
-    scores = rng.standard_normal((30, 3))
-    F = smooth_labels(W, given, 0.3, 0.05, scores, tol=1e-6)
+    (F,) = smooth_labels(W, [given], 0.3, tol=1e-6)
     d = W.sum(axis=1)
-    trust = np.full(30, 0.05 * d.mean())
-    B = trust[:, None] * scores
+    trust, B = np.full(30, SHIFT * d.mean()), np.zeros((30, 3))
     label = 0.3 * d.mean() * given.weights / 2.0
     trust[given.rows] += label
-    B[given.rows] += label[:, None] * (given.Y - given.prior)
-    np.testing.assert_allclose(F, np.linalg.solve(np.diag(d + trust) - W.toarray(), B), atol=1e-5)
+    B[given.rows] = label[:, None] * (given.Y - given.prior)
+    np.testing.assert_allclose(F, np.linalg.solve(np.diag(d + trust) - W.toarray(), B), atol=1e-4)
 
 
-@pytest.mark.parametrize("with_scores", [True, False])
-def test_sets_of_labels_are_smoothed_at_once_as_each_alone(with_scores):
+def test_sets_of_labels_are_smoothed_at_once_as_each_alone():
     rng = np.random.default_rng(2)
     W = sp.csr_array(np.triu(rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.3), 1))
     W = sp.csr_array(W + W.T)
     given = VertexLabels(rng.permutation(40)[:9], np.eye(3)[rng.integers(0, 3, 9)], rng.uniform(1.0, 4.0, 9))
-    sets, pulls = [given.subset(np.arange(9) % 3 != k) for k in range(3)], [0.05, 0.2, 0.01]
-    scores = [rng.standard_normal((40, 3)) for _ in range(3)] if with_scores else None
-    together = smooth_folds(W, sets, 0.3, pulls, scores, tol=1e-6)
+    sets = [given.subset(np.arange(9) % 3 != k) for k in range(3)]
+    together = smooth_labels(W, sets, 0.3, tol=1e-6)
     for k, labels in enumerate(sets):
-        alone = smooth_labels(W, labels, 0.3, pulls[k], None if scores is None else scores[k], tol=1e-6)
-        np.testing.assert_allclose(together[k], alone, atol=1e-5)
-    again = smooth_folds(W, sets, 0.3, pulls, scores, tol=1e-6, start=together)
-    np.testing.assert_allclose(again, together, atol=1e-5)
+        np.testing.assert_allclose(together[k], smooth_labels(W, [labels], 0.3, tol=1e-6)[0], atol=1e-4)
 
 
 def sheets(n_sheets, rng):
@@ -132,8 +128,8 @@ def test_a_smooth_subspace_spares_iterations_and_changes_nothing(laplacian, monk
     rng, n_products = np.random.default_rng(0), []
     graph = sheets(8, rng)
     given = VertexLabels(np.arange(0, 480, 16), np.eye(3)[rng.integers(0, 3, 30)], rng.uniform(1.0, 4.0, 30))
-    sets, pulls = [given, given.subset(np.arange(30) % 3 > 0)], [1e-4, 1e-3]
-    conjugate_gradients = smoother_module.conjugate_gradients
+    sets = [given, given.subset(np.arange(30) % 3 > 0)]
+    conjugate_gradients = smoothing_module.conjugate_gradients
 
     def counted(engine, apply, *rest):
         n_products.append(0)
@@ -144,24 +140,23 @@ def test_a_smooth_subspace_spares_iterations_and_changes_nothing(laplacian, monk
 
         return conjugate_gradients(engine, count, *rest)
 
-    monkeypatch.setattr(smoother_module, "conjugate_gradients", counted)
-    expected = smooth_folds(graph.weights, sets, 0.3, pulls, tol=1e-5)
+    monkeypatch.setattr(smoothing_module, "conjugate_gradients", counted)
+    expected = smooth_labels(graph.weights, sets, 0.3, 1e-5)
     basis = smooth_basis(graph, 12, laplacian)
-    found = smooth_folds(graph.weights, sets, 0.3, pulls, tol=1e-5, subspace=basis.vectors)
+    found = smooth_labels(graph.weights, sets, 0.3, 1e-5, subspace=basis.vectors)
     np.testing.assert_allclose(found, expected, atol=1e-3)
     assert n_products[1] < 0.7 * n_products[0]
     same_twice = np.hstack([basis.vectors, basis.vectors])  # of less than full rank
-    found = smooth_folds(graph.weights, sets, 0.3, pulls, tol=1e-5, subspace=same_twice)
+    found = smooth_labels(graph.weights, sets, 0.3, 1e-5, subspace=same_twice)
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
-def test_readings():
+def test_standardized_scores():
     F = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.9, 0.05, 0.0], [0.7, 0.3, 0.0]])
-    Z = read(F, "standardized")
+    Z = standardize(F)
     np.testing.assert_allclose(Z[:, :2].mean(0), 0, atol=1e-12)
     np.testing.assert_allclose(Z[:, :2].std(0), 1)
-    assert np.argmax(Z, axis=1).tolist() == [0, 1, 0, 1], "the small column is heard; nothing speaks for the last"
-    assert (np.argmax(read(F, "plain"), axis=1) == 0).all()
+    assert np.argmax(Z, axis=1).tolist() == [0, 1, 0, 1], "small columns count; constant ones never win"
     P = softmax(Z, 3.0)
     np.testing.assert_allclose(P.sum(1), 1)
     np.testing.assert_array_equal(np.argmax(P, 1), np.argmax(Z, 1))

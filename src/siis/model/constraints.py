@@ -5,26 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from siis.model.kernels import FAMILIES
+from siis.model.config import FAMILIES
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """What the user has fixed; "auto" leaves it open.
-
-    Attributes
-    ----------
-    n_neighbors : int or "auto"
-    connectivity : {"auto", "union", "mutual"}
-    metric : {"auto", "euclidean", "cosine"}
-    bandwidth : float or "median"
-    n_components : int or "auto"
-    alpha, beta : float or "auto"
-    laplacian : {"auto", "normalized", "unnormalized"}
-    neighbor_search : str or object
-        How neighbours of the final graph are sought.
-    members : sequence of str, or "auto"
-    """
+    """What the user has fixed; "auto" leaves it open."""
 
     n_neighbors: int | str = "auto"
     connectivity: str = "auto"
@@ -34,8 +20,8 @@ class Constraints:
     alpha: float | str = "auto"
     beta: float | str = "auto"
     laplacian: str = "auto"
-    neighbor_search: Any = "auto"
-    members: Any = "auto"
+    neighbor_search: Any = "auto"  # of the final graph: a name or an object
+    members: Any = "auto"  # families of the members that are averaged
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -43,6 +29,6 @@ class Constraints:
         return FAMILIES if isinstance(self.members, str) else tuple(self.members)
 
     @property
-    def family(self) -> str:
+    def space_metric(self) -> str:
         """The spaces to try: a bandwidth in numbers is one in the units of X."""
         return "euclidean" if self.metric == "auto" and self.bandwidth != "median" else self.metric
