@@ -25,7 +25,7 @@ is_wrong = (y >= 0) & (y != truth)
 model = SIISClassifier(random_state=0).fit(X, y)
 print(f"classes of all 1,500 digits: {np.mean(model.transduction_ == truth):.1%} are right")
 print(f"wrong labels: about {model.noise_rate_:.0%}; in truth {is_wrong.sum() / 150:.0%}")
-print("what was averaged:", model.average_summary_.split(";")[0])
+print("model:", model.average_summary_.split(";")[0])
 
 # %%
 # **2. Which labels are wrong?** Worst first, with a suggestion for each.
