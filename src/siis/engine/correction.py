@@ -18,7 +18,7 @@ def subspace_correction(engine: Engine, Z: Array, energies: Sequence[Floats]) ->
     """R -> (I - Z G^-1 Z' + Z E_g^-1 Z') R_g for each of k groups of columns, where G = Z'Z and E_g = Z'M_g Z.
 
     Where Z spans the eigenvectors of the smallest eigenvalues of M_g, these become 1 and the others stay; it is
-    positive definite for any Z. Z: (n, m); energies: k matrices E_g, (m, m); R: (n, k c).
+    positive definite for any Z (C3b). Z: (n, m); energies: k matrices E_g, (m, m); R: (n, k c).
     """
     gram = engine.inner(Z, Z)
     small = [_small(gram, energy) for energy in energies]
