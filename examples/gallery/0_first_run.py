@@ -3,7 +3,7 @@ First run
 =========
 
 From a few labels, some of them wrong, to checked labels and a model for new examples, in five steps. The link at the
-end of this page saves it as a notebook: open it beside your own data, and change the first cell alone.
+end of this page saves it as a notebook: open it with your own data, and change the first cell only.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ model.set_params(warm_start=True).fit(X, y, verified=checked)
 print(f"after {checked.sum()} checks: {np.mean(model.transduction_ == truth):.1%} are right")
 
 # %%
-# **4. What next?** The examples whose labels would tell most, and whether more labels are worth the trouble.
+# **4. What next?** The examples whose labels would help most, and the expected gain from more labels.
 
 print("label these next:", model.suggest_queries(5)["index"].tolist())
 gain = model.label_gain(100)

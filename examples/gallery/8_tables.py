@@ -20,7 +20,7 @@ wine = load_wine(as_frame=True)
 truth = wine.target.map({0: "Adler", 1: "Brandt", 2: "Conti"})
 
 # %%
-# A table as one meets it: a column of labels, most of them missing, among columns of numbers.
+# A usual table: a column of labels, most of them missing, and columns of numbers.
 
 rng = np.random.default_rng(4)
 table = wine.data.assign(grower=truth.where(rng.random(truth.size) < 0.35))
