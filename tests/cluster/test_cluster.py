@@ -272,7 +272,7 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
         wait_for(port)
         with connected(ClusterOptions(address)) as other, monkeypatch.context() as patch:
             patch.setattr(stages, "find_basis", dying)
-            patch.setattr("siis.shards.workers.PATIENCE", 10.0)
+            patch.setattr("siis.shards.workers.WAIT_FOR_WORKERS", 10.0)
             with pytest.raises(ValueError, match="Run the same command again"):
                 fit(options, tmp_path, other)
     finally:
