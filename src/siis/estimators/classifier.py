@@ -425,8 +425,8 @@ class SIISClassifier(OnCluster, Insights):
         Returns
         -------
         Table
-            Columns: index of the example; given class; suggested class, the likeliest one by what its neighbourhood
-            says (often the given one); quality, as in ``label_quality_``. All labelled examples, verified labels
+            Columns: index of the example; given class; suggested class, the likeliest one without this label
+            (often the given one; for labels in ``label_issues()`` another one); quality, as in ``label_quality_``. All labelled examples, verified labels
             last, equal quality in the order of the examples.
         """
         self._need_judged("label_ranking")
@@ -439,7 +439,9 @@ class SIISClassifier(OnCluster, Insights):
             found = self._suspects
             return found.rows, found.codes, found.suggested, found.quality
         rows = np.flatnonzero(coded_rows(self._given_codes))
-        return rows, self._given_codes[rows], self._suggested[rows], self.label_quality_[rows]
+        codes, suggested = self._given_codes[rows], self._suggested[rows]
+        others = other_classes(self.held_out_distributions_[rows], codes, suggested)
+        return rows, codes, np.where(self._listed[rows], others, suggested), self.label_quality_[rows]
 
     def predict_sets(self, X: Any, coverage: float = 0.9, *, allow_empty: bool = False) -> Bools:
         """Give sets of classes that hold the true one as often as asked.
