@@ -426,8 +426,8 @@ class SIISClassifier(OnCluster, Insights):
         -------
         Table
             Columns: index of the example; given class; suggested class, the likeliest one without this label
-            (often the given one; for labels in ``label_issues()`` another one); quality, as in ``label_quality_``. All labelled examples, verified labels
-            last, equal quality in the order of the examples.
+            (often the given one; for labels in ``label_issues()`` another one); quality, as in ``label_quality_``.
+            All labelled examples, verified labels last, equal quality in the order of the examples.
         """
         self._need_judged("label_ranking")
         rows, given, suggested, quality = self._judged_labels()
