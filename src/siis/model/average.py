@@ -11,6 +11,7 @@ from siis._types import Floats, Ints
 from siis.engine.threads import FEW_THREADS, in_threads, one_blas_thread
 from siis.labels.folds import classes_in_order, stratified_folds
 from siis.model.config import GRAPH, Plan
+from siis.model.linear import LinearScores
 from siis.model.link import ExpectedAccuracy, Link, MemberLabels, fit_link, label_posterior
 from siis.model.members import Ensemble, Member, near_best, some_rows, unlabelled_rows, weigh_families
 from siis.model.ridge import Ridge
@@ -33,6 +34,7 @@ class Average:
     link: Link  # from these scores to probabilities
     estimated: ExpectedAccuracy | None  # accuracy that the agreement of halves of the labels estimates
     forests: dict[str, Forest] = field(default_factory=dict)  # by the splits of their trees
+    linear: LinearScores | None = None  # the model of the features, where it was fitted
 
 
 def average(members: Sequence[Member], labels: MemberLabels, n: int, seed: int, plan: Plan | None = None) -> Average:

@@ -19,7 +19,7 @@ from siis.model.average import Average
 from siis.model.config import FEATURES, FOREST, KERNEL, MemberConfig, Plan
 from siis.model.forest import can_grow, forest_members, no_member
 from siis.model.gaussian import gaussian_scores, squared_distances
-from siis.model.linear import linear_scores
+from siis.model.linear import LinearScores, linear_scores
 from siis.model.link import SHARES, ExpectedAccuracy, MemberLabels, fit_link, label_posterior
 from siis.model.members import Member, unlabelled_rows, weigh_families
 from siis.model.ridge import Scale, scale_of
@@ -57,6 +57,7 @@ def large_average(
     members: list[Member] = []
     estimated: ExpectedAccuracy | None = None
     forests: dict[str, Forest] = {}
+    model: LinearScores | None = None
     for config in leading:
         member, estimated = _graph_member(config, W, given, labels, seed, engine, subspace)
         members.append(member)
@@ -68,7 +69,8 @@ def large_average(
                 members.append(_gaussian_member(gaussian[0], points, given, labels, engine))
             linear = [c for c in plan.members if c.family == KERNEL and c.space == FEATURES]
             if linear:
-                members.append(_linear_member(linear[0], X, given, labels))
+                scores, held, model = linear_scores(X, given)
+                members.append(_scaled_member(linear[0], scores, held, labels))
         splits = [c.splits for c in plan.members if c.family == FOREST]
         if splits and can_grow(X, labels):
             more, forests = forest_members(X, labels, seed, splits)
@@ -80,7 +82,7 @@ def large_average(
     H = ensemble.mean([m.link.logarithms(m.held_out) for m in ensemble.members])
     unit = float(np.std(Z, dtype=np.float64)) or 1.0
     Z /= Z.dtype.type(unit)
-    return Average(ensemble, Z, H / unit, fit_link(H / unit, labels), estimated, forests)
+    return Average(ensemble, Z, H / unit, fit_link(H / unit, labels), estimated, forests, model)
 
 
 def _graph_member(
@@ -177,12 +179,6 @@ def _gaussian_member(
     merged = given.aggregate()
     scores, _ = gaussian_scores(points, merged, width, 1 / config.fidelity, engine)
     return _scaled_member(config, scores, scores[labels.rows], labels)
-
-
-def _linear_member(config: MemberConfig, X: Features, given: VertexLabels, labels: MemberLabels) -> Member:
-    """The linear model of the features."""
-    scores, held, _ = linear_scores(X, given)
-    return _scaled_member(config, scores, held, labels)
 
 
 def _scaled_member(config: MemberConfig, scores: Floats, held: Floats, labels: MemberLabels) -> Member:

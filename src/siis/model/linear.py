@@ -13,7 +13,7 @@ from siis._types import Bools, Features, Floats, answer_type
 from siis.labels import VertexLabels
 
 RIDGES = 10.0 ** np.arange(-4, 2.1, 0.5)  # over the mean eigenvalue
-MOST_IN_DUAL = 3000  # labels, where there are more columns than labels; the others are scored out of sample
+MOST_IN_DUAL = 2000  # labels, where there are more columns than labels; the others are scored out of sample
 MOST_PRIMAL = 2000  # columns
 ROWS = 100_000  # by which columns are centred and scaled, where there are more
 BLOCK = 2**24  # scores at once

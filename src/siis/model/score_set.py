@@ -10,7 +10,7 @@ from siis._types import Bools, Floats
 from siis.engine.types import Array
 from siis.model.average import Average
 from siis.model.config import GRAPH, KERNEL, SUM, Plan
-from siis.model.linear import linear_scores
+from siis.model.linear import LinearScores, linear_scores
 from siis.model.link import ExpectedAccuracy, MemberLabels
 from siis.model.located import Located
 from siis.model.members import unlabelled_rows
@@ -38,6 +38,7 @@ class ScoreSet:
     sharpness: float  # mean, of these scores
     estimated: ExpectedAccuracy | None  # accuracy that halves of the labels estimate
     forests: dict[str, Forest]  # by the splits of their trees
+    linear: LinearScores | None  # the model of the features, where it was fitted
     families: Table  # their weights and held-out accuracy
     summary: str  # what was averaged, in a sentence
 
@@ -51,6 +52,7 @@ class ScoreSet:
             mean.link.mean_sharpness,
             mean.estimated,
             mean.forests,
+            mean.linear,
             family_table(mean, labels),
             summary(mean, labels),
         )
@@ -97,7 +99,7 @@ class ScoreSet:
         if X is not None:
             models = {f"forest, {name}": forest for name, forest in self.forests.items()}
             if KERNEL in plan.families and self.final.shape[1] <= MOST_CLASSES and located.parts.rows.size > 1:
-                models[LINEAR] = linear_scores(X, located.parts)[2]
+                models[LINEAR] = self.linear or linear_scores(X, located.parts)[2]
         return fit_predictor(located.graph.weights, X, self.final, models)
 
 
