@@ -12,7 +12,7 @@ from siis._types import Features, Floats, Ints
 from siis.labels import VertexLabels
 from siis.labels.folds import classes_in_order
 
-MOST_VERTICES, MOST_LABELS = 2_500, 1_000  # in a sample
+MOST_VERTICES, MOST_LABELS = 2_500, 600  # in a sample
 LEAST_LABELS = 400  # fewer cannot tell members apart, however thinly labels are spread
 MOST_CLASSES = 64  # all of which are in it
 GROUPS = 4  # of more classes: groups of near ones, in which are those that are confused
