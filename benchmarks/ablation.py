@@ -345,7 +345,10 @@ def main():
     every = read(path)
     if measured := [row["code"] for row in every if row["code"] != ANY]:
         shown = [row for row in every if row["code"] in (measured[-1], ANY)]
-        (RESULTS / "ablation.md").write_text(f"{summary(shown)}\nCode: {measured[-1]}.\n")
+        n_cells = sum(row["row"] == "default" for row in shown)
+        n_draws = len({row["draw"] for row in shown})
+        note = f"{n_cells} cells of {n_draws} draw(s); siis at commit {measured[-1]}."
+        (RESULTS / "ablation.md").write_text(f"{summary(shown)}\n{note}\n")
 
 
 if __name__ == "__main__":
