@@ -35,9 +35,6 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # the docstrings say types and shapes
 autodoc_member_order = "bysource"
 autosummary_generate = True
-autosummary_filename_map = {
-    "siis.quality.agreement": "siis.quality.agreement-function"
-}  # some disks take LabelAgreement for it
 numpydoc_show_class_members = False  # the templates of autosummary list them
 
 html_theme = "furo"

@@ -16,19 +16,10 @@ DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance b
 
 @dataclass(frozen=True)
 class LabelAgreement:
-    """Cohen's kappa between held-out labels and readings.
+    """Cohen's kappa between held-out labels and predicted classes."""
 
-    Attributes
-    ----------
-    score : float
-        (agreement - chance) / (1 - chance): 1 if every held-out label is met, 0 if chance does as well. Wrong labels
-        lower it too. NaN where nothing was held out.
-    error : float
-        Its standard error.
-    """
-
-    score: float
-    error: float
+    score: float  # (agreement - chance) / (1 - chance), lower with wrong labels; NaN where nothing was held out
+    error: float  # standard error
 
     @property
     def is_weak(self) -> bool:
@@ -37,20 +28,7 @@ class LabelAgreement:
 
 
 def label_agreement(readings: Floats, codes: Ints, weights: Floats) -> LabelAgreement:
-    """Score a graph.
-
-    Parameters
-    ----------
-    readings : ndarray of shape (l, c)
-        Of held-out labels.
-    codes : ndarray of shape (l,)
-        The given classes.
-    weights : ndarray of shape (l,)
-
-    Returns
-    -------
-    LabelAgreement
-    """
+    """Agreement of a graph with its held-out labels; readings: (l, c), codes and weights: (l,)."""
     if codes.size == 0:
         return LabelAgreement(float("nan"), float("nan"))
     c = readings.shape[1]

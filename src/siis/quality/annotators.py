@@ -28,28 +28,10 @@ def annotator_table(example: Ints, annotator: Any, codes: Ints, P: Floats, class
         q_irk ~ p_ik prod_{s != r} (g_is = k ? a_s : (1 - a_s) / (c - 1))
         P(g_ir) = a_r q_ir,g + (1 - a_r) (1 - q_ir,g) / (c - 1)                                              (C17)
 
-    so that no label vouches for itself. The mean of a_r under these likelihoods, and their quantiles of 2.5 and
+    so that no label is evidence for itself. The mean of a_r under these likelihoods, and their quantiles of 2.5 and
     97.5 %, are computed in turn with q.
 
-    Parameters
-    ----------
-    example : ndarray of shape (m,)
-        Of each label.
-    annotator : ndarray of shape (m,)
-        Who has given it.
-    codes : ndarray of shape (m,)
-        Number of its class.
-    P : ndarray of shape (n, c)
-        Probabilities of the classes without the labels of the example.
-    classes : ndarray of shape (c,)
-
-    Returns
-    -------
-    Table
-        Columns: annotator; number of labels; agreement, the share of them that are the likeliest class by all else;
-        right, low and high, the estimated share of right ones with its 95 % interval; said, instead_of and times, the
-        class that was said most often in the place of another (None where there is no such), and how often, in
-        expectation.
+    example, annotator, codes: (m,); P, (n, c): probabilities without the labels of the example.
     """
     c = classes.size
     names, who = np.unique(np.asarray(annotator).astype(str), return_inverse=True)

@@ -24,36 +24,17 @@ ENOUGH = 10  # labels of a class, to say so
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What is known of the given labels.
-
-    Attributes
-    ----------
-    noise : NoiseModel
-    agreement : LabelAgreement
-    probabilities : ndarray of shape (n_vertices, c)
-        Calibrated answers.
-    quality : ndarray of shape (n,)
-        Probability that a given label is right; NaN where unlabelled.
-    codes, suggested : ndarray of shape (n,)
-        Given and likeliest class of labelled examples; -1 elsewhere.
-    held_out : ndarray of shape (n, c)
-        Calibrated probabilities of labelled examples without their own labels; NaN elsewhere.
-    own : ndarray of shape (l, c)
-        The same with their own labels, as far as these can be trusted, of labelled examples alone; NaN where nothing
-        was to be judged.
-    levels : ndarray of shape (m, 2)
-        Probabilities of held-out labels, and how often the true class has at least these.
-    """
+    """Noise, quality and calibrated probabilities of the given labels."""
 
     noise: NoiseModel
     agreement: LabelAgreement
-    probabilities: Floats
-    quality: Floats
-    codes: Ints
-    suggested: Ints
-    held_out: Floats
-    own: Floats
-    levels: Floats
+    probabilities: Floats  # (n_vertices, c), calibrated
+    quality: Floats  # (n,), probability that a given label is right; NaN where unlabelled
+    codes: Ints  # (n,), given classes; -1 where unlabelled
+    suggested: Ints  # (n,), likeliest classes of labelled examples; -1 elsewhere
+    held_out: Floats  # (n, c), calibrated, of labelled examples without their own labels; NaN elsewhere
+    own: Floats  # (l, c), the same with their own labels, as far as these can be trusted; NaN where not judged
+    levels: Floats  # (m, 2), probabilities of held-out labels, and how often the true class has at least these
 
 
 def assess_labels(
@@ -67,25 +48,9 @@ def assess_labels(
 ) -> Assessment:
     """Estimate the noise (D2), judge every given label (D4), and calibrate the answers.
 
-    Parameters
-    ----------
-    which : ndarray of shape (h,)
-        Labelled examples whose labels were held out, by their place among the labelled ones.
-    scores : ndarray of shape (h, c)
-        Class scores of these.
-    labels : GivenLabels
-    vertex : ndarray of shape (n,)
-        Of each example.
-    final : ndarray of shape (n_vertices, c)
-        Class scores of the answers.
-    before : ndarray of shape (n,), optional
-        What verified labels were before they were checked; -1 where nobody knows.
-    estimated : (ndarray of shape (m, c), ExpectedAccuracy), optional
-        Class scores of some unlabelled examples, and the accuracy that halves of the labels estimate there.
-
-    Returns
-    -------
-    Assessment
+    which, (h,): places among the labelled examples of those whose labels were held out; scores: (h, c);
+    vertex: (n,); final: (n_vertices, c); before, (n,): verified labels before they were checked, -1 where unknown;
+    estimated: scores of some unlabelled examples, (m, c), and their expected accuracy.
     """
     n, c = labels.used.size, final.shape[1]
     used = np.flatnonzero(labels.used)
@@ -159,15 +124,7 @@ def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: 
 
 
 def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None:
-    """Warn where labels do not follow the graph, or are mostly wrong in a class.
-
-    Parameters
-    ----------
-    assessment : Assessment
-    codes : ndarray of shape (l,)
-        The given class at each labelled vertex.
-    classes : ndarray of shape (c,)
-    """
+    """Warn where labels do not follow the graph, or are mostly wrong in a class; codes, (l,): of labelled vertices."""
     agreement = assessment.agreement
     if agreement.is_weak:
         warnings.warn(

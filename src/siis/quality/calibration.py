@@ -14,16 +14,10 @@ LEAST = 1e-4  # of the weight: less is left out
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """P(true k | z) = sum_m weight_m softmax(sharpness_m z)_k, (D3): as sure as held-out labels allow.
-
-    Attributes
-    ----------
-    sharpness, weights : ndarray of shape (m,)
-        The weights sum to 1.
-    """
+    """P(true k | z) = sum_m weight_m softmax(sharpness_m z)_k, (D3): as sure as held-out labels allow."""
 
     sharpness: Floats
-    weights: Floats
+    weights: Floats  # (m,) like the sharpness, sum 1
 
     def __call__(self, scores: Floats) -> Floats:
         """Probabilities of the classes, shape (n, c), by their scores."""
@@ -31,16 +25,7 @@ class Calibration:
 
     @classmethod
     def of(cls, sharpness: Floats, weights: Floats) -> Calibration:
-        """Gather equal sharpnesses, and leave out what has next to no weight.
-
-        Parameters
-        ----------
-        sharpness, weights : ndarray of shape (m,)
-
-        Returns
-        -------
-        Calibration
-        """
+        """Gather equal sharpnesses, and leave out what has next to no weight; both: (m,)."""
         values, which = np.unique(sharpness, return_inverse=True)
         total = np.bincount(which, weights)
         kept = total > LEAST * total.sum()

@@ -21,31 +21,17 @@ TOO_NOISY = "too many labels are wrong to estimate accuracy from held-out labels
 
 @dataclass(frozen=True)
 class LabelGain:
-    """What further labels would gain in accuracy.
+    """Gain in accuracy that further labels would bring; shares of right predictions of unlabelled examples."""
 
-    Attributes
-    ----------
-    n_labels : int
-        How many further labels.
-    accuracy, accuracy_low, accuracy_high : float
-        Estimated share of right answers for unlabelled examples now, and its 95 % interval.
-    after : float
-        The same with the further labels.
-    gain, low, high : float
-        What they would add, and a 95 % interval; negative where accuracy may fall.
-    reason : str
-        Why nothing can be told, and all numbers are NaN; empty otherwise.
-    """
-
-    n_labels: int
-    accuracy: float
+    n_labels: int  # further labels
+    accuracy: float  # now, with its 95 % interval
     accuracy_low: float
     accuracy_high: float
-    after: float
-    gain: float
+    after: float  # with the further labels
+    gain: float  # with its 95 % interval; negative where accuracy may fall
     low: float
     high: float
-    reason: str = ""
+    reason: str = ""  # why nothing is known, and all numbers are NaN; empty otherwise
 
 
 def unknown_gain(n_labels: int, why: str) -> LabelGain:
@@ -67,26 +53,9 @@ def label_gain(
 ) -> LabelGain:
     """Estimate what further labels would gain, (C19).
 
-    Parameters
-    ----------
-    met : ndarray of shape (h, s, r)
-        Whether each held-out label was met by each number of the others, in each draw.
-    sizes : ndarray of shape (s,)
-        These numbers, falling.
-    now : ndarray of shape (h,)
-        Whether it was met by the answers of the fit without it.
-    is_verified : ndarray of bool, shape (h,)
-        Somebody has checked the label; the others are wrong at the rate of the noise.
-    noise : (float, float, float)
-        Share of wrong labels, and its 95 % interval; any where all labels are verified.
-    n_classes, n_given : int
-    n_labels : int
-        How many further labels.
-    seed : int
-
-    Returns
-    -------
-    LabelGain
+    met, (h, s, r): whether each held-out label was predicted from each number of the others, in each draw;
+    sizes, (s,): these numbers, falling; now, (h,): whether the fit without the label predicts it; is_verified: (h,);
+    noise: the share of wrong labels among those that are not verified, and its 95 % interval.
     """
     h, _, r = met.shape
     if sizes[0] < LEAST_SPREAD * sizes[-1]:

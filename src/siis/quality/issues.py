@@ -40,22 +40,7 @@ def other_classes(P: Floats, codes: Ints, suggested: Ints) -> Ints:
 
 
 def ranking_table(index: Ints, given: Any, suggested: Any, quality: Floats) -> Table:
-    """Put labels in order: worst first, verified ones last, equal ones by index.
-
-    Parameters
-    ----------
-    index : ndarray of shape (k,)
-        Examples.
-    given, suggested : ndarray of shape (k,)
-        Classes.
-    quality : ndarray of shape (k,)
-        NaN where nothing is known: before the verified ones.
-
-    Returns
-    -------
-    Table
-        Columns index, given, suggested, quality.
-    """
+    """Table of labels, worst first, verified ones last, equal ones by index; all (k,), quality NaN where unknown."""
     order = _worst_first(index, quality)
     return Table(zip(RANKED, (index[order], given[order], suggested[order], quality[order]), strict=True))
 
@@ -67,23 +52,7 @@ def issue_table(
     quality: Floats,
     neighbors: list[list[int]],
 ) -> Table:
-    """Put suspects in order.
-
-    Parameters
-    ----------
-    index : ndarray of shape (k,)
-        Examples.
-    given, suggested : ndarray of shape (k,)
-        Classes.
-    quality : ndarray of shape (k,)
-    neighbors : list of lists of int
-        Examples that speak against each label.
-
-    Returns
-    -------
-    Table
-        Columns index, given, suggested, quality, neighbors.
-    """
+    """Table of suspects, worst first, with the neighbours that disagree with each label; all of length k."""
     against = np.empty(index.size, dtype=object)
     against[:] = [neighbors[i] for i in _worst_first(index, quality)]
     return Table({**ranking_table(index, given, suggested, quality), "neighbors": against})

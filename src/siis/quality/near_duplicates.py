@@ -36,23 +36,10 @@ def near_duplicate_threshold(distances: Floats) -> float:
 
 
 def near_duplicate_table(near: Neighbors, vertex: Ints, codes: Ints, classes: Any) -> Table:
-    """List the groups of equal and nearly equal examples; those whose labels differ first, then the closest.
+    """Table of the groups of equal and nearly equal examples; those whose labels differ first, then the closest.
 
-    Parameters
-    ----------
-    near : Neighbors
-        Of the vertices.
-    vertex : ndarray of shape (n,)
-        The vertex of each example; -1 where it has none.
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    classes : ndarray of shape (c,)
-
-    Returns
-    -------
-    Table
-        Columns: group, numbered from 0; index of the example; given class, or None; distance to the closest other
-        example of the group, over the local scale (0: equal); labels_differ, whether the group has several classes.
+    ``near`` is of the vertices; vertex, codes: (n,), -1 where there is none. The distance to the closest other
+    example of the group is over the local scale (0: equal).
     """
     n_vertices = len(near.indices)
     heads, tails, ratios = _close_pairs(near)

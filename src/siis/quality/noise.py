@@ -25,30 +25,14 @@ LEAST_RATE = 0.002  # in quality and answers of labelled examples: a rate of 0 w
 
 @dataclass(frozen=True, eq=False)
 class NoiseModel:
-    """What held-out labels tell of wrong ones among them, and of the scores.
+    """Share of wrong labels and calibration of the scores, estimated from held-out labels."""
 
-    Attributes
-    ----------
-    rate : float
-        Share of wrong labels; NaN where nothing can be known.
-    interval : tuple of two floats
-        95 %.
-    doubt : float
-        The rate that judges labels: that, or a small one where it is not known.
-    calibration : Calibration
-        Probabilities of the true class, without the label.
-    matrix : ndarray of shape (c, c)
-        Row: given class; column: true class; columns sum to 1.
-    class_rates : ndarray of shape (c,)
-        The share of wrong ones among the labels of each given class (NaN for a class without judged labels).
-    """
-
-    rate: float
-    interval: tuple[float, float]
-    doubt: float
-    calibration: Calibration
-    matrix: Floats
-    class_rates: Floats
+    rate: float  # share of wrong labels; NaN where unknown
+    interval: tuple[float, float]  # 95 %
+    doubt: float  # the rate that judges labels: ``rate``, or a small one where that is unknown
+    calibration: Calibration  # probabilities of the true class, without the label
+    matrix: Floats  # (c, c), row: given class, column: true class; columns sum to 1
+    class_rates: Floats  # (c,), shares of wrong labels in each given class; NaN without judged labels
 
     @property
     def likely(self) -> Floats:
@@ -84,29 +68,11 @@ def fit_noise(
     Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels estimate tells
     them apart, as far as it is known.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (l, c)
-        z of held-out labels.
-    codes : ndarray of shape (l,)
-        The given classes.
-    weights : ndarray of shape (l,)
-        A label of weight k counts as k labels; all together as no more than ten for each.
-    is_weak : bool
-        Whether labels are predicted hardly better than by chance. Then nothing is known of the rate.
-    is_verified : ndarray of bool, shape (l,), optional
-        Labels that somebody has checked. They say how sure the scores may be.
-    before : ndarray of shape (l,), optional
-        What these were before; -1 where nobody knows. Then they say, too, how often labels were wrong. The rate, its
-        interval, the matrix and the rates of classes are those of the labels that nobody has checked.
-    rows : ndarray of shape (m, c), optional
-        Scores of unlabelled examples.
-    estimated : ExpectedAccuracy, optional
-        Accuracy that is expected there.
-
-    Returns
-    -------
-    NoiseModel
+    scores, (l, c): z of held-out labels; codes, weights, is_verified, before: (l,); rows, (m, c): scores of
+    unlabelled examples, where the accuracy ``estimated`` is expected. A label of weight k counts as k labels; all
+    together as no more than ten for each. If ``is_weak``, labels are predicted hardly better than by chance, and the
+    rate is unknown. ``before`` holds verified labels before they were checked, -1 where unknown; they show how often
+    labels were wrong. The rate, its interval, the matrix and the rates of classes are those of unverified labels.
     """
     c = scores.shape[1]
     is_verified = np.zeros(len(codes), dtype=bool) if is_verified is None else is_verified

@@ -34,23 +34,7 @@ def outlier_threshold(scores: Floats) -> float:
 
 
 def outlier_table(scores: Floats, example: Ints, codes: Ints, classes: Any) -> Table:
-    """List the outliers, farthest off first.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_vertices,)
-        Of ``isolation``.
-    example : ndarray of shape (n_vertices,)
-        An example at each vertex.
-    codes : ndarray of shape (n,)
-        Number of the given class; -1 where unlabelled.
-    classes : ndarray of shape (c,)
-
-    Returns
-    -------
-    Table
-        Columns: index, given class or None, score.
-    """
+    """Table of the outliers, farthest off first; scores (of ``isolation``), example: (n_vertices,); codes: (n,)."""
     at = np.flatnonzero(scores > outlier_threshold(scores))
     at = at[np.lexsort((example[at], -scores[at]))]
     index = example[at]

@@ -20,29 +20,13 @@ LEAST = 1.0  # expected examples of a pair that are taken for the other class: o
 def overlap_table(answers: Ints, truth: Floats, votes: Floats, noise: Floats, classes: Any, seed: int) -> Table:
     """Rank the pairs of classes by the share of their examples that are taken for the other one, (C16).
 
-    With t_ik the probability that the held-out example i is of class k, its own label heard as far as it can be
+    With t_ik the probability that the held-out example i is of class k, given its own label as far as it can be
     trusted, and b_i the answer without that label,
 
         overlap_jk = (sum_i t_ik [b_i = j] + sum_i t_ij [b_i = k]) / sum_i (t_ij + t_ik)                      (C16)
 
-    Parameters
-    ----------
-    answers : ndarray of shape (h,)
-        Classes of held-out examples without their own labels.
-    truth : ndarray of shape (h, c)
-    votes : ndarray of shape (h,)
-        By how much each label counts.
-    noise : ndarray of shape (c, c)
-        Row, given class; column, true class; columns sum to 1.
-    classes : ndarray of shape (c,)
-    seed : int
-
-    Returns
-    -------
-    Table
-        Columns: first and second class; overlap and its 95 % interval; mislabelled, the estimated share of the labels
-        of both that have the other's name. The largest overlap first; pairs of which less than one example is
-        expected to be taken for the other are left out.
+    answers, (h,): b; truth, (h, c): t; votes, (h,): weights of the labels; noise, (c, c): the noise matrix. Pairs of
+    which less than one example is expected to be taken for the other are left out.
     """
     taken, total = _taken(answers, truth, votes), votes @ truth
     mixed = np.triu(taken + taken.T, 1)

@@ -42,17 +42,5 @@ def ranked_vertices(graph: Graph, doubt: Floats, n: int) -> tuple[list[int], lis
 
 
 def query_table(index: Ints, has_label: Bools, gains: Floats) -> Table:
-    """Table of queries: example, "label" or "check", and gain.
-
-    Parameters
-    ----------
-    index : ndarray of shape (k,)
-    has_label : ndarray of bool, shape (k,)
-        The example has a label already.
-    gains : ndarray of shape (k,)
-
-    Returns
-    -------
-    Table
-    """
+    """Table of queries: example, "label" or "check" (where it has a label), and gain; all (k,)."""
     return Table(zip(COLUMNS, (index, np.where(has_label, "check", "label"), gains), strict=True))
