@@ -34,31 +34,15 @@ EDGES_AT_ONCE = 100_000  # whose ends are compared
 
 @dataclass(frozen=True, eq=False)
 class NeighborGraph:
-    """Examples as vertices of a graph.
-
-    Attributes
-    ----------
-    graph : Graph
-    vertex : ndarray of shape (n,)
-        The vertex of each example; -1 where it has none.
-    points : array or csr_array of shape (n_vertices, d), or None for a ready-made graph
-        The vertices, in the space where the metric is the Euclidean distance.
-    bandwidth : float
-    search : str
-        How neighbours were found: "exact", the name of a library, or "ready-made".
-    recall : float
-        The share of nearest neighbours that was found, measured on a sample; NaN for a ready-made graph.
-    order : ndarray of shape (n_vertices,), or None
-        Where the vertices were renumbered, the former number of each.
-    """
+    """Examples as vertices of a graph."""
 
     graph: Graph
-    vertex: Ints
-    points: Features | None
+    vertex: Ints  # (n,), the vertex of each example; -1 where it has none
+    points: Features | None  # (n_vertices, d), where the metric is Euclidean; None for a ready-made graph
     bandwidth: float
-    search: str = "exact"
-    recall: float = 1.0
-    order: Ints | None = None
+    search: str = "exact"  # how neighbours were searched: "exact", the name of a library, or "ready-made"
+    recall: float = 1.0  # share of nearest neighbours found, measured on a sample; NaN for a ready-made graph
+    order: Ints | None = None  # (n_vertices,), the former numbers of vertices that were renumbered
 
 
 def build_neighbor_graph(
@@ -73,24 +57,10 @@ def build_neighbor_graph(
     report: Report = no_progress,
     engine: Engine = NUMPY,
 ) -> NeighborGraph:
-    """Merge equal examples and join each to its nearest neighbours.
+    """Merge equal examples, X: (n, d), and join each to its nearest neighbours.
 
-    Parameters
-    ----------
-    X : array or csr_array of shape (n, d)
-    n_neighbors : int
-        K; at most one less than the number of distinct examples counts.
-    bandwidth : float or "median"
-    metric : {"euclidean", "cosine"}
-    kind : {"union", "mutual"}
-    absent : ndarray of bool, shape (n,), optional
-        Examples that stay off the graph.
-    search, seed, report, engine
-        As in ``neighbors_within``.
-
-    Returns
-    -------
-    NeighborGraph
+    At most one less than the number of distinct examples counts as K. Examples that are ``absent``, (n,), are not
+    on the graph. ``kind`` is "union" or "mutual"; the other arguments are those of ``neighbors_within``.
     """
     n = X.shape[0]
     present = np.ones(n, dtype=bool) if absent is None else ~absent

@@ -31,23 +31,12 @@ DISTANCES_AT_ONCE, LEAST_QUERIES_AT_ONCE = 2**21, 16  # of a dense block that fi
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The K nearest points of each query.
+    """The K nearest points of each query."""
 
-    Attributes
-    ----------
-    indices : ndarray of shape (n_queries, K)
-    distances : ndarray of shape (n_queries, K)
-        Euclidean distances, each from its own coordinate difference: equal points are at exactly 0.
-    method : str
-        "exact", or the library that searched.
-    recall : float
-        The share of the nearest neighbours that was found, measured on a sample.
-    """
-
-    indices: Ints
-    distances: Floats
-    method: str = "exact"
-    recall: float = 1.0
+    indices: Ints  # (n_queries, K)
+    distances: Floats  # (n_queries, K), each from its own coordinate difference: equal points are at exactly 0
+    method: str = "exact"  # or the library that searched
+    recall: float = 1.0  # share of the nearest neighbours found, measured on a sample
 
 
 def prepare(X: Features, metric: str) -> Features:
@@ -81,22 +70,9 @@ def prepare(X: Features, metric: str) -> Features:
 def neighbors_between(
     queries: Features, points: Features, n_neighbors: int, engine: Engine = NUMPY, held: Any = None
 ) -> Neighbors:
-    """Find the nearest points of each query, exactly.
+    """Find the K nearest points of each query, exactly; queries: (n_queries, d), points: (n, d), K at most n.
 
-    Parameters
-    ----------
-    queries : array or csr_array of shape (n_queries, d)
-    points : array or csr_array of shape (n, d)
-    n_neighbors : int
-        K, at most n.
-    engine : Engine
-        One with a search of its own searches dense points.
-    held : Array, optional
-        The points on the engine, where they are there already.
-
-    Returns
-    -------
-    Neighbors
+    An engine with a search of its own searches dense points; ``held`` are the points on it, where they are already.
     """
     n = points.shape[0]
     if not 1 <= n_neighbors <= n:
@@ -117,25 +93,11 @@ def neighbors_within(
     report: Report = no_progress,
     engine: Engine = NUMPY,
 ) -> Neighbors:
-    """Find the nearest other points of each point.
+    """Find the K nearest other points of each point, points: (n, d), K at most n - 1.
 
-    Parameters
-    ----------
-    points : array or csr_array of shape (n, d)
-    n_neighbors : int
-        K, at most n - 1.
-    search : {"exact", "auto", "faiss"} or object with fit and kneighbors
-        "auto": exact up to 40,000 points and for sparse ones, then through faiss where it is installed.
-    seed : int
-        Of an approximate search, and of the sample on which its recall is measured.
-    report : callable
-        Takes the share of the work that is done.
-    engine : Engine
-        One with a search of its own searches dense points where the search is "auto".
-
-    Returns
-    -------
-    Neighbors
+    ``search`` is "exact", "auto", "faiss" or an object with fit and kneighbors. "auto" is exact up to 40,000 points
+    and for sparse ones, then uses faiss where it is installed; an engine with a search of its own searches dense
+    points. The seed is of an approximate search, and of the sample on which its recall is measured.
     """
     on_engine = isinstance(search, str) and search == "auto" and engine.can_search and not sp.issparse(points)
     method = ON_ENGINE if on_engine else _method(search, points)

@@ -21,18 +21,10 @@ LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
 
 @dataclass(frozen=True, eq=False)
 class LabelCoding:
-    """Labels as numbers.
+    """Labels as numbers."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (c,)
-        The distinct labels, sorted.
-    codes : ndarray of shape (n,)
-        Index into ``classes``; -1 for unlabelled examples.
-    """
-
-    classes: np.ndarray[Any, Any]
-    codes: Ints
+    classes: np.ndarray[Any, Any]  # (c,), the distinct labels, sorted
+    codes: Ints  # (n,), index into ``classes``; -1 for unlabelled examples
 
     def __len__(self) -> int:
         """Number of examples, n."""
@@ -55,21 +47,13 @@ class LabelCoding:
 
 
 def encode_labels(y: Any) -> LabelCoding:
-    """Read given labels.
+    """Classes and codes of given labels, y: (n,).
 
     Unlabelled is -1 among integers (NaN too among floats), and None, NaN, pandas.NA or an empty text among strings
     and objects. Integers that are all -1 or +1 are two classes, the paper's coding: otherwise only one class would be
     left. Any other string is a class, also "none", "NA" or "unknown", with a warning where it may mean no label or
     differs from another only in how it is written. The strings "nan" and "-1" are refused, because NumPy makes them
     of NaN and -1 when it writes an array as strings.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-
-    Returns
-    -------
-    LabelCoding
     """
     values = column_or_1d(np.asarray(y), warn=True)
     present = (
@@ -231,20 +215,10 @@ def coded(Y: Floats) -> Floats:
 
 
 def distributions(F: Floats, n_classes: int) -> Floats:
-    """Turn soft labels into the nearest distributions, keeping their order.
+    """Turn soft labels, (n, 1) or (n, c), into the nearest distributions, (n, c), keeping their order.
 
     Two classes: ((1 - f) / 2, (1 + f) / 2) with f cut to [-1, 1]. More: the Euclidean projection of each row to the
     probability simplex.
-
-    Parameters
-    ----------
-    F : ndarray of shape (n, 1) or (n, n_classes)
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_classes)
-        Rows are non-negative and sum to 1.
     """
     if n_classes == 2:
         p = (1 + np.clip(F[:, 0], -1.0, 1.0)) / 2

@@ -15,26 +15,17 @@ from siis.labels.coding import coded
 class VertexLabels:
     """The distinct (vertex, label) pairs that were given, each with its weight.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (l,)
-        Vertex.
-    Y : ndarray of shape (l, c)
-        Label: a distribution over the classes, one-hot where it is verified.
-    weights : ndarray of shape (l,)
-        Sum of the weights of the examples with this label.
-    counts : ndarray of shape (l,), default=weights
-        Weight of the label where models are compared and classes are counted. A verified label has three times its
-        weight in an answer, but counts once here: labels that were checked are the doubtful ones, and would dominate.
-    global_stats : (float, ndarray of shape (c,)), optional
-        For a part of the labels, on one shard: the mean count of all labels, and their class frequencies.
+    A verified label has three times its weight in an answer, but counts once where models are compared and classes
+    are counted: labels that were checked are the doubtful ones, and would dominate.
     """
 
-    rows: Ints
-    Y: Floats
-    weights: Floats
+    rows: Ints  # (l,), vertices
+    Y: Floats  # (l, c), distributions over the classes, one-hot where verified
+    weights: Floats  # (l,), sums over the examples with this label
     counts: Floats = None  # type: ignore[assignment]  # set below
-    global_stats: tuple[float, Floats] | None = None
+    global_stats: tuple[float, Floats] | None = (
+        None  # on a shard: mean count and class frequencies (c,) of all labels
+    )
 
     def __post_init__(self) -> None:
         if self.counts is None:

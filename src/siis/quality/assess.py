@@ -124,7 +124,7 @@ def _answer_labelled(answers: Floats, vertex: Ints, posterior: Floats, weights: 
 
 
 def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None:
-    """Warn where labels do not follow the graph, or are mostly wrong in a class; codes, (l,): of labelled vertices."""
+    """Warn where labels do not follow the graph, or most of a class are wrong; codes, (l,): of labelled vertices."""
     agreement = assessment.agreement
     if agreement.is_weak:
         warnings.warn(

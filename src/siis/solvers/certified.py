@@ -83,22 +83,7 @@ def solve_batch(
 
     They share the graph, the basis, the labelled vertices and gamma, hence the passes over the edges and, with one
     penalty for each row of all of them, the matrix of the linear systems up to beta Sigma. The batch ends when the
-    last gap meets the tolerance.
-
-    Parameters
-    ----------
-    programs : sequence of k Program
-    tol, max_iter, check_every
-        As in ``solve_certified``.
-    start : sequence of k Solution, optional
-    callback : callable, optional
-        Called with (iteration, A), A of shape (m, k c).
-    report : callable
-        As in ``solve_certified``.
-
-    Returns
-    -------
-    list of k Solution
+    last gap meets the tolerance. ``callback`` takes (iteration, A), A of shape (m, k c).
     """
     with one_blas_thread():
         state = _State(programs, start, tol < FINE_GAP)

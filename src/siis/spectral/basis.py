@@ -128,19 +128,12 @@ class SmoothBasis:
 class IdentityBasis:
     """U = I and Sigma = L: soft labels are free, their energy is tr(F' L F).
 
-    Attributes
-    ----------
-    laplacian_matrix : csr_array of shape (n, n)
-        L.
-    component : ndarray of shape (n,)
-        The connected component of each vertex.
-    engine : Engine
-        Where soft labels live; coefficients, which are as many, live on the host: their systems are solved there.
+    Coefficients, which are as many, live on the host: their systems are solved there.
     """
 
-    laplacian_matrix: Sparse
-    component: Ints
-    engine: Engine = NUMPY
+    laplacian_matrix: Sparse  # (n, n)
+    component: Ints  # (n,), the connected component of each vertex
+    engine: Engine = NUMPY  # where soft labels live
 
     @property
     def dtype(self) -> Precision:

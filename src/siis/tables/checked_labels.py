@@ -22,22 +22,10 @@ from siis.texts import quoted
 def read_corrections(
     path: Path, encoding: str = "utf-8", id: str | None = None, label: str | None = None
 ) -> dict[str, str]:
-    """Read checked labels from a table with the columns id and label; other columns are ignored.
+    """Read checked labels by id, from a table with the columns id and label; other columns are ignored.
 
-    Of decisions.jsonl, the last decision on each id counts.
-
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-        Of text files.
-    id, label : str, optional
-        What these columns are called in the data: such names do, too, where there is no id or label.
-
-    Returns
-    -------
-    dict of str to str
-        The label of each id.
+    Of decisions.jsonl, the last decision on each id counts. A table without columns id or label may call
+    them as the data do: ``id`` and ``label``.
     """
     return _from_table(read_sheet(Path(path), encoding), id, label)
 

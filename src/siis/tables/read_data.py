@@ -79,17 +79,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
 
     The suffix gives the format: CSV and TSV (also with .gz), JSON and JSONL as labelling tools write them, XLSX,
     Parquet, Arrow/Feather, NPZ; or a folder of images, of JSONL files, one for each annotator (also as ZIP), or of
-    a data set of Hugging Face.
-
-    Parameters
-    ----------
-    path : Path, or sequence of Path
-        Several tables with the same columns are read as one; * and ? are wildcards.
-    roles : Roles
-
-    Returns
-    -------
-    Data
+    a data set of Hugging Face. Several tables with the same columns are read as one; * and ? are wildcards.
     """
     files = found_files(path)
     path = joint_name(files)

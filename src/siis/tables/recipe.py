@@ -31,12 +31,7 @@ DAMAGED = "The model file is damaged or was not written by this version of siis:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """What turns a file into features.
-
-    Attributes
-    ----------
-    encoder : Columns, Words, NetworkTexts, Joined, Pixels, NetworkImages or Values
-    """
+    """What turns a file into features."""
 
     encoder: Encoder
 
@@ -75,31 +70,10 @@ class Recipe:
     ) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
-        Parameters
-        ----------
-        path : Path, or sequence of Path
-            A table, or several with the same columns; a folder of images; an NPZ or NPY file, also where the model
-            was fitted to embeddings.
-        encoding : str
-            Of text files.
-        id : str, optional
-            Column that names the examples (NPZ: the array, "ids" by default); without it they are numbered from 1.
-        usual_id : str, optional
-            The same, where the file has it and ``id`` is left out.
-        page : str, optional
-            The sheet of an XLSX file; the first by default.
-        located : EncoderChoice, optional
-            Where the network is now that the recipe was learned with; if left out, where it was.
-        image : str, optional
-            Column of images of a table; the only one by default.
-        image_folder : Path, optional
-            Folder of the files that it names; that of the table by default.
-        header_row : int, optional
-            Row of the names of columns in a text file or a sheet, from 1; found by default.
-
-        Returns
-        -------
-        NewData
+        ``path`` is a table, or several with the same columns; a folder of images; an NPZ or NPY file, also where the
+        model was fitted to embeddings. ``usual_id`` names the column of ids where the file has it and ``id`` is left
+        out. ``page`` is the sheet of an XLSX file. ``located`` is the place of the network now; if left out, where it
+        was. Without ``image`` and ``image_folder``, the only column of images and the folder of the table are used.
         """
         files = found_files(path)
         path = joint_name(files)
