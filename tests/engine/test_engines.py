@@ -165,7 +165,7 @@ def test_a_start_from_a_coarsened_graph_is_for_the_host(engine, cloud, laplacian
 
 def test_long_rows_are_cut_into_pieces(engine, monkeypatch):
     if hasattr(engine, "_pieces"):
-        monkeypatch.setattr(sys.modules["siis.engine.torch"], "LONG", 7)
+        monkeypatch.setattr(sys.modules["siis.engine.torch"], "LONG_ROW", 7)
     M = sp.csr_array(sp.random(40, 500, 0.3, random_state=0))
     M = sp.csr_array(sp.vstack([M, sp.csr_array((3, 500)), M[:5]]))
     X = np.random.default_rng(0).standard_normal((500, 6))

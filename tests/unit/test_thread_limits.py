@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 def threads_after_a_fit():
     X = np.random.default_rng(0).normal(size=(3000, 20))
     y = np.where(np.arange(3000) < 600, X[:, 0] > 0, -1)
-    PlainSIIS().fit(X, y)
+    SIISClassifier(method="paper", solver="certified").fit(X, y)
     return sum(thread.name.startswith("siis") for thread in threading.enumerate())
 
 """
@@ -39,7 +39,7 @@ def own_threads(model, X, y):
 X = np.random.default_rng(0).normal(size=(3000, 20))
 y = (X[:, 0] > 0).astype(int)
 search = GridSearchCV(
-    PlainSIIS(),
+    SIISClassifier(method="paper", solver="certified"),
     {"n_neighbors": [5, 10]},
     cv=2,
     scoring=own_threads,

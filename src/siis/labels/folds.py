@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from siis._types import Ints
+from siis.labels.unlabelled import coded_rows
 
 
 def deal_folds(codes: Ints, n_folds: int, permute: Callable[[Ints], Ints], least: int = 1) -> Ints:
@@ -14,7 +15,7 @@ def deal_folds(codes: Ints, n_folds: int, permute: Callable[[Ints], Ints], least
 
     The labels of a class go round the folds: two of them are never in one fold while there are folds left.
     """
-    classes = classes_in_order(codes[codes >= 0])
+    classes = classes_in_order(codes[coded_rows(codes)])
     members = [at for k in classes if (at := np.flatnonzero(codes == k)).size >= least]
     folds = np.full(codes.size, -1)
     order = np.concatenate([np.zeros(0, dtype=np.int64), *(permute(at) for at in members)])
