@@ -5,6 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 import siis.model.link as module
+import siis.model.scores as scores_module
 from siis.model.link import FLOOR, SHARES, ExpectedAccuracy, Link, MemberLabels, fit_link, label_posterior
 
 N_ROWS = 50
@@ -19,7 +20,7 @@ def drawn(n, c, rate, seed=0, sharpness=4.0):
     """Scores, the truth that is drawn from their softmax, and labels of which a share is wrong."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((n, c))
-    truth = np.array([rng.config(c, p=softmax(sharpness * z)) for z in Z])
+    truth = np.array([rng.choice(c, p=softmax(sharpness * z)) for z in Z])
     given = np.where(rng.uniform(size=n) < rate, (truth + rng.integers(1, c, n)) % c, truth)
     return Z, truth, given
 
@@ -169,7 +170,7 @@ def test_probabilities_are_the_same_in_blocks(monkeypatch):
     Z, _, given = drawn(200, 3, 0.2)
     link = fit_link(Z, as_labels(given, 3), SHARES)
     whole = link(Z)
-    monkeypatch.setattr(module, "BLOCK", 21)
+    monkeypatch.setattr(scores_module, "BLOCK", 21)
     np.testing.assert_array_equal(link(Z), whole)
     assert link(Z.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(link(Z.astype(np.float32)), whole, atol=1e-5)
