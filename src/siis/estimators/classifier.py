@@ -482,7 +482,7 @@ class SIISClassifier(OnCluster, Insights):
         The doubt about an unlabelled example is the entropy of its distribution; about a labelled one, that of its
         label's quality. Doubt counts more where neighbours are in doubt too, and less next to a query that is
         already in the list. Examples without a label come with the action "label", others with "check"; where there
-        is no doubt at all, as with verified labels, nothing is asked.
+        is no doubt at all, as with verified labels, nothing is suggested.
 
         Parameters
         ----------
@@ -603,7 +603,7 @@ class SIISClassifier(OnCluster, Insights):
         if solved.n_failed:
             summary += f"; of the programs, {solved.n_failed} failed on all examples, and the next was taken"
         expected = scores.expected_accuracy(located)
-        scores, weight = scores.with_program(solved, labels.classes.size, program_weight(choices.plan))
+        scores, weight = scores.with_program(solved, labels.classes.size, program_weight(scores.families))
         scores = scores.with_shares(class_shares_of(self.class_prior, labels.classes))
         scores = replace(scores, families=with_program_weight(scores.families, weight))
         choices = replace(choices, summary=summary, program=solved.config)

@@ -103,10 +103,9 @@ class ScoreSet:
         return fit_predictor(located.graph.weights, X, self.final, models)
 
 
-def program_weight(plan: Plan) -> float:
-    """Weight of the program: what families of graphs have, shared with them evenly."""
-    families = zip(plan.families, plan.weights.tolist(), strict=True)
-    of_graphs = [weight for family, weight in families if family in (GRAPH, SUM)]
+def program_weight(families: Table) -> float:
+    """Weight of the program: what families of graphs have in the average, shared with them evenly."""
+    of_graphs = [float(row["weight"]) for row in families.rows() if row["family"] in (GRAPH, SUM)]
     return float(sum(of_graphs)) / (1 + len(of_graphs))
 
 
