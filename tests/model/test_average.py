@@ -106,7 +106,7 @@ def by_refits(members, labels, plan, n, estimated):
     def solved(m, kept, T, mean=None):
         some = labels.subset(kept)
         mean = some.counts @ T / some.counts.sum() if mean is None else mean
-        K = m.kernel.columns[:, kept]
+        K = m.kernel.rows(np.arange(m.kernel.n))[:, kept]
         M = K[some.rows] + np.diag(1 / (m.config.fidelity * some.weights))
         return K @ np.linalg.solve(M, T - mean) + mean
 
@@ -231,7 +231,7 @@ def simulated_kernel(noise, n=400, n_labels=60, c=3, seed=0):
     K = (K + K.T) / 2 + 3 * noise * np.sqrt(n) * np.eye(n)
     rows = np.concatenate([np.flatnonzero(truth == k)[: n_labels // c] for k in range(c)])
     labels = as_labels(rows, truth[rows], c)
-    (member,) = kernel_members(Kernel(MemberConfig(KERNEL), K[:, rows]), labels, (1.0,))
+    (member,) = kernel_members(Kernel(MemberConfig(KERNEL), ((1.0, K[:, rows]),)), labels, (1.0,))
     return truth, labels, Ensemble((member,), (KERNEL,), np.ones(1))
 
 
@@ -246,9 +246,9 @@ def test_halves_of_the_labels_estimate_the_accuracy_of_models_of_half_of_them(no
         half = np.flatnonzero(np.arange(labels.rows.size) % (2 if has_unlabelled else 3) == 0)
         (m,) = ensemble.members
         some = labels.subset(half)
-        K = m.kernel.columns[np.ix_(some.rows, half)]
+        K = m.kernel.rows(some.rows)[:, half]
         q = some.Y.mean(axis=0)
-        F = m.kernel.columns[np.ix_(free, half)] @ np.linalg.solve(K + np.eye(half.size), some.Y - q) + q
+        F = m.kernel.rows(free)[:, half] @ np.linalg.solve(K + np.eye(half.size), some.Y - q) + q
         right.append(np.mean(m.link(scale_of(F)(F)).argmax(axis=1) == truth[free]))
     assert np.mean([one.mean for one in estimated]) == pytest.approx(np.mean(right), abs=0.05)
 
@@ -302,7 +302,7 @@ def test_a_weight_of_two_scores_vertices_as_the_label_twice():
 
     for fidelity in (0.1, 10.0):
         one, two = (
-            kernel_members(Kernel(MemberConfig(KERNEL, "a"), kernel_of(X, some.rows)), some, (fidelity,))[0]
+            kernel_members(Kernel(MemberConfig(KERNEL, "a"), ((1.0, kernel_of(X, some.rows)),)), some, (fidelity,))[0]
             for some in (weighted, copies)
         )
         np.testing.assert_allclose(two.scores, one.scores, atol=1e-8)

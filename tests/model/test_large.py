@@ -13,7 +13,7 @@ from siis.graph.neighbor_graph import candidate_weights
 from siis.labels import VertexLabels
 from siis.labels.folds import stratified_folds
 from siis.model.config import FOREST, GRAPH, KERNEL, MemberConfig, Plan
-from siis.model.kernels import Kernel, gaussian_columns, graph_columns
+from siis.model.kernels import gaussian_columns, graph_columns, kernel_of
 from siis.model.large import FOLDS, large_average
 from siis.model.link import SHARES, MemberLabels, fit_link, label_posterior
 from siis.model.members import kernel_members
@@ -52,7 +52,7 @@ def test_the_graph_is_that_of_the_dense_path(case, tight, single_pass):
     found = large_average(plan_of(LEADING), (LEADING,), W, X, X, given, labels, 3)
     (graph,) = found.ensemble.members
     columns = graph_columns(W, labels.rows)
-    (dense,) = kernel_members(Kernel(LEADING, columns), labels, (0.1,))
+    (dense,) = kernel_members(kernel_of(LEADING, columns), labels, (0.1,))
     np.testing.assert_allclose(graph.scores, dense.scores, atol=ATOL)
     assert graph.config == dense.config
     ridge = Ridge.of(columns[labels.rows], labels, 0.1)

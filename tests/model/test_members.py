@@ -16,11 +16,11 @@ from siis.labels.folds import stratified_folds
 from siis.model.config import FEATURES, FOREST, GRAPH, KERNEL, SUM, MemberConfig
 from siis.model.forest import SPLITS, bootstrap_counts, can_grow, forest_members
 from siis.model.kernels import (
-    Kernel,
     feature_kernels,
     gaussian_columns,
     graph_columns,
     graph_kernels,
+    kernel_of,
     linear_columns,
 )
 from siis.model.linear import moments
@@ -106,28 +106,28 @@ def test_a_sum_weighs_kernels_over_their_mean_diagonals():
     (make_graph,) = graph_kernels({"a": X}, at, {"a": [(8, "mutual")]}, "median")
     makers = list(feature_kernels(("a", FEATURES), {"a": X}, X, at))
     graph, gaussian, linear = make_graph(), makers[0](), makers[1]()
-    gaussian = replace(gaussian, columns=5 * gaussian.columns)  # else its diagonal is 1 already
+    gaussian = kernel_of(gaussian.config, 5 * gaussian.terms[0][1])  # else its diagonal is 1 already
     assert graph.config == MemberConfig(GRAPH, "a", 8, "mutual")
     assert (gaussian.config, linear.config) == (MemberConfig(KERNEL, "a"), MemberConfig(KERNEL, FEATURES))
     both = graph.plus(gaussian, 3.0, at)
     assert both.config == MemberConfig(SUM, "a", 8, "mutual", 3.0, "a")
-    np.testing.assert_allclose(
-        both.columns,
-        graph.columns / np.mean(np.diag(graph.columns[at]))
-        + 3 * gaussian.columns / np.mean(np.diag(gaussian.columns[at])),
-    )
+    (_, G), (_, K) = graph.terms[0], gaussian.terms[0]
+    expected = G / np.mean(np.diag(G[at])) + 3 * K / np.mean(np.diag(K[at]))
+    np.testing.assert_allclose(both.rows(np.arange(both.n)), expected)
+    np.testing.assert_allclose(both @ np.eye(at.size), expected)
     assert graph.fidelities != both.fidelities == gaussian.fidelities
 
 
 def test_a_member_scores_every_vertex_and_every_label_without_it():
     X, truth, labels = labelled()
-    kernel = Kernel(MemberConfig(KERNEL, "a"), gaussian_columns(X, labels.rows))
+    columns = gaussian_columns(X, labels.rows)
+    kernel = kernel_of(MemberConfig(KERNEL, "a"), columns)
     (member,) = kernel_members(kernel, labels, (10.0,))
-    ridge = Ridge.of(kernel.columns[labels.rows], labels, 10.0)
+    ridge = Ridge.of(columns[labels.rows], labels, 10.0)
     R, mean = ridge.fit(labels.Y)
-    F = kernel.columns @ R + mean
+    F = columns @ R + mean
     np.testing.assert_allclose(member.scores, scale_of(F)(F))
-    np.testing.assert_allclose(member.held_out, ridge.alone(R, mean, labels.Y, kernel.columns))
+    np.testing.assert_allclose(member.held_out, ridge.alone(R, mean, labels.Y, columns))
     np.testing.assert_allclose(member.link.weights, fit_link(member.held_out, labels, SHARES).weights)
     assert member.config == MemberConfig(KERNEL, "a", fidelity=10.0)
     assert np.mean(member.scores.argmax(axis=1) == truth) > 0.85
@@ -142,7 +142,7 @@ def test_the_order_of_vertices_does_not_matter():
     moved = replace(labels, rows=np.argsort(order)[labels.rows])
     for make in (lambda X, at: graph_columns(candidate_weights(X, 8, "union"), at), gaussian_columns, linear_columns):
         one, two = (
-            kernel_members(Kernel(MemberConfig(KERNEL), make(points, some.rows)), some, (0.1, 1.0))
+            kernel_members(kernel_of(MemberConfig(KERNEL), make(points, some.rows)), some, (0.1, 1.0))
             for points, some in ((X, labels), (X[order], moved))
         )
         for a, b in zip(one, two, strict=True):

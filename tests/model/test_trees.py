@@ -61,7 +61,7 @@ def test_it_answers_part_by_part_alike(monkeypatch):
     assert (forest.left[inner] > inner).all()
     assert (forest.right[inner] > inner).all()
     whole = forest(X)
-    monkeypatch.setattr(module, "BLOCK", 7 * N_TREES)
+    monkeypatch.setattr(module, "BLOCK", 7)
     np.testing.assert_array_equal(forest(X), whole)
 
 

@@ -350,3 +350,21 @@ def column_dots(X, Y):  # type: ignore[no-untyped-def]
         for k in range(width):
             out[k] += np.float64(X[i, k]) * np.float64(Y[i, k])
     return out
+
+
+@compiled
+def tree_votes(rows, roots, feature, threshold, left, right, votes, counts, out, n_used):  # type: ignore[no-untyped-def]
+    """Add to ``out`` the votes of the leaves of each row, and to ``n_used`` how many trees these are.
+
+    counts, (t, n): only trees in which it is 0 for the row; of shape (0, 0): all.
+    """
+    for i in range(len(rows)):
+        for t in range(roots.size):
+            if counts.size and counts[t, i]:
+                continue
+            node = roots[t]
+            while feature[node] >= 0:
+                node = left[node] if rows[i, feature[node]] <= threshold[node] else right[node]
+            for k in range(votes.shape[1]):
+                out[i, k] += votes[node, k]
+            n_used[i] += 1

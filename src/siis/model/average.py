@@ -94,7 +94,7 @@ def average(members: Sequence[Member], labels: MemberLabels, n: int, seed: int, 
                 h[held_rows]
                 if m.ridge is None or m.kernel is None
                 else m.link.logarithms(
-                    m.ridge.held_out(held_rows, kept, T, m.kernel.columns[some], m.config.is_balanced)
+                    m.ridge.held_out(held_rows, kept, T, m.kernel.rows(some), m.config.is_balanced)
                 )
                 for m, h in zip(ensemble.members, held, strict=True)
             ]
@@ -140,9 +140,9 @@ def agreement(ensemble: Ensemble, labels: MemberLabels, rows: Ints | None, seed:
         some, logs = labels.subset(h), []
         for m in small.members:
             assert m.kernel is not None
-            K = m.kernel.columns[np.ix_(some.rows, h)]
+            K = m.kernel.rows(some.rows)[:, h]
             R, mean = Ridge.of(K, some, m.config.fidelity).fit(some.Y)
-            scores = m.kernel.columns[np.ix_(seen, h)] @ R + mean
+            scores = m.kernel.rows(seen)[:, h] @ R + mean
             logs.append(m.link.logarithms(m.scaled(scores, mean)))
         return np.asarray(small.mean(logs).argmax(axis=1))
 

@@ -13,7 +13,15 @@ from siis.engine import NUMPY, Engine
 from siis.engine.threads import FEW_THREADS, in_threads, one_blas_thread
 from siis.model.config import FAMILIES, FEATURES, FOREST, GIVEN, GRAPH, KERNEL, SUM, MemberConfig, Plan
 from siis.model.forest import can_grow, forest_members
-from siis.model.kernels import MOST_IN_SUMS, SUM_WEIGHTS, Kernel, feature_kernels, graph_columns, graph_kernels
+from siis.model.kernels import (
+    MOST_IN_SUMS,
+    SUM_WEIGHTS,
+    Kernel,
+    feature_kernels,
+    graph_columns,
+    graph_kernels,
+    kernel_of,
+)
 from siis.model.link import MemberLabels
 from siis.model.members import Member, kernel_members
 from siis.model.ridge import Ridge, scale_of
@@ -63,7 +71,7 @@ def all_members(
 
 def graph_members(W: Sparse, labels: MemberLabels) -> list[Member]:
     """Members on a ready-made graph."""
-    kernel = Kernel(MemberConfig(GRAPH, GIVEN, 0, GIVEN), graph_columns(W, labels.rows))
+    kernel = kernel_of(MemberConfig(GRAPH, GIVEN, 0, GIVEN), graph_columns(W, labels.rows))
     return kernel_members(kernel, labels, kernel.fidelities, scales_of(kernel, labels))
 
 
@@ -92,7 +100,7 @@ def planned_members(
         *graph_kernels(points, at, kinds, bandwidth, engine),
         *feature_kernels(sorted(spaces), points, X, at),
     ]
-    kernels = {kernel.config: kernel for kernel in in_threads(_made, makers, FEW_THREADS)}
+    kernels = {kernel.config: kernel for kernel in (make() for make in makers)}  # one after the other: they are large
     for config in bare.values():
         if config.family == SUM and config not in kernels:
             graph = kernels[replace(config, family=GRAPH, weight=0.0, partner="")]
@@ -113,8 +121,8 @@ def planned_members(
 
 def scales_of(kernel: Kernel, labels: MemberLabels) -> tuple[bool, ...]:
     """How scores are scaled: also for classes of unlike size, where a first graph predicts such ones.  (D8)"""
-    R, mean = Ridge.of(kernel.columns[labels.rows], labels, kernel.fidelities[1]).fit(labels.Y)
-    scores = kernel.columns @ R + mean
+    R, mean = Ridge.of(kernel.rows(labels.rows), labels, kernel.fidelities[1]).fit(labels.Y)
+    scores = kernel @ R + mean
     counts = np.bincount(scale_of(scores, mean)(scores).argmax(axis=1), minlength=labels.n_classes) + PSEUDO_COUNT
     shares = counts / counts.sum()
     n_effective = float(np.exp(-np.sum(shares * np.log(shares))))
@@ -132,10 +140,6 @@ def _fitted(
 
     with one_blas_thread():
         return in_threads(work, list(makers), FEW_THREADS)
-
-
-def _made(make: Callable[[], Kernel]) -> Kernel:
-    return make()
 
 
 def _best(members: Sequence[Member]) -> float:

@@ -185,7 +185,7 @@ def leading_graph(members: Sequence[Member], plan: Plan, n: int, is_unit: Mappin
 def _reached(member: Member) -> float:
     """Share of the vertices that are connected to a label."""
     assert member.kernel is not None
-    return float(np.mean(member.kernel.columns.max(axis=1) > 0))
+    return float(np.mean(member.kernel.terms[0][1].max(axis=1) > 0))
 
 
 def is_tried_whole(n: int, n_labels: int, n_classes: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from siis._types import Features, Floats, Ints
+from siis._types import Features, Ints
 from siis.engine.threads import FEW_THREADS, in_threads
 from siis.labels.folds import classes_in_order
 from siis.model.config import FOREST, MemberConfig
@@ -20,7 +20,7 @@ from siis.model.ridge import scale_of
 from siis.model.trees import Forest, as_arrays, as_indexed, single
 
 LEAST_TREES, MOST_TREES = 30, 200
-WORK, PLACES = 600_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
+WORK, PLACES = 200_000, 30_000_000  # labels times trees, and vertices times trees: more of them get fewer trees
 GROUPS = 10  # of trees, which are grown at the same time
 EXTRA_LEAF, LEAF = 3, 2  # least labels in a leaf of trees with random and with best splits
 MOST_SPLIT = 64  # columns, half of them at most, among which the best split is sought
@@ -52,38 +52,32 @@ def forest_members(
     """
     center, scale = (None, None) if sp.issparse(X) else moments(X)
     rows = as_indexed(X) if sp.issparse(X) else single(X, center, scale)
-    seen = sp.csc_matrix(rows[labels.rows]) if sp.issparse(X) else rows[labels.rows]
-    Y, codes, c = np.ascontiguousarray(labels.Y), labels.Y.argmax(axis=1), labels.n_classes
+    seen_rows = rows[labels.rows]
+    seen = sp.csc_matrix(seen_rows) if sp.issparse(X) else seen_rows
+    Y, codes = np.ascontiguousarray(labels.Y), labels.Y.argmax(axis=1)
     n_trees = int(np.clip(min(WORK // codes.size, PLACES // X.shape[0]), LEAST_TREES, MOST_TREES))
     counts = bootstrap_counts(codes, n_trees, seed)
     groups = [np.arange(first, n_trees, GROUPS) for first in range(GROUPS)]
+    grown = counts[np.concatenate(groups)]  # in the order in which trees are grown
     members, forests = [], {}
     for kind in splits:
 
-        def grow(group: Ints, kind: str = kind) -> tuple[list[Any], Floats, Floats]:
-            trees, P, held_out = [], np.zeros((X.shape[0], c)), np.zeros((codes.size, c))
-            for number in group.tolist():
-                tree = _unfitted(kind, X.shape[1], seed + number)
+        def grow(group: Ints, kind: str = kind) -> list[Any]:
+            trees = [_unfitted(kind, X.shape[1], seed + number) for number in group.tolist()]
+            for tree, number in zip(trees, group, strict=True):
                 tree.fit(seen, Y, sample_weight=labels.weights * counts[number], check_input=False)
-                votes = tree.predict(rows, check_input=False).reshape(-1, c)
-                unseen = np.flatnonzero(counts[number] == 0)
-                P += votes
-                held_out[unseen] += votes[labels.rows[unseen]]
-                trees.append(tree)
-            return trees, P, held_out
+            return trees
 
-        grown = in_threads(grow, groups, FEW_THREADS)
-        P = np.sum([part for _, part, _ in grown], axis=0) / n_trees
-        held_out = np.sum([part for _, _, part in grown], axis=0)
-        n_unseen = held_out.sum(axis=1, keepdims=True)
-        held_out = np.where(n_unseen > 0, held_out / np.maximum(n_unseen, 1), 1 / c)
+        trees = [tree for some in in_threads(grow, groups, FEW_THREADS) for tree in some]
+        forests[kind] = forest = as_arrays(trees, center, scale)
+        P = forest.mean_votes(lambda some: single(rows[some], None, None), X.shape[0])
+        held_out = forest.mean_votes(lambda some: single(seen_rows[some], None, None), codes.size, grown)
         scores, held_out = np.log(P + FLOOR), np.log(held_out + FLOOR)
         unit = scale_of(scores)
         link = fit_link(unit(held_out), labels, SHARES)
         members.append(
             Member(MemberConfig(FOREST, splits=kind), None, None, unit(scores), unit(held_out), unit, link)
         )
-        forests[kind] = as_arrays([tree for trees, _, _ in grown for tree in trees], center, scale)
     return members, forests
 
 

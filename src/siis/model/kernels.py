@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sl
@@ -12,6 +13,7 @@ from sklearn.preprocessing import normalize
 
 from siis._types import Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
+from siis.engine.rows import evenly
 from siis.graph import Neighbors
 from siis.graph.neighbor_graph import candidate_weights
 from siis.graph.neighbors import candidate_neighbors
@@ -24,26 +26,53 @@ GRAPHS = ((5, "mutual"), (10, "mutual"), (20, "union"))  # neighbours, and which
 GRAPH_FIDELITY = (0.01, 0.1, 1.0)
 KERNEL_FIDELITY = (1.0, 10.0, 100.0)
 SUM_WEIGHTS = (0.3, 1.0, 3.0)  # of the Gaussian kernel, added to that of a graph
+MOST_IN_DOUBLE, MOST_IN_MEDIAN = 3000, 3000  # vertices
 MOST_IN_SUMS = 4  # graphs that are summed with the Gaussian kernel
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Columns of a kernel at labelled vertices."""
+    """Columns of a kernel at labelled vertices, or of a sum of kernels."""
 
     config: MemberConfig  # without fidelity
-    columns: Floats  # (n, l)
+    terms: tuple[tuple[float, Floats], ...]  # weight and columns, (n, l), of each
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.terms[0][1])
 
     @property
     def fidelities(self) -> tuple[float, ...]:
         """Trust in labels to try."""
         return GRAPH_FIDELITY if self.config.family == GRAPH else KERNEL_FIDELITY
 
+    def rows(self, at: Ints) -> Floats:
+        """Rows of the columns, shape (m, l), in double precision."""
+        return np.asarray(sum(weight * columns[at].astype(np.float64) for weight, columns in self.terms))
+
+    def __matmul__(self, R: Floats) -> Floats:
+        """The columns times coefficients, shape (n, c)."""
+        return np.asarray(sum(weight * (columns @ R.astype(columns.dtype)) for weight, columns in self.terms))
+
     def plus(self, other: Kernel, weight: float, at: Ints) -> Kernel:
         """The sum with a Gaussian kernel, each over the mean of its diagonal at the labelled vertices."""
-        units = [float(np.mean(k.columns[at, np.arange(at.size)])) or 1.0 for k in (self, other)]
-        columns = self.columns / units[0] + (weight / units[1]) * other.columns
-        return Kernel(replace(self.config, family=SUM, weight=weight, partner=other.config.space), columns)
+        config = replace(self.config, family=SUM, weight=weight, partner=other.config.space)
+        units = [float(np.mean(np.diagonal(kernel.rows(at)))) or 1.0 for kernel in (self, other)]
+        parts = [
+            (factor / unit, k.terms[0]) for factor, unit, k in zip((1.0, weight), units, (self, other), strict=True)
+        ]
+        return Kernel(config, tuple((factor * own, columns) for factor, (own, columns) in parts))
+
+
+def kernel_of(config: MemberConfig, columns: Floats) -> Kernel:
+    """A kernel by its columns, shape (n, l)."""
+    return Kernel(config, ((1.0, columns),))
+
+
+def block_type(n: int) -> type[np.floating[Any]]:
+    """Precision of the columns of kernels: single where vertices are many."""
+    return np.float64 if n <= MOST_IN_DOUBLE else np.float32
 
 
 def graph_columns(W: Sparse, at: Ints) -> Floats:
@@ -58,14 +87,14 @@ def graph_columns(W: Sparse, at: Ints) -> Floats:
     E = np.zeros((n, vertices.size), dtype=np.float32, order="F")
     E[vertices, np.arange(vertices.size)] = 1
     columns = sl.cho_solve(factor, E, overwrite_b=True, check_finite=False)
-    return np.asarray(columns[:, place], dtype=np.float64)
+    return np.asarray(columns[:, place], dtype=block_type(n))
 
 
 def gaussian_columns(points: Floats, at: Ints) -> Floats:
     """exp(-d^2 / (2 median d^2)) between all vertices and some, shape (n, l)."""
     D = squared_distances(points, points[at])
-    D *= -0.5 / (float(np.median(D)) or 1.0)
-    return np.asarray(np.exp(D, out=D))
+    D *= -0.5 / (float(np.median(D[evenly(len(D), MOST_IN_MEDIAN)])) or 1.0)
+    return np.asarray(np.exp(D, out=D), dtype=block_type(len(D)))
 
 
 def linear_columns(X: Features, at: Ints) -> Floats:
@@ -78,7 +107,8 @@ def linear_columns(X: Features, at: Ints) -> Floats:
         live = live_columns(center, deviation)
         Z = (X[:, live] - center[live]) / deviation[live]
         K = Z @ Z[at].T
-    return np.asarray(K / (float(np.mean(K[at, np.arange(at.size)])) or 1.0))
+    K /= float(np.mean(K[at, np.arange(at.size)])) or 1.0
+    return np.asarray(K, dtype=block_type(len(K)))
 
 
 def graph_kernels(
@@ -96,7 +126,7 @@ def graph_kernels(
         for k, kind in wanted:
 
             def make(near: Neighbors = near, space: str = space, k: int = k, kind: str = kind) -> Kernel:
-                return Kernel(
+                return kernel_of(
                     MemberConfig(GRAPH, space, k, kind),
                     graph_columns(candidate_weights(near, k, kind, bandwidth), at),
                 )
@@ -112,7 +142,7 @@ def feature_kernels(
 
         def make(space: str = space) -> Kernel:
             if space == FEATURES:
-                return Kernel(MemberConfig(KERNEL), linear_columns(X, at))
-            return Kernel(MemberConfig(KERNEL, space), gaussian_columns(points[space], at))
+                return kernel_of(MemberConfig(KERNEL), linear_columns(X, at))
+            return kernel_of(MemberConfig(KERNEL, space), gaussian_columns(points[space], at))
 
         yield make

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from siis._types import Bools, Floats, Ints
 from siis.engine.rows import evenly
-from siis.model.scores import mean_softmax, softmax
+from siis.model.scores import exponentials, mean_softmax
 
 SHARPNESS = np.geomspace(0.05, 40.0, 17)
 BLUNTER = np.concatenate([[0.02, 0.03], SHARPNESS])  # where next to nothing predicts labels
@@ -161,7 +161,9 @@ def fit_link(
     top = LARGEST_RATE * (c - 1) / c
     rates, log_prior = np.linspace(0.002, top, N_RATES), labels.log_prior
     grid = [(a, b) for a in sharpness.tolist() for b in shares]
-    own = np.array([np.sum(softmax(a * z + b * log_prior, 1.0) * Y, axis=1) for a, b in grid])
+    ones, below = np.ones(c), z - z.max(axis=1, keepdims=True, initial=-np.inf)
+    powers = [exponentials(below, a, b * log_prior if b else None) for a, b in grid]
+    own = np.array([(E * Y) @ ones / (E @ ones) for E in powers])
     like = own[:, None] * (1 - rates)[:, None] + (1 - own[:, None]) * (rates / max(c - 1, 1))[:, None]
     like[:, :, verified] = own[:, None, verified]
     logs = np.log(like + 1e-12)
@@ -169,7 +171,7 @@ def fit_link(
         prior = np.array([-0.5 * (np.log(a / USUAL_SHARPNESS) / SPREAD) ** 2 for a, _ in grid])
         fewer = FEWER_WRONG
     else:
-        sure = np.array([softmax(a * rows + b * log_prior, 1.0).max(axis=1).mean() for a, b in grid])
+        sure = np.array([mean_softmax(rows, [a], [1.0], [b * log_prior]).max(axis=1).mean() for a, b in grid])
         prior = -0.5 * ((sure - estimated.mean) / estimated.deviation) ** 2
         fewer = FEWER_WRONG_ESTIMATED
     scale = n_labels / max(some.size, 1)

@@ -42,7 +42,7 @@ class Member:
         assert self.kernel is not None
         assert self.ridge is not None
         R, mean = self.ridge.fit(T)
-        scores = self.kernel.columns @ R + mean
+        scores = self.kernel @ R + mean
         return self.link.logarithms(self.scaled(scores, mean))
 
     def scaled(self, scores: Floats, mean: Floats) -> Floats:
@@ -54,13 +54,13 @@ def kernel_members(
     kernel: Kernel, labels: MemberLabels, fidelities: Sequence[float], scales: Sequence[bool] = (False,)
 ) -> list[Member]:
     """One member for each fidelity and scale of the scores, balanced or not."""
-    K, found = kernel.columns[labels.rows], []
-    some = some_rows(len(kernel.columns))
-    columns = kernel.columns[some]
+    K, found = kernel.rows(labels.rows), []
+    some = some_rows(kernel.n)
+    columns = kernel.rows(some)
     for fidelity in fidelities:
         ridge = Ridge.of(K, labels, fidelity)
         R, mean = ridge.fit(labels.Y)
-        scores = kernel.columns @ R + mean
+        scores = kernel @ R + mean
         for is_balanced in scales:
             scale = scale_of(scores[some], mean if is_balanced else None)
             held = ridge.alone(R, mean, labels.Y, columns, is_balanced)

@@ -11,7 +11,7 @@ from siis.engine.types import Array
 from siis.model.average import Average
 from siis.model.config import GRAPH, KERNEL, SUM, Plan
 from siis.model.linear import LinearScores, linear_scores
-from siis.model.link import ExpectedAccuracy, MemberLabels
+from siis.model.link import ExpectedAccuracy, Link, MemberLabels
 from siis.model.located import Located
 from siis.model.members import unlabelled_rows
 from siis.model.predictor import Model, Predictor, fit_predictor
@@ -35,7 +35,7 @@ class ScoreSet:
     final: Floats  # (n_vertices, c)
     held_out: Floats  # (p, c), of each part of the labels
     judged: Bools  # (p,), whether it could be held out
-    sharpness: float  # mean, of these scores
+    link: Link  # from these scores to probabilities
     estimated: ExpectedAccuracy | None  # accuracy that halves of the labels estimate
     forests: dict[str, Forest]  # by the splits of their trees
     linear: LinearScores | None  # the model of the features, where it was fitted
@@ -49,7 +49,7 @@ class ScoreSet:
             mean.scores,
             mean.held_out,
             labels.judged,
-            mean.link.mean_sharpness,
+            mean.link,
             mean.estimated,
             mean.forests,
             mean.linear,
@@ -68,20 +68,20 @@ class ScoreSet:
         The program's soft labels are standardised, and offset so that each class has the mean probability that the
         average gives it.
         """
-        Z, a = self.final, self.sharpness
+        Z, a = self.final, self.link.mean_sharpness
         P = _program_scores(solved.program, solved.solution.coefficients, n_classes)
         if P is None:
             return self, 0.0
         P = _unit(centred(P)) * (float(Z.std()) or 1.0)
         P += class_offsets(P, mean_probabilities(Z, a), a).astype(P.dtype)
         both = centred(weight * P + (1 - weight) * Z)
-        return replace(self, final=np.asarray(both * equal_confidence(both, Z, a), Z.dtype)), weight
+        return replace(self, final=np.asarray(both * equal_confidence(both, Z, self.link), Z.dtype)), weight
 
     def with_shares(self, shares: Floats | None) -> ScoreSet:
         """Scores offset so that the mean probabilities of the classes are known shares.  (D7)"""
         if shares is None:
             return self
-        offsets = class_offsets(self.final, shares, self.sharpness)
+        offsets = class_offsets(self.final, shares, self.link.mean_sharpness)
         final = self.final + offsets.astype(self.final.dtype)
         return replace(self, final=final, held_out=self.held_out + offsets)
 

@@ -28,15 +28,15 @@ def mean_softmax(
     Z: Floats, sharpness: Sequence[float], weights: Sequence[float], offsets: Sequence[Floats | None]
 ) -> Floats:
     """sum_m weight_m softmax(sharpness_m z + offset_m), rows over their sum, shape (n, c), in threads.  (D3)"""
-    P = np.zeros_like(Z)
+    P, ones = np.zeros_like(Z), np.ones(Z.shape[1], Z.dtype)
 
     def piece(rows: slice) -> None:
+        below = Z[rows] - Z[rows].max(axis=1, keepdims=True, initial=-np.inf)
         for a, weight, offset in zip(sharpness, weights, offsets, strict=True):
-            if offset is None:
-                P[rows] += weight * softmax(Z[rows], a)
-            else:
-                P[rows] += weight * softmax(a * Z[rows] + offset, 1.0)
-        P[rows] /= P[rows].sum(axis=1, keepdims=True)
+            E = exponentials(below, a, offset)
+            E *= (weight / (E @ ones))[:, None]
+            P[rows] += E
+        P[rows] /= (P[rows] @ ones)[:, None]
 
     step = max(1, BLOCK // Z.shape[1])
     pieces = [slice(a, a + step) for a in range(0, len(P), step)]
@@ -45,6 +45,14 @@ def mean_softmax(
     elif pieces:
         piece(pieces[0])
     return P
+
+
+def exponentials(below: Floats, sharpness: float, offset: Floats | None) -> Floats:
+    """exp(sharpness z + offset) up to a factor, shape (n, c), of scores less the largest of their row."""
+    E = below * below.dtype.type(sharpness)
+    if offset is not None:
+        E += offset - offset.max()
+    return np.exp(E, out=E)
 
 
 def standardize(F: Floats, rows: Ints | None = None, engine: Engine = NUMPY) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from siis._types import Floats
@@ -34,16 +36,16 @@ def mean_probabilities(scores: Floats, sharpness: float) -> Floats:
     return np.asarray(softmax(np.asarray(scores[rows], dtype=np.float64), sharpness).mean(axis=0))
 
 
-def equal_confidence(scores: Floats, other: Floats, sharpness: float) -> float:
-    """The factor of scores at which their mean confidence is that of others."""
+def equal_confidence(scores: Floats, other: Floats, link: Callable[[Floats], Floats]) -> float:
+    """The factor of scores at which the mean confidence that a link gives them is that of others."""
     rows = evenly(len(scores), MOST_ROWS)
-    Z, goal = np.asarray(scores[rows], dtype=np.float64), _confidence(other[rows], sharpness)
+    Z, goal = np.asarray(scores[rows], dtype=np.float64), _confidence(other[rows], link)
     low, high = 0.0, 2 * WIDEST
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _confidence(Z, sharpness * middle) < goal else (low, middle)
+        low, high = (middle, high) if _confidence(middle * Z, link) < goal else (low, middle)
     return (low + high) / 2
 
 
-def _confidence(scores: Floats, sharpness: float) -> float:
-    return float(softmax(np.asarray(scores, dtype=np.float64), sharpness).max(axis=1).mean())
+def _confidence(scores: Floats, link: Callable[[Floats], Floats]) -> float:
+    return float(link(np.asarray(scores, dtype=np.float64)).max(axis=1).mean())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Features, Floats, Ints
+from siis.engine.loops import tree_votes
+from siis.engine.threads import in_threads
 
 FLOOR = 0.02  # of the probability 1 / c: a class without a vote is unlikely, not impossible
-BLOCK = 2**22  # places in trees at once
+BLOCK = 512  # rows of a piece of work
+NO_COUNTS = np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,25 +33,24 @@ class Forest:
 
     def __call__(self, X: Features) -> Floats:
         """Logarithms of the mean votes for examples, shape (n, c)."""
-        votes = np.empty((X.shape[0], self.votes.shape[1]))
-        for rows, leaves in self.leaves(X):
-            votes[rows] = self.votes[leaves].mean(axis=1)
-        return _logarithms(votes)
+        votes = self.mean_votes(lambda rows: single(X[rows], self.center, self.scale), X.shape[0])
+        return np.asarray(np.log(np.maximum(votes, FLOOR / votes.shape[1])))
 
-    def leaves(self, X: Features) -> Iterator[tuple[slice, Ints]]:
-        """Leaf of each example in each tree: (rows, leaves of shape (rows, t)), by blocks of rows."""
-        step = max(1, BLOCK // self.roots.size)
-        for a in range(0, X.shape[0], step):
-            part = X[a : a + step]
-            yield slice(a, a + part.shape[0]), self._leaves(single(part, self.center, self.scale))
+    def mean_votes(self, rows_of: Callable[[slice], Floats], n: int, counts: Ints = NO_COUNTS) -> Floats:
+        """Mean votes for rows in single precision, centred and scaled, shape (n, c).
 
-    def _leaves(self, rows: Floats) -> Ints:
-        at = np.tile(self.roots, (len(rows), 1))
-        which = np.arange(len(rows))[:, None]
-        while (inner := self.feature[at] >= 0).any():
-            goes_left = rows[which, np.maximum(self.feature[at], 0)] <= self.threshold[at]
-            at = np.where(inner, np.where(goes_left, self.left[at], self.right[at]), at)
-        return at
+        counts, (t, n): only by the trees in which a row counts 0 times; 1 / c for each class where there is none.
+        """
+        c = self.votes.shape[1]
+
+        def piece(rows: slice) -> Floats:
+            part = rows_of(rows)
+            votes, n_used = np.zeros((len(part), c)), np.zeros(len(part))
+            arrays = self.roots, self.feature, self.threshold, self.left, self.right, self.votes
+            tree_votes(part, *arrays, np.ascontiguousarray(counts[:, rows]), votes, n_used)
+            return np.asarray(np.where(n_used > 0, votes.T / np.maximum(n_used, 1), 1 / c).T)
+
+        return np.concatenate(in_threads(piece, [slice(a, min(a + BLOCK, n)) for a in range(0, n, BLOCK)]))
 
 
 def as_arrays(grown: Sequence[Any], center: Floats | None, scale: Floats | None) -> Forest:
@@ -85,7 +87,3 @@ def as_indexed(X: Features) -> Features:
     X = sp.csr_matrix(X, dtype=np.float32)
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return X
-
-
-def _logarithms(votes: Floats) -> Floats:
-    return np.asarray(np.log(np.maximum(votes, FLOOR / votes.shape[1])))
