@@ -57,9 +57,9 @@ def test_the_graph_is_that_of_the_dense_path(case, tight, single_pass):
     assert graph.config == dense.config
     ridge = Ridge.of(columns[labels.rows], labels, 0.1)
     for kept, held in stratified_folds(labels.Y.argmax(axis=1), FOLDS, 3):
-        R, mean = ridge.refitted(held, kept, labels.Y[kept])
-        F = columns[:, kept] @ R + mean
-        np.testing.assert_allclose(graph.held_out[held], scale_of(F)(F[labels.rows[held]]), atol=ATOL)
+        np.testing.assert_allclose(
+            graph.held_out[held], ridge.held_out(held, kept, labels.Y[kept], columns), atol=ATOL
+        )
     np.testing.assert_allclose(graph.link.weights, fit_link(graph.held_out, labels, SHARES).weights)
     assert np.mean(found.scores.argmax(axis=1) == truth) > 0.85
     assert found.scores.std() == pytest.approx(1)

@@ -78,16 +78,6 @@ def test_held_labels_are_scored_by_targets_of_the_kept_ones(case):
     np.testing.assert_allclose(found, scale_of(scores[some])(scores[labels.rows[held]]), **TOL)
 
 
-def test_refitted_coefficients_are_those_of_a_fit_to_the_kept_labels(case):
-    ridge, columns, labels, fidelity, T = case
-    held = np.arange(0, L, 5)
-    kept = np.setdiff1d(np.arange(L), held)
-    R, mean = ridge.refitted(held, kept, T[kept])
-    scores, expected = refit(columns, labels, fidelity, kept, T[kept])
-    np.testing.assert_allclose(mean, expected, **TOL)
-    np.testing.assert_allclose(columns[:, kept] @ R + mean, scores, **TOL)
-
-
 def test_a_label_has_no_part_in_its_own_held_out_scores(case):
     ridge, columns, _, _, T = case
     other = T.copy()

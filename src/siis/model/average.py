@@ -37,8 +37,15 @@ class Average:
     linear: LinearScores | None = None  # the model of the features, where it was fitted
 
 
-def average(members: Sequence[Member], labels: MemberLabels, n: int, seed: int, plan: Plan | None = None) -> Average:
-    """Average the members near the best; three passes, the later ones with each label's posterior as its target."""
+def average(
+    members: Sequence[Member],
+    labels: MemberLabels,
+    n: int,
+    seed: int,
+    plan: Plan | None = None,
+    n_passes: int | None = None,
+) -> Average:
+    """Average the members near the best; the passes after the first have each label's posterior as its target."""
     ensemble = weigh_families(near_best(members) if plan is None else members, labels)
     rows = unlabelled_rows(n, labels.rows, MOST_ROWS)
     is_full = np.unique(labels.rows).size == n
@@ -68,6 +75,8 @@ def average(members: Sequence[Member], labels: MemberLabels, n: int, seed: int, 
     if all(m.ridge is None for m in ensemble.members) or equal == 1.0:
         return Average(ensemble, Z, H, link, estimated)
     expected = None if estimated is None else estimated.after_passes()
+    if n_passes == 1:
+        return Average(ensemble, Z, H, link, expected)
     some = some_rows(n)
     folds = stratified_folds(labels.Y.argmax(axis=1), FOLDS, seed)
     unit = float(ensemble.mean(logs).std()) or 1.0
@@ -83,7 +92,7 @@ def average(members: Sequence[Member], labels: MemberLabels, n: int, seed: int, 
 
     with one_blas_thread():
         inner_scores = in_threads(without, folds, FEW_THREADS)
-    for _ in range(PASSES - 1):
+    for _ in range((n_passes or PASSES) - 1):
         Q = label_posterior(link(np.mean(held_means, axis=0)), labels, link.rate)
         again = [before if m.ridge is None else m.fit(Q) for m, before in zip(ensemble.members, logs, strict=True)]
 

@@ -88,7 +88,7 @@ def choose_members(
     if not members:
         raise no_member(constraints.families, labels)
     with progress.stage("average"):
-        mean = average(members, labels, X.shape[0], seed)
+        mean = average(members, labels, X.shape[0], seed, n_passes=None if is_whole else 1)
     plan = mean.ensemble.plan
     leading = leading_graph(members, plan, X.shape[0], {name: space.unit for name, space in found.items()})
     table = member_table(members, mean, labels)

@@ -104,14 +104,15 @@ class Ridge:
     def without(self, held: Ints, kept: Ints, T: Floats) -> Floats:
         """Scores of the kept labels without their own and without the held ones, shape (kept, c).  (D5)"""
         A = self.inverse
+        excess = T[kept] - self._mean(kept, T[kept])
         cross = A[np.ix_(kept, held)]
         B = np.linalg.solve(A[np.ix_(held, held)], cross.T).T
-        excess = T[kept] - self._mean(kept, T[kept])
-        R = A[np.ix_(kept, kept)] @ excess - B @ (cross.T @ excess)
+        products = self._times_kept(kept, np.column_stack([excess, np.ones(kept.size)]))
+        R = products[:, :-1] - B @ (cross.T @ excess)
+        ones = products[:, -1] - B @ cross.sum(axis=0)
         diagonal = np.diagonal(A)[kept] - np.sum(B * cross, axis=1)
         prior = self.prior[kept][:, None] / self.prior[kept].sum()
         shift = -prior * excess / np.maximum(1 - prior, LEFT)
-        ones = A[np.ix_(kept, kept)].sum(axis=1) - B @ cross.sum(axis=0)
         return np.asarray(T[kept] - (R - shift * ones[:, None]) / diagonal[:, None])
 
     def held_out(self, held: Ints, kept: Ints, T: Floats, columns: Floats, is_balanced: bool = False) -> Floats:
@@ -119,18 +120,18 @@ class Ridge:
 
         The scale is that of the same scores on some vertices, as in ``alone``.
         """
-        R, mean = self.refitted(held, kept, T)
-        A = self.inverse
-        excess = np.linalg.solve(A[np.ix_(held, held)], A[np.ix_(held, kept)] @ (T - mean))
-        return scale_of(mean + columns[:, kept] @ R, mean if is_balanced else None)(mean - excess)
-
-    def refitted(self, held: Ints, kept: Ints, T: Floats) -> tuple[Floats, Floats]:
-        """Coefficients by targets of the kept labels alone, shape (kept, c), and their mean.  (D5)"""
         A, mean = self.inverse, self._mean(kept, T)
-        excess = T - mean
         cross = A[np.ix_(held, kept)]
-        B = np.linalg.solve(A[np.ix_(held, held)], cross @ excess)
-        return A[np.ix_(kept, kept)] @ excess - cross.T @ B, mean
+        excess = np.linalg.solve(A[np.ix_(held, held)], cross @ (T - mean))
+        R = np.zeros((len(A), T.shape[1]))
+        R[kept] = self._times_kept(kept, T - mean) - cross.T @ excess
+        return scale_of(mean + columns @ R, mean if is_balanced else None)(mean - excess)
+
+    def _times_kept(self, kept: Ints, values: Floats) -> Floats:
+        """The kept block of the inverse times values, without a copy of it."""
+        every = np.zeros((len(self.inverse), values.shape[1]))
+        every[kept] = values
+        return np.asarray((self.inverse @ every)[kept])
 
     def _mean(self, kept: Ints, T: Floats) -> Floats:
         return np.asarray(self.prior[kept] @ T / self.prior[kept].sum())
