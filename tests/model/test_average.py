@@ -308,20 +308,20 @@ def test_a_weight_of_two_scores_vertices_as_the_label_twice():
         np.testing.assert_allclose(two.scores, one.scores, atol=1e-8)
 
 
-def test_the_leading_graph_has_the_largest_weight_alone_or_in_sums():
+def test_the_leading_graph_is_that_of_the_best_member_in_the_average():
     X, _, labels = blobs()
     members, _ = members_of(X, labels)
-    best = max((m for m in members if m.family == GRAPH), key=lambda m: m.link.score)
-
-    def key(m):
-        return m.config.graph
-
-    other = next(m for m in members if m.family == SUM and key(m) != key(best))
-    for chosen, weights in ((other, [0.4, 0.6]), (best, [0.6, 0.4])):
-        ensemble = Ensemble((best, other), (GRAPH, SUM), np.array(weights))
+    alone = [m for m in members if m.family == GRAPH]
+    best = max(alone, key=lambda m: m.link.score)
+    other = next(m for m in members if m.family == SUM and m.config.graph != best.config.graph)
+    for averaged in ((other, best), (other,)):
+        ensemble = Ensemble(averaged, tuple(m.family for m in averaged), np.ones(len(averaged)) / len(averaged))
         leads = leading_graph(members, ensemble.plan, 200, {})
-        alone = [m for m in members if m.family == GRAPH and key(m) == key(chosen)]
-        assert leads == max(alone, key=lambda m: m.link.score).config
+        graph = averaged[-1].config.graph
+        assert leads == max((m for m in alone if m.config.graph == graph), key=lambda m: m.link.score).config
+        assert leading_graph(members, ensemble.plan, 200, {graph[0]: True}).space == graph[0], "there is no other"
+    short = Ensemble((best, other), (GRAPH, SUM), np.array([0.6, 0.4])).plan.shortened(1, 3)
+    assert [c.graph for c in short.members] == [best.config.graph]
 
 
 def digits(n=240, n_labels=100, seed=0):

@@ -33,7 +33,8 @@ from siis.result_table import Table
 
 MOST_TRIED, MOST_LABELS, MOST_CLASSES = 3000, 1200, 64  # vertices, labels and classes with which everything is tried
 MOST_DENSE, MOST_DENSE_LABELS = 10_000, 2000  # with which the chosen members are fitted by factorisations
-MOST_GRAPHS, MOST_OF_A_FAMILY = 2, 3  # graphs, and members of a family, of a plan for more vertices than are tried
+MOST_WITH_TWO = 5000  # vertices with which two graphs are factorised; one of them where there are more
+MOST_OF_A_FAMILY = 3  # members of a plan for more vertices than are tried
 USUAL_FIDELITY, USUAL_NEIGHBORS = 0.1, 10
 FEW_LOST = 0.005  # of the vertices, which a leading graph may leave without a label
 
@@ -94,7 +95,8 @@ def choose_members(
     table = member_table(members, mean, labels)
     choices = Choices(plan, leading, found, program, table, summary(mean, labels), mean.estimated)
     if not is_whole:
-        return replace(choices, plan=plan.shortened(MOST_GRAPHS, MOST_OF_A_FAMILY)), None
+        n_graphs = 2 if vertices.X.shape[0] <= MOST_WITH_TWO else 1
+        return replace(choices, plan=plan.shortened(n_graphs, MOST_OF_A_FAMILY)), None
     splits = {config.splits for config in plan.members if config.family == FOREST}
     mean = replace(mean, forests={name: forest for name, forest in forests.items() if name in splits})
     return choices, ScoreSet.of(mean, labels)
@@ -161,24 +163,20 @@ def graphs_of(n_neighbors: int | str, connectivity: str, n: int) -> list[tuple[i
 
 
 def leading_graph(members: Sequence[Member], plan: Plan, n: int, is_unit: Mapping[str, bool]) -> MemberConfig:
-    """The graph with the largest weight in an average, with the fidelity of its best member.
+    """The graph of an average whose best member has the largest likelihood, with the fidelity of that member.
 
     Graphs on which clearly fewer vertices are connected to a label are passed over where there are others; and so are
     spaces in which all examples have unit length, by ``is_unit``: what is far from all others is not seen there.
     """
-    weight = plan.graph_weights()
     alone = [m for m in members if m.family == GRAPH] or [m for m in members if m.family == SUM]
-    reach = {m.config.graph: _reached(m) for m in alone}
-    most = max((reach[graph] for graph in weight), default=0.0)
-    weight = {graph: share for graph, share in weight.items() if reach[graph] >= most - FEW_LOST}
-    weight = {graph: share for graph, share in weight.items() if not is_unit.get(graph[0])} or weight
     if not alone:  # one vertex, or graphs are left out
         k = min(USUAL_NEIGHBORS, n - 1)
         return MemberConfig(GRAPH, next(iter(is_unit), GIVEN), k, GRAPHS[-1][1], fidelity=USUAL_FIDELITY)
-    if weight:
-        most = max(weight.values())
-        alone = [m for m in alone if weight.get(m.config.graph, 0.0) >= most - 1e-12] or alone
-    best = max(alone, key=lambda m: m.link.score).config
+    in_plan = {c.graph for c in plan.members if c.family in (GRAPH, SUM)}
+    reach = {m.config.graph: _reached(m) for m in alone if m.config.graph in in_plan or not in_plan}
+    far = {graph for graph, share in reach.items() if share >= max(reach.values()) - FEW_LOST}
+    far = {graph for graph in far if not is_unit.get(graph[0])} or far
+    best = max((m for m in alone if m.config.graph in far), key=lambda m: m.link.score).config
     return replace(best, family=GRAPH, weight=0.0, partner="")
 
 

@@ -41,14 +41,6 @@ class Plan:
     families: tuple[str, ...]
     weights: Floats  # of the families
 
-    def graph_weights(self) -> dict[tuple[str, int, str], float]:
-        """Weight of each graph in the average."""
-        weight: dict[tuple[str, int, str], float] = {}
-        for config, share in zip(self.members, self.member_weights(), strict=True):
-            if config.family in (GRAPH, SUM):
-                weight[config.graph] = weight.get(config.graph, 0.0) + share
-        return weight
-
     def member_weights(self) -> list[float]:
         """Weight of each member."""
         of = [config.family for config in self.members]
@@ -56,9 +48,12 @@ class Plan:
         return [weight[family] / of.count(family) for family in of]
 
     def shortened(self, n_graphs: int, n_of_family: int) -> Plan:
-        """The best members of each family, on the graphs of largest weight: each graph needs a factorisation."""
-        weight = self.graph_weights()
-        graphs = sorted(weight, key=lambda graph: -weight[graph])[:n_graphs]
+        """The best members of each family, on the best graphs: each graph needs a factorisation.
+
+        Members of a family are in order, the best first.
+        """
+        order = [f for _, f in sorted(zip(-self.weights, self.families, strict=True)) if f in (GRAPH, SUM)]
+        graphs = list(dict.fromkeys(c.graph for f in order for c in self.members if c.family == f))[:n_graphs]
         kept = [c for c in self.members if c.family not in (GRAPH, SUM) or c.graph in graphs]
         configs = [c for f in self.families for c in [c for c in kept if c.family == f][:n_of_family]]
         families = [f for f in self.families if any(c.family == f for c in configs)]
