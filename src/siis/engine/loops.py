@@ -358,8 +358,8 @@ def tree_votes(rows, roots, feature, threshold, left, right, votes, counts, out,
 
     counts, (t, n): only trees in which it is 0 for the row; of shape (0, 0): all.
     """
-    for i in range(len(rows)):
-        for t in range(roots.size):
+    for t in range(roots.size):  # a tree stays in the cache for all rows
+        for i in range(len(rows)):
             if counts.size and counts[t, i]:
                 continue
             node = roots[t]

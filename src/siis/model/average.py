@@ -18,7 +18,7 @@ from siis.model.ridge import Ridge
 from siis.model.scores import centred
 from siis.model.trees import Forest
 
-PASSES, FOLDS = 3, 10
+PASSES, FOLDS = 3, 5
 SPLITS, MOST_ROWS = 3, 1500  # of labels into halves, and rows on which these are compared
 MOST_IN_HALVES = 4  # members of a family
 EQUAL_UNTIL, SELECTED_FROM = 3.0, 8.0  # labels a class: the equal mean of graphs, or selected members alone

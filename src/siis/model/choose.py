@@ -32,9 +32,8 @@ from siis.progress import Progress
 from siis.result_table import Table
 
 MOST_TRIED, MOST_LABELS, MOST_CLASSES = 3000, 1200, 64  # vertices, labels and classes with which everything is tried
-MOST_DENSE, MOST_DENSE_LABELS = 10_000, 2000  # with which the chosen members are fitted by factorisations
-MOST_WITH_TWO = 5000  # vertices with which two graphs are factorised; one of them where there are more
-MOST_OF_A_FAMILY = 3  # members of a plan for more vertices than are tried
+MOST_DENSE, MOST_DENSE_LABELS = 5000, 2000  # with which the chosen members are fitted by factorisations
+MOST_GRAPHS, MOST_OF_A_FAMILY = 2, 3  # graphs, and members of a family, of a plan for more vertices than are tried
 USUAL_FIDELITY, USUAL_NEIGHBORS = 0.1, 10
 FEW_LOST = 0.005  # of the vertices, which a leading graph may leave without a label
 
@@ -95,8 +94,7 @@ def choose_members(
     table = member_table(members, mean, labels)
     choices = Choices(plan, leading, found, program, table, summary(mean, labels), mean.estimated)
     if not is_whole:
-        n_graphs = 2 if vertices.X.shape[0] <= MOST_WITH_TWO else 1
-        return replace(choices, plan=plan.shortened(n_graphs, MOST_OF_A_FAMILY)), None
+        return replace(choices, plan=plan.shortened(MOST_GRAPHS, MOST_OF_A_FAMILY)), None
     splits = {config.splits for config in plan.members if config.family == FOREST}
     mean = replace(mean, forests={name: forest for name, forest in forests.items() if name in splits})
     return choices, ScoreSet.of(mean, labels)

@@ -80,7 +80,7 @@ def graph_columns(W: Sparse, at: Ints) -> Floats:
     n = W.shape[0]
     degrees = np.asarray(W.sum(axis=1)).ravel()
     unit = float(degrees.mean()) or 1.0
-    A = (W * (-1 / unit)).astype(np.float32).toarray(order="F")
+    A = (W * (-1 / unit)).astype(np.float32).toarray().T  # symmetric, in the order that LAPACK wants
     A[np.arange(n), np.arange(n)] += (degrees / unit + SHIFT).astype(np.float32)
     factor = sl.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     vertices, place = np.unique(at, return_inverse=True)

@@ -8,7 +8,7 @@ from siis._types import Bools, Floats, Ints
 from siis.engine.rows import evenly
 
 MOST_LEVELS = 2000
-MOST_NUMBERS, LEAST_ROWS = 2_000_000, 1000  # probabilities that are sorted, and rows that are taken in any case
+MOST_NUMBERS, LEAST_ROWS = 500_000, 1000  # probabilities that are sorted, and rows that are taken in any case
 
 
 def enough_rows(n: int, c: int) -> Ints:
