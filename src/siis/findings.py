@@ -16,7 +16,7 @@ from siis.estimators.classifier import SIISClassifier
 from siis.labels import LabelCoding
 from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled, named
 from siis.quality import LabelGain
-from siis.quality.issues import BELOW_VERIFIED, VERIFIED, dissenting_neighbors, ranking_table, representatives
+from siis.quality.listings import BELOW_VERIFIED, VERIFIED, dissenting_neighbors, ranking_table, representatives
 from siis.result_table import Table
 
 N_QUERIES = 20

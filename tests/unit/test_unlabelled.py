@@ -13,8 +13,16 @@ import siis
 from siis import SIISClassifier
 from siis.engine.signs import fix_signs
 from siis.labels import encode_labels, gather, read_labels
-from siis.labels.labelled import labelled_rows
-from siis.labels.unlabelled import are_signs, coded_rows, is_minus_one, is_missing, is_unlabelled, named, soft_rows
+from siis.labels.unlabelled import (
+    are_signs,
+    coded_rows,
+    is_minus_one,
+    is_missing,
+    is_unlabelled,
+    labelled_rows,
+    named,
+    soft_rows,
+)
 
 DECISIONS = (
     r"""[!=]= ?["']?-1\b""",  # what -1 means

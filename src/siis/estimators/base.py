@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
-from siis.errors import Message, UnreachedWarning
+from siis.errors import Message, UnreachedWarning, warn
 from siis.graph import (
     Graph,
     NeighborGraph,
@@ -28,7 +27,7 @@ from siis.graph import (
 )
 from siis.graph.graph import ASYMMETRY
 from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
-from siis.labels.labelled import labelled_accuracy
+from siis.labels.unlabelled import labelled_accuracy
 from siis.parameters import COUNT, LEVEL, POSITIVE, SEARCH, Rule, check_parameters, metrics, one_of, seed_of
 from siis.progress import Progress, Report
 
@@ -368,7 +367,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Warn of examples that no label reaches, and where all others have got one class."""
         if n_lost:
             remedy = "Join" if self.affinity == "precomputed" else Message("Raise {n_neighbors}, join")
-            warnings.warn(
+            warn(
                 Message(
                     "{lost} of {n} examples are connected to no label: {is_reached_} is False there and {unreached}. "
                     "{remedy} them to others, or label one of them.",
@@ -378,19 +377,16 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                     remedy=remedy,
                 ),
                 UnreachedWarning,
-                stacklevel=4,
             )
         if classes.size > 1 and np.count_nonzero(sizes) == 1 and n_vertices > 1:
-            warnings.warn(
+            warn(
                 Message(
                     "every example was given the class {winner}, although {n} classes were given: the graph "
                     "outweighs the labels. Trust the labels more (raise {alpha}) or smooth less (lower {beta}), "
                     "where the method has them.",
                     winner=classes[np.argmax(sizes)],
                     n=classes.size,
-                ),
-                UserWarning,
-                stacklevel=4,
+                )
             )
 
 

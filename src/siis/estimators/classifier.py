@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from numbers import Real
@@ -16,7 +15,7 @@ from siis._types import Bools, Features, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine
 from siis.engine.choice import ENGINES, choose_engine
 from siis.engine.types import Array
-from siis.errors import FAILURES, Message
+from siis.errors import FAILURES, Message, warn
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.insights import Insights
 from siis.estimators.lone import supported_classes, warn_of_lone_classes, with_lone_classes
@@ -25,7 +24,7 @@ from siis.estimators.solving import certified_or_warned, enough_components, log_
 from siis.estimators.warm import FALLEN_BEHIND, KEPT, OTHER_CLASSES, OTHER_EXAMPLES, PreviousFit
 from siis.graph import Graph
 from siis.labels import GivenLabels
-from siis.labels.known_shares import class_shares_of
+from siis.labels.given_labels import known_class_shares
 from siis.labels.unlabelled import coded_rows
 from siis.model.choose import Choices, choose_members, large_scores, planned_scores
 from siis.model.config import FAMILIES
@@ -56,9 +55,18 @@ from siis.parameters import (
 )
 from siis.program import Program
 from siis.progress import Progress, Report
-from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
-from siis.quality.issues import dissenting_neighbors, other_classes, representatives, suspect_labels, worst_labels
-from siis.quality.queries import entropy, ranked_vertices
+from siis.quality import Assessment, assess_labels, ranking_table, warn_about_labels
+from siis.quality.listings import (
+    dissenting_neighbors,
+    entropy,
+    issue_table,
+    other_classes,
+    query_table,
+    ranked_vertices,
+    representatives,
+    suspect_labels,
+    worst_labels,
+)
 from siis.quality.sets import class_sets, coverage_levels, enough_rows
 from siis.quality.shares import class_shares
 from siis.result_table import Table
@@ -604,7 +612,7 @@ class SIISClassifier(OnCluster, Insights):
             summary += f"; of the programs, {solved.n_failed} failed on all examples, and the next was taken"
         expected = scores.expected_accuracy(located)
         scores, weight = scores.with_program(solved, labels.classes.size, program_weight(scores.families))
-        scores = scores.with_shares(class_shares_of(self.class_prior, labels.classes))
+        scores = scores.with_shares(known_class_shares(self.class_prior, labels.classes))
         scores = replace(scores, families=with_program_weight(scores.families, weight))
         choices = replace(choices, summary=summary, program=solved.config)
         n_searched = int(np.count_nonzero(labels.used)) if previous is None else previous.n_searched
@@ -788,7 +796,7 @@ def _warn_about(summary: str, which: Ints, assessment: Assessment, located: Loca
         warn_about_labels(assessment, located.given.codes, labels.classes)
         return
     remedy = " Label two examples or more of each class." if summary == TOO_FEW else ""
-    warnings.warn(f"{summary}.{remedy}", UserWarning, stacklevel=4)
+    warn(f"{summary}.{remedy}")
 
 
 def _levels_of_new(

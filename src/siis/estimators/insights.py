@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Floats, Ints
-from siis.estimators.curve import learning_curve
 from siis.graph import Graph, Neighbors, knn_from_graph
 from siis.labels import VertexLabels
 from siis.labels.given_labels import VERIFIED_WEIGHT
@@ -17,11 +16,10 @@ from siis.labels.unlabelled import coded_rows
 from siis.model.choose import Choices
 from siis.parameters import COUNT
 from siis.quality.annotators import annotator_table
-from siis.quality.enough import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, unknown_gain
-from siis.quality.issues import VERIFIED, representatives
-from siis.quality.near_duplicates import near_duplicate_table
-from siis.quality.outliers import isolation, outlier_table
+from siis.quality.learning_curve import LEAST_LABELS, TOO_FEW, LabelGain, label_gain, learning_curve
+from siis.quality.listings import VERIFIED, representatives
 from siis.quality.overlap import overlap_table
+from siis.quality.unusual_examples import isolation, near_duplicate_table, outlier_table
 from siis.result_table import Table
 
 N_NEIGHBORS = 10  # of each example that are looked at, where the graph has as many
@@ -182,7 +180,7 @@ class Insights:
         given = VertexLabels(self.vertex_[used], np.eye(c)[codes[used]], weights, np.ones(used.size))
         may_hold_out = np.asarray(np.isfinite(P[used]).all(axis=1))
         if (found := np.count_nonzero(may_hold_out)) < LEAST_LABELS:
-            return unknown_gain(int(n_labels), TOO_FEW.format(least=LEAST_LABELS, found=found))
+            return LabelGain(int(n_labels), reason=TOO_FEW.format(least=LEAST_LABELS, found=found))
         which, sizes, correct = learning_curve(
             self.graph_.weights, given, self._choices.leading.fidelity, may_hold_out, seed
         )

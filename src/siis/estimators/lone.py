@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from siis._types import Bools, Floats
+from siis.errors import warn
 from siis.estimators.base import Answer
 from siis.labels import GivenLabels, VertexLabels
 from siis.labels.unlabelled import coded_rows
-from siis.quality.issues import BELOW_VERIFIED, VERIFIED
+from siis.quality.listings import BELOW_VERIFIED, VERIFIED
 from siis.result_table import Table
 
 USUAL_COUNT = 8  # labels of the median class, from which a single label of another class is an exception
@@ -30,11 +30,9 @@ def supported_classes(parts: VertexLabels) -> Bools:
 def warn_of_lone_classes(labels: GivenLabels, supported: Bools) -> None:
     """Say which classes are predicted for no other example."""
     names = ", ".join(repr(str(name)) for name in labels.classes[~supported])
-    warnings.warn(
+    warn(
         f"these classes have one label each and are predicted for no other example: {names}. Label more examples of "
-        "them, or correct the label.",
-        UserWarning,
-        stacklevel=5,
+        "them, or correct the label."
     )
 
 

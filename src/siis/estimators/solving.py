@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from siis.engine import NUMPY, Engine
-from siis.errors import Message
+from siis.errors import Message, warn
 from siis.graph import Graph
 from siis.program import Program
 from siis.progress import Progress, Report, no_progress
@@ -19,16 +18,14 @@ from siis.solvers import Solution, solve_certified
 def enough_components(graph: Graph, n_components: int) -> int:
     """Raise the size of a basis to one constant for each connected component, with a warning."""
     if graph.n_components > n_components:
-        warnings.warn(
+        warn(
             Message(
                 "the labels lie in {found} connected components of the graph, more than {n_components:{n}}: one "
                 "constant for each is used instead. Raise {n_neighbors}, or {n_components} to separate examples of "
                 "one component.",
                 found=graph.n_components,
                 n=n_components,
-            ),
-            UserWarning,
-            stacklevel=5,
+            )
         )
     return max(n_components, graph.n_components)
 
@@ -44,7 +41,7 @@ def certified_or_warned(
     """Solve to a duality gap of ``tol``, and warn where it was not reached. ``start`` is of the same basis."""
     solution = log_history(solve_certified(program, tol, max_iter, start=start, report=report), progress)
     if solution.status != "certified":
-        warnings.warn(
+        warn(
             Message(
                 "after {max_iter:{n}} iterations the relative duality gap is {gap:.1e}, above {tol:{goal:g}}. Raise "
                 "{max_iter} or {tol}.",
@@ -53,7 +50,6 @@ def certified_or_warned(
                 goal=tol,
             ),
             ConvergenceWarning,
-            stacklevel=5,
         )
     return solution
 
