@@ -16,11 +16,10 @@ from siis.quality.listings import BELOW_VERIFIED, VERIFIED
 from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
 from siis.quality.sets import coverage_levels
 
-MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
-ENOUGH = 10  # labels of a class, to say so
-WEAK = 0.05  # below, neighbourhoods say next to nothing about labels
-CLEAR = 0.15  # above, labels are followed, however few have said so
-VAGUE = 0.25  # below, blunt scores and wrong labels cannot be told apart
+MOSTLY_WRONG, ENOUGH = 0.75, 10  # share of wrong labels in a class, and its labels, at which to warn
+WEAK = 0.05  # below, neighbourhoods hardly predict labels
+CLEAR = 0.15  # above, labels are followed, however few they are
+VAGUE = 0.25  # below, blunt scores and wrong labels cannot be distinguished
 DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance by luck alone
 
 
@@ -33,7 +32,7 @@ class LabelAgreement:
 
     @property
     def is_weak(self) -> bool:
-        """Whether the labels do not follow the neighbourhoods, as far as the held-out ones can tell."""
+        """Whether the labels do not follow the neighbourhoods, by the held-out ones."""
         return self.score < max(WEAK, min(DOUBT * self.error, CLEAR))
 
 

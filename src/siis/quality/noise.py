@@ -1,4 +1,4 @@
-"""The share of wrong labels, and probabilities of the classes, as far as held-out labels can tell them."""
+"""The share of wrong labels, and probabilities of the classes, estimated from held-out labels."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def fit_noise(
     """Average over sharpness of the scores and noise rate, by the likelihood of the held-out labels.
 
     The label j is given with probability (1 - r) p_j + r (1 - p_j) / (c - 1), p = softmax(a z).          (D2)
-    Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels estimate tells
-    them apart, as far as it is known.
+    Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels estimate
+    distinguishes them, as far as it is known.
 
     scores, (l, c): z of held-out labels; codes, weights, is_verified, before: (l,); rows, (m, c): scores of
     unlabelled examples, where the accuracy ``estimated`` is expected. A label of weight k counts as k labels; all

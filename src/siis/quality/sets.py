@@ -1,4 +1,4 @@
-"""Sets of classes that hold the true one as often as asked, by calibrated probabilities or by held-out labels."""
+"""Sets of classes that hold the true one at a given rate, by calibrated probabilities or by held-out labels."""
 
 from __future__ import annotations
 
