@@ -126,8 +126,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or (n, n) where ``affinity="precomputed"``
-            NumPy, SciPy sparse, pandas or polars. With ``SIISClassifier(engine="dask")``: a Dask array, chunked by
-            rows, or a Dask data frame, whose columns are read as ``siis fit`` reads those of a file.
+            NumPy, SciPy sparse, pandas or polars.
         y : array-like of shape (n,) or (n, c)
             Given labels. Unlabelled: -1 among integers; None, NaN, pandas.NA or an empty text among strings. Other
             strings are classes, also "none" and "NA", with a warning. Two dimensions: soft labels, rows that sum to
@@ -145,8 +144,6 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         check_parameters(self, self._rules)
         self._seed = seed_of(getattr(self, "random_state", None))  # of a generator, one number for all of the fit
-        if self._fit_elsewhere(X, y, sample_weight, verified):
-            return self
         progress = Progress(int(self.verbose))
         given, X = X, self._validated(X, reset=True)
         labels = read_labels(*(on_host(part) for part in (y, sample_weight, verified)))
@@ -169,10 +166,6 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
                 )
             ) from None
         return self._take(X, labels, answer)
-
-    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any, verified: Any) -> bool:
-        """Fit on other machines; False where this is to be done here."""
-        return False
 
     def _take(self, X: Features, labels: GivenLabels, answer: Answer) -> Self:
         """Become the classifier that has found an answer."""
@@ -235,7 +228,9 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Predict class probabilities.
 
         A training example gets its own row of ``label_distributions_``. Another one gets the mean of its nearest
-        training examples' distributions, weighted as edges of the graph would be. With a ready-made graph, the graph
+        training examples' distributions, weighted as edges of the graph would be. With the default of
+        ``SIISClassifier`` it is their scores that are averaged; the scores of the models of the features
+        (``families_``) are added, and the sum is calibrated. With a ready-made graph, the graph
         itself gives the training examples' own answers; any other matrix is read as new examples.
 
         Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from siis.errors import FAILURES, Message, warn
 from siis.estimators.base import Answer, Task, TransductiveClassifier
 from siis.estimators.insights import Insights
 from siis.estimators.lone import supported_classes, warn_of_lone_classes, with_lone_classes
-from siis.estimators.on_cluster import OnCluster
 from siis.estimators.solving import certified_or_warned, enough_components, log_history, solution_attributes
 from siis.estimators.warm import FALLEN_BEHIND, KEPT, OTHER_CLASSES, OTHER_EXAMPLES, PreviousFit
 from siis.graph import Graph
@@ -39,7 +37,6 @@ from siis.model.tables import TOO_FEW, with_program_weight
 from siis.model.vertices import Vertices, merge_examples
 from siis.parameters import (
     AUTO,
-    CLIENT,
     COUNT,
     FLAG,
     NON_NEGATIVE,
@@ -55,19 +52,18 @@ from siis.parameters import (
 )
 from siis.program import Program
 from siis.progress import Progress, Report
-from siis.quality import Assessment, assess_labels, ranking_table, warn_about_labels
+from siis.quality import Assessment, assess_labels, issue_table, ranking_table, warn_about_labels
 from siis.quality.listings import (
     dissenting_neighbors,
     entropy,
-    issue_table,
+    listed_labels,
     other_classes,
     query_table,
     ranked_vertices,
     representatives,
     suspect_labels,
-    worst_labels,
 )
-from siis.quality.sets import class_sets, coverage_levels, enough_rows
+from siis.quality.sets import check_coverage, class_sets, coverage_levels, enough_rows
 from siis.quality.shares import class_shares
 from siis.result_table import Table
 from siis.solvers import Solution, solve_paper
@@ -106,14 +102,10 @@ OPTIONAL = (
     "_judged",
     "_n_searched",
     "_settings",
-    "sample_model_",
-    "sample_rows_",
-    "table_encoder_",
-    "_suspects",
 )
 
 
-class SIISClassifier(OnCluster, Insights):
+class SIISClassifier(TransductiveClassifier, Insights):
     """Classify all examples from few, partly wrong labels, and find the wrong labels.
 
     Semi-supervised learning under Inadequate and Incorrect Supervision [1]_. On a graph of nearest neighbours it
@@ -185,14 +177,11 @@ class SIISClassifier(OnCluster, Insights):
         Without effect with ``method="paper"``.
     random_state : int or None, default=None
         Seed of the folds and of the eigensolver's start. None is 0: the same input always gives the same answer.
-    engine : {"auto", "numpy", "torch", "dask"}, default="auto"
+    engine : {"auto", "numpy", "torch"}, default="auto"
         On which the computation runs. "auto": PyTorch (``pip install 'siis[gpu]'``) on a GPU, from 20,000 examples on
-        and where there is one that answers; else NumPy. "dask": the workers of a cluster, for Dask arrays and data
-        frames (``pip install 'siis[cluster]'``); what has an entry for each example is then a Dask array.
+        and where there is one that answers; else NumPy.
     device : str, default="auto"
         Of PyTorch: "auto" is its GPU, or the CPU where there is none; or as PyTorch names it ("cuda:1").
-    client : distributed.Client or None, default=None
-        Of "dask": the connection to its cluster. None: that of the session. It is not copied, nor pickled.
     verbose : int, default=0
         1: a line on standard error for each stage; 2: the solver's gap as well.
 
@@ -267,17 +256,12 @@ class SIISClassifier(OnCluster, Insights):
         With ``method="auto"``: the program that is solved on this graph (n_components, beta, alpha, laplacian).
     average_summary_ : str
         With ``method="auto"``: what was averaged, in a sentence.
-    sample_model_ : SIISClassifier
-        With the engine "dask": the fit to a sample, on which everything was chosen, and which ``predict`` asks.
-    sample_rows_ : ndarray of shape (s,)
-        With the engine "dask": the rows of the sample.
-    table_encoder_ : TableEncoder
-        With the engine "dask": how the columns of a data frame were read.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if X had them
 
     See Also
     --------
+    siis.distributed.DaskSIISClassifier : The same for Dask arrays and data frames, on a cluster.
     siis.baselines.GTFClassifier : Graph trend filtering without the basis.
     siis.baselines.GFHFClassifier : Quadratic smoothing that keeps the given labels.
     siis.tables.TableEncoder : Columns of a table as features.
@@ -322,7 +306,6 @@ class SIISClassifier(OnCluster, Insights):
         "random_state": SEED,
         "engine": one_of(*ENGINES),
         "device": WORD,
-        "client": NOTHING | CLIENT,
     }
 
     def __init__(
@@ -348,7 +331,6 @@ class SIISClassifier(OnCluster, Insights):
         random_state: int | None = None,
         engine: str = "auto",
         device: str = "auto",
-        client: Any = None,
         verbose: int = 0,
     ) -> None:
         self.alpha = alpha
@@ -371,7 +353,6 @@ class SIISClassifier(OnCluster, Insights):
         self.random_state = random_state
         self.engine = engine
         self.device = device
-        self.client = client
         self.verbose = verbose
 
     def label_issues(self, threshold: float | None = None, *, n: int | None = None) -> Table:
@@ -392,36 +373,20 @@ class SIISClassifier(OnCluster, Insights):
         -------
         Table
             Columns: index of the example; given class; suggested class, the likeliest other one without this label;
-            quality, as in ``label_quality_``; neighbors, up to five close examples with another predicted class (none
-            with the engine "dask", where the graph stays on the workers). ``pandas.DataFrame(table)`` makes a data
-            frame.
+            quality, as in ``label_quality_``; neighbors, up to five close examples with another predicted class.
+            ``pandas.DataFrame(table)`` makes a data frame.
         """
         self._need_judged("label_issues")
-        if not (threshold is None or NON_NEGATIVE.holds(threshold)):
-            raise ValueError(f"threshold must be None or {NON_NEGATIVE.text}; found {threshold!r}")
-        if not (n is None or COUNT.holds(n)):
-            raise ValueError(f"n must be None or {COUNT.text}; found {n!r}")
-        if threshold is not None and n is not None:
-            raise ValueError("threshold and n exclude each other; found both. Leave one out.")
         rows, given, suggested, quality = self._judged_labels()
-        if n is not None:
-            which = worst_labels(quality, n)
-        elif threshold is not None:
-            which = np.nan_to_num(quality, nan=np.inf) < threshold
-        elif self._fitted_on_cluster:
-            which = suspect_labels(quality, suggested != given, self.noise_rate_)
-        else:
-            which = self._listed[rows]
+        which = listed_labels(quality, self._listed[rows], threshold, n)
         index, codes = rows[which], given[which]
-        against: list[list[int]] = [[] for _ in index]
-        if not self._fitted_on_cluster:
-            suggested[which] = other_classes(self.held_out_distributions_[index], codes, suggested[which])
-            winners = np.argmax(self._answers, axis=1)
-            example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
-            against = [
-                dissenting_neighbors(self.graph_, v, winners, g, example)
-                for v, g in zip(self.vertex_[index], codes, strict=True)
-            ]
+        suggested[which] = other_classes(self.held_out_distributions_[index], codes, suggested[which])
+        winners = np.argmax(self._answers, axis=1)
+        example = representatives(self.vertex_, coded_rows(self._given_codes), self.graph_.n_vertices)
+        against = [
+            dissenting_neighbors(self.graph_, v, winners, g, example)
+            for v, g in zip(self.vertex_[index], codes, strict=True)
+        ]
         return issue_table(index, self.classes_[codes], self.classes_[suggested[which]], quality[which], against)
 
     def label_ranking(self) -> Table:
@@ -443,9 +408,6 @@ class SIISClassifier(OnCluster, Insights):
 
     def _judged_labels(self) -> tuple[Ints, Ints, Ints, Floats]:
         """Labelled examples, their given and their suggested classes by number, and the quality of their labels."""
-        if self._fitted_on_cluster:
-            found = self._suspects
-            return found.rows, found.codes, found.suggested, found.quality
         rows = np.flatnonzero(coded_rows(self._given_codes))
         codes, suggested = self._given_codes[rows], self._suggested[rows]
         others = other_classes(self.held_out_distributions_[rows], codes, suggested)
@@ -475,11 +437,7 @@ class SIISClassifier(OnCluster, Insights):
             Columns as in ``classes_``.
         """
         self._need_judged("predict_sets")
-        if not (isinstance(coverage, Real) and 0 < coverage < 1):
-            raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
-        if self._fitted_on_cluster:
-            settings = {"coverage": float(coverage), "allow_empty": allow_empty}
-            return self._predict_chunks(X, "predict_sets", self.classes_.size, np.bool_, **settings)
+        check_coverage(coverage)
         if not hasattr(self, "_levels"):
             raise ValueError("sets of classes need a model that was fitted by siis 0.2 or later: fit it again")
         return class_sets(self.predict_proba(X), self._levels, float(coverage), allow_empty)
@@ -518,7 +476,6 @@ class SIISClassifier(OnCluster, Insights):
 
     def _need_judged(self, name: str) -> None:
         check_is_fitted(self)
-        self._refuse_on_cluster(name)
         if not hasattr(self, "label_quality_"):
             raise ValueError(
                 Message("{name} needs held-out scores; fit with {method:auto} on two classes or more", name=name)

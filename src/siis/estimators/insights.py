@@ -49,10 +49,6 @@ class Insights:
     _seed: int
 
     @abstractmethod
-    def _refuse_on_cluster(self, name: str) -> None:
-        """Refuse where the graph stayed on the workers."""
-
-    @abstractmethod
     def _need_judged(self, name: str) -> None:
         """Refuse where no labels were judged."""
 
@@ -211,7 +207,6 @@ class Insights:
     def _near_features(self, name: str) -> Neighbors:
         """Nearest neighbours, those of the graph."""
         check_is_fitted(self)
-        self._refuse_on_cluster(name)
         if not hasattr(self, "_codes"):
             raise ValueError(f"{name} needs a model that was fitted by siis 0.2 or later: fit it again")
         if not self._compares_features:

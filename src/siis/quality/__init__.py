@@ -7,6 +7,7 @@ from siis.quality.assess import assess_labels as assess_labels
 from siis.quality.assess import label_agreement as label_agreement
 from siis.quality.assess import warn_about_labels as warn_about_labels
 from siis.quality.learning_curve import LabelGain as LabelGain
+from siis.quality.listings import issue_table as issue_table
 from siis.quality.listings import ranking_table as ranking_table
 from siis.quality.noise import Calibration as Calibration
 from siis.quality.noise import NoiseModel as NoiseModel

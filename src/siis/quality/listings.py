@@ -9,6 +9,7 @@ from scipy.special import entr
 
 from siis._types import Bools, Floats, Ints
 from siis.graph import Graph
+from siis.parameters import COUNT, NON_NEGATIVE
 from siis.result_table import Table
 
 N_WITNESSES = 5
@@ -32,6 +33,19 @@ def worst_labels(quality: Floats, n: int) -> Bools:
     found = np.zeros(quality.size, dtype=bool)
     found[worst[quality[worst] < VERIFIED]] = True
     return found
+
+
+def listed_labels(quality: Floats, suspects: Bools, threshold: float | None, n: int | None) -> Bools:
+    """The labels to list, (k,): the suspects, or those below a threshold of the quality, or the n worst."""
+    if not (threshold is None or NON_NEGATIVE.holds(threshold)):
+        raise ValueError(f"threshold must be None or {NON_NEGATIVE.text}; found {threshold!r}")
+    if not (n is None or COUNT.holds(n)):
+        raise ValueError(f"n must be None or {COUNT.text}; found {n!r}")
+    if threshold is not None and n is not None:
+        raise ValueError("threshold and n exclude each other; found both. Leave one out.")
+    if n is not None:
+        return worst_labels(quality, n)
+    return suspects if threshold is None else np.nan_to_num(quality, nan=np.inf) < threshold
 
 
 def other_classes(P: Floats, codes: Ints, suggested: Ints) -> Ints:
