@@ -34,8 +34,10 @@ from siis.distributed.settings import SampleChoices
 from siis.distributed.work_files import load_object
 from siis.distributed.workers import NoWorkers, check_installed, check_shared_folder
 from siis.errors import UnreachedWarning
-from siis.estimators.base import on_host
+from siis.estimators.base import warn_of_answers
 from siis.estimators.classifier import SIISClassifier
+from siis.estimators.default_fit import constraints_of
+from siis.estimators.inputs import on_host
 from siis.labels import GivenLabels, LabelWarning, read_labels
 from siis.labels.unlabelled import labelled_accuracy
 from siis.parameters import NOTHING, Rule, check_parameters, seed_of
@@ -439,8 +441,10 @@ class _Sample:
 
 def sample_choices(model: SIISClassifier, reader: Reader) -> SampleChoices:
     """What a classifier has chosen that was fitted to a sample; ``reader`` gives the features of a block of rows."""
-    choices, constraints = model._choices, model._constraints()
-    return SampleChoices(reader, model.classes_, choices, constraints, float(model.tol), int(model.max_iter))
+    average = model.result_.average
+    assert average is not None
+    found = average.choices, constraints_of(model)
+    return SampleChoices(reader, model.classes_, *found, float(model.tol), int(model.max_iter))
 
 
 def current_client(client: Any) -> Any:
@@ -514,4 +518,5 @@ def _warn(model: SIISClassifier, figures: dict[str, Any], sizes: Ints, assessmen
             stacklevel=1,
         )
     warn_about_labels(assessment, known.codes, known.classes)
-    model._warn_of(known.classes, sizes[:-1], int(sizes[-1]), figures["rows"], figures["vertices"])
+    n_lost, n, n_vertices = int(sizes[-1]), figures["rows"], figures["vertices"]
+    warn_of_answers(model.result_, known.classes, sizes[:-1], n_lost, n, n_vertices)

@@ -30,7 +30,7 @@ from siis.distributed.row_blocks import (
 )
 from siis.distributed.work_files import write_whole
 from siis.distributed.workers import gathered
-from siis.estimators.base import columns_of_texts, columns_of_times, is_squarable, refuse_columns
+from siis.estimators.inputs import columns_of_texts, columns_of_times, is_squarable, refuse_columns
 from siis.tables.frames import sheet_of_frame
 from siis.tables.table_encoder import TableEncoder
 
