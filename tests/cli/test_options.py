@@ -19,7 +19,7 @@ SOURCES = (
     "graph/precomputed.py",
     "parameters.py",
     "estimators/base.py",
-    "estimators/insights.py",
+    "estimators/inputs.py",
     "estimators/solving.py",
     "quality/assess.py",
     "graph/neighbors.py",
