@@ -22,7 +22,7 @@ import numpy as np
 from cells import cells
 from protocol import RESULTS, mean_and_error
 from siis import SIISClassifier
-from siis.estimators import classifier
+from siis.estimators import default_fit
 from siis.model import average, build, forest, kernels, link, members, ridge, score_set, sizes
 from trust import calibration_error
 
@@ -51,7 +51,7 @@ def ablation_cells(draws):
 @contextlib.contextmanager
 def changed(**values):
     """Give module constants other values: module__NAME=value."""
-    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (classifier, average, build, link)}
+    modules = {m.__name__.rsplit(".", 1)[-1]: m for m in (default_fit, average, build, link)}
     places = [(modules[key.split("__")[0]], key.split("__")[1], value) for key, value in values.items()]
     before = [getattr(module, name) for module, name, _ in places]
     try:
@@ -92,7 +92,7 @@ ROWS = {  # name: settings of the estimator, constants that are changed, and the
     "one scale of scores": ({}, {"build__EVEN": 0.0}, (build.scales_of,)),
     "without the program": (
         {},
-        {"classifier__program_weight": lambda _: 0.0},
+        {"default_fit__program_weight": lambda _: 0.0},
         (score_set.ScoreSet.with_program, sizes),
     ),
 }

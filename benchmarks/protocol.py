@@ -327,7 +327,7 @@ def default_fit(task):
             noise_interval=model.noise_interval_,
             graph_score=model.graph_score_,
             gap=model.dual_gap_,
-            levels=model._levels,
+            levels=model.result_.quality.levels,
             may_be_empty=model._may_be_empty,
             chosen=str((model.leading_graph_, model.program_)),
             reason=model.average_summary_,
@@ -351,7 +351,7 @@ def parts(model):
     """
     from siis.model.scores import as_distributions, standardize  # noqa: PLC0415
 
-    evidence = model._predictor.graph_scores
+    evidence = model.result_.average.predictor.graph_scores
     F = as_distributions(model.basis_.synthesize(model.solution_.coefficients), model.classes_.size)
     program = standardize(F)
     return {

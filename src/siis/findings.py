@@ -13,10 +13,11 @@ import numpy as np
 
 from siis._types import Ints
 from siis.estimators.classifier import SIISClassifier
+from siis.estimators.insights import compares_features, example_of_vertex
 from siis.labels import LabelCoding
 from siis.labels.unlabelled import UNLABELLED, coded_rows, is_minus_one, is_unlabelled, named
 from siis.quality import LabelGain
-from siis.quality.issues import BELOW_VERIFIED, VERIFIED, dissenting_neighbors, ranking_table, representatives
+from siis.quality.listings import BELOW_VERIFIED, VERIFIED, dissenting_neighbors, ranking_table
 from siis.result_table import Table
 
 N_QUERIES = 20
@@ -106,8 +107,8 @@ def find(
         issues = _contradicted(model, codes, confirmed, ranking)
         return Findings(codes, confirmed, False, ranking, issues, [], None, None, None, None, None)
     issues = _issues(model, confirmed, n_issues)
-    compares, knows_noise = model._compares_features, bool(np.isfinite(model.noise_matrix_).all())
-    n_further = min(N_FURTHER, int(np.count_nonzero(~coded_rows(model._given_codes))))
+    compares, knows_noise = compares_features(model.result_), bool(np.isfinite(model.noise_matrix_).all())
+    n_further = min(N_FURTHER, int(np.count_nonzero(~coded_rows(model.result_.codes))))
     return Findings(
         codes=codes,
         confirmed=confirmed,
@@ -126,12 +127,12 @@ def find(
 def given_codes(model: SIISClassifier, given: Sequence[Any] | None) -> Ints:
     """Class number of each given label, shape (n,); -1 where unlabelled."""
     if given is None:
-        if not hasattr(model, "_given_codes"):
+        if model.result_.quality is None:
             raise ValueError(
                 "given must hold the given class of each example where the model was fitted with method='paper'; "
                 "found None. Pass given=y"
             )
-        return np.asarray(model._given_codes)
+        return model.result_.codes
     number = {str(name): k for k, name in enumerate(model.classes_)}
     codes = np.full(len(given), UNLABELLED)
     minus_one_is_class = any(map(is_minus_one, number))
@@ -190,9 +191,8 @@ def _unscored_ranking(model: SIISClassifier, codes: Ints, confirmed: frozenset[i
 def _suggestions(model: SIISClassifier, left_out: Collection[int], n: int) -> list[Suggestion]:
     table = model.suggest_queries(n + len(left_out)).rows()
     rows = [row for row in table if row["gain"] > 0 and int(row["index"]) not in left_out][:n]
-    n_vertices = model.graph_.n_vertices
-    example = representatives(model.vertex_, coded_rows(model._given_codes), n_vertices)
-    no_class = np.zeros(n_vertices, dtype=np.int64)
+    example = example_of_vertex(model.result_)
+    no_class = np.zeros(model.graph_.n_vertices, dtype=np.int64)
     return [
         Suggestion(
             int(row["index"]),

@@ -58,10 +58,6 @@ SEARCH = Rule(
     lambda value: not isinstance(value, str | type) and hasattr(value, "fit") and hasattr(value, "kneighbors"),
     "an object with fit and kneighbors",
 )
-CLIENT = Rule(
-    lambda value: not isinstance(value, type) and all(hasattr(value, name) for name in ("submit", "gather", "run")),
-    "a client of Dask",
-)
 SHARES = Rule(
     lambda value: isinstance(value, dict) or (hasattr(value, "__len__") and not isinstance(value, str | bytes)),
     "shares of the classes",

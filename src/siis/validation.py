@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from siis._types import Ints
 from siis.labels.coding import encode_labels
 from siis.labels.folds import deal_folds
-from siis.labels.labelled import labelled_rows, some_labelled
+from siis.labels.unlabelled import labelled_rows, some_labelled
 from siis.parameters import COUNT
 
 __all__ = ["LabelledKFold", "LabelledScorer", "labelled_accuracy_scorer", "labelled_scorer"]

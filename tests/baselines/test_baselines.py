@@ -21,7 +21,7 @@ from siis.baselines.spmr import manifold_machine, reconstruction_weights
 from siis.engine import NUMPY
 from siis.engine.factor import _ConjugateGradients, factorize
 from siis.graph import build_neighbor_graph
-from siis.labels import VertexLabels, label_rows
+from siis.labels import VertexLabels
 from siis.spectral import smooth_basis
 
 ALL = [GFHFClassifier, RobustLaplacianClassifier, GTFClassifier, LSSCClassifier, SPMRClassifier]
@@ -52,7 +52,7 @@ def test_harmonic_functions_solve_the_constrained_problem(small):
     G = cp.Variable((18, 3))
     L = graph.laplacian.toarray()
     root = np.linalg.cholesky(L + 1e-12 * np.eye(18)).T
-    Y = label_rows(given.codes, 3)
+    Y = given.coded
     cp.Problem(cp.Minimize(cp.sum_squares(root @ G)), [G[given.rows] == Y]).solve(solver=cp.CLARABEL)
     np.testing.assert_allclose(F, G.value, atol=1e-5)
     np.testing.assert_array_equal(F[given.rows], Y)
@@ -77,7 +77,7 @@ def test_ablation_against_cvxpy(small, kind, beta, gamma):
     weights[given.rows] = given.weights
     model = kind(alpha=3.0, affinity="precomputed", tol=1e-7, max_iter=20000).fit(graph.weights, y, weights)
     F = cp.Variable((18, 3))
-    Y = label_rows(given.codes, 3)
+    Y = given.coded
     lam, V = np.linalg.eigh(graph.laplacian.toarray())
     terms = [3.0 * given.weights @ cp.norm(F[given.rows] - Y, 2, axis=1)]
     terms.append(beta * cp.sum_squares((np.sqrt(np.maximum(lam, 0))[:, None] * V.T) @ F))
@@ -96,7 +96,7 @@ def test_sparse_coding_satisfies_its_optimality_condition(small):
     V = basis.vectors * np.sqrt(graph.degrees / graph.degrees.mean())[:, None]
     np.testing.assert_allclose(V.T @ V, np.eye(8), atol=1e-8)
     Y0 = np.zeros((18, 3))
-    np.add.at(Y0, given.rows, given.weights[:, None] * label_rows(given.codes, 3))
+    np.add.at(Y0, given.rows, given.weights[:, None] * given.coded)
     A = V.T @ F
     A = A * (np.linalg.norm((V.T @ Y0)[0]) / np.linalg.norm(A[0]))  # the first eigenvalue is 0: no shrinkage there
     slope, t = V.T @ (Y0 - V @ A), lam * np.sqrt(basis.values)[:, None] * np.ones((1, 3))

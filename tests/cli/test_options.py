@@ -14,12 +14,12 @@ from siis.workflow.option_names import NAMES, OPTIONS, worded
 
 ROOT = Path(siis.__file__).parent
 SOURCES = (
-    "estimators/choices.py",
     "estimators/classifier.py",
     "engine/choice.py",
     "graph/precomputed.py",
     "parameters.py",
     "estimators/base.py",
+    "estimators/inputs.py",
     "estimators/solving.py",
     "quality/assess.py",
     "graph/neighbors.py",

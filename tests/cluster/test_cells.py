@@ -5,13 +5,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from siis.cluster import fit
+from siis.distributed import fit, job
+from siis.distributed.cells import Cells, search, search_all, train_cells
+from siis.distributed.row_blocks import Block, block_labels, find_blocks
+from siis.distributed.work_files import load_array, map_array, release_pages, save_arrays
 from siis.graph.neighbors import neighbors_between
-from siis.shards import job
-from siis.shards.cells import Cells, search, search_all, train_cells
-from siis.shards.files import load_array, map_array, release_pages, save_arrays
 from siis.tables import Roles
-from siis.tables.parquet_blocks import Block, block_labels, find_blocks
 from siis.workflow import FitOptions, worded
 
 
@@ -61,7 +60,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
     found, distances = search(base, every, base, first, here, cells.centers, 5, is_own=True)
     assert not (found == np.arange(900)[:, None]).any()
     np.testing.assert_allclose(distances, exact.distances[:, 1:], atol=1e-6)
-    monkeypatch.setattr("siis.shards.cells.POINTS_AT_ONCE", 100)
+    monkeypatch.setattr("siis.distributed.cells.POINTS_AT_ONCE", 100)
     found, _ = search_all(base[:40], base, 6)
     assert np.mean(found == exact.indices[:40]) > 0.99
     nobody = Cells(cells.centers[:0], cells.shard[:0])

@@ -18,19 +18,18 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from siis.cluster import ClusterOptions, connected, fit, job
-from siis.engine.sharded import ShardedEngine
+from siis.distributed import ClusterOptions, connected, fit, job, stages
+from siis.distributed import job as shards_job
+from siis.distributed.row_blocks import find_blocks
+from siis.distributed.sharded_engine import ShardedEngine
+from siis.distributed.sharded_graph import build_shard
+from siis.distributed.work_files import save_object
+from siis.distributed.workers import on_shards
 from siis.graph import build_neighbor_graph
-from siis.graph.shard import build_shard
 from siis.labels import one_hot
 from siis.program import Program
-from siis.shards import job as shards_job
-from siis.shards import stages
-from siis.shards.files import save_object
-from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
-from siis.tables.parquet_blocks import find_blocks
 from siis.workflow import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
@@ -99,7 +98,7 @@ def first(options, client, tmp_path_factory):
 
     patch.setattr(job, "_finish", saving)
     patch.setattr(shards_job, "MOST_SAMPLED", 900)
-    patch.setattr("siis.tables.parquet_blocks.MOST_ROWS", 700)
+    patch.setattr("siis.distributed.row_blocks.MOST_ROWS", 700)
     said = []
     summary = fit(options, out, client, said.append)
     yield out, saved, summary, said
@@ -119,10 +118,10 @@ def test_the_same_graph_gives_the_same_answers(client):
     basis = smooth_basis(graph, 20, method="chebyshev")
     expected = solve_certified(Program(graph, basis, vertices, Y, 10.0, 1.0), 1e-7)
 
-    def work(group):
-        a, b = bounds[group.rank], bounds[group.rank + 1]
-        shard = build_shard(group, W[a:b], bounds)
-        own = smooth_basis(shard, 20, engine=ShardedEngine(group, shard.halo))
+    def work(comm):
+        a, b = bounds[comm.rank], bounds[comm.rank + 1]
+        shard = build_shard(comm, W[a:b], bounds)
+        own = smooth_basis(shard, 20, engine=ShardedEngine(comm, shard.halo))
         here = (vertices >= a) & (vertices < b)
         solution = solve_certified(Program(shard, own, vertices[here] - a, Y[here], 10.0, 1.0), 1e-7)
         return solution.objective, own.synthesize(solution.coefficients)
@@ -272,7 +271,7 @@ def test_a_scheduler_that_dies(first, options, client, tmp_path, monkeypatch):
         wait_for(port)
         with connected(ClusterOptions(address)) as other, monkeypatch.context() as patch:
             patch.setattr(stages, "find_basis", dying)
-            patch.setattr("siis.shards.workers.WAIT_FOR_WORKERS", 10.0)
+            patch.setattr("siis.distributed.workers.WAIT_FOR_WORKERS", 10.0)
             with pytest.raises(ValueError, match="Run the same command again"):
                 fit(options, tmp_path, other)
     finally:

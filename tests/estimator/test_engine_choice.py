@@ -13,7 +13,7 @@ from siis import SIISClassifier, load, save
 from siis.engine import NUMPY
 from siis.engine import choice as choice_module
 from siis.engine.choice import choose_engine
-from siis.estimators import base as base_module
+from siis.estimators import inputs as inputs_module
 from siis.graph import join, neighbors_between, neighbors_within
 from siis.graph import neighbors as neighbors_module
 
@@ -282,7 +282,7 @@ def test_an_array_on_a_device_that_pytorch_alone_could_read(monkeypatch):
         def __dlpack__(self, **kwargs):
             pytest.fail("it lies on a device")
 
-    monkeypatch.setattr(base_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(inputs_module, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"array of OnDevice lies on a device, and only PyTorch could bring it here"):
         SIISClassifier().fit(OnDevice(), [0, 1])
 

@@ -182,7 +182,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, method):
     stages = ["siis.estimators.base.build_neighbor_graph", "siis.estimators.classifier.smooth_basis"]
     if method == "auto":
         names = ("choose_members", "build_graph", "program_basis", "assess_labels")
-        stages = [f"siis.estimators.classifier.{name}" for name in names]
+        stages = [f"siis.estimators.default_fit.{name}" for name in names]
     for stage in (*stages, "siis.estimators.solving.solve_certified"):
         with monkeypatch.context() as patch:
 

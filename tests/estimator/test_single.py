@@ -33,7 +33,7 @@ def test_what_is_single_and_what_is_double(method):
     assert model.label_distributions_.dtype == np.float64
     assert model.predict_proba(X).dtype == np.float64
     if method == "paper":
-        assert model._points.dtype == np.float32
+        assert model.result_.placed.points.dtype == np.float32
 
 
 def test_a_space_makes_no_double_copy_of_single_features():

@@ -10,7 +10,7 @@ import pytest
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.labels import LabelWarning, encode_labels
-from siis.labels.label_spelling import folded
+from siis.labels.unlabelled import folded
 
 N = 24
 X = np.random.default_rng(0).normal(size=(N, 2))

@@ -13,6 +13,7 @@ from digits_case import noisy_digits
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.errors import NumericalError, UnreachedWarning
+from siis.estimators.default_fit import constraints_of
 from siis.graph import build_neighbor_graph
 from siis.labels import VertexLabels
 from siis.model.constraints import Constraints
@@ -202,7 +203,7 @@ def test_answers_of_very_many_examples_and_classes_are_held_in_single_precision(
     for name in ("label_distributions_", "held_out_distributions_"):
         assert getattr(double, name).dtype == np.float64
         assert getattr(single, name).dtype == np.float32, name
-    assert single._answers.dtype == np.float32
+    assert single.result_.vertex_distributions.dtype == np.float32
     assert np.mean(single.transduction_ == double.transduction_) > 0.98
     assert np.allclose(single.label_distributions_.sum(axis=1), 1, atol=1e-5)
     assert np.allclose(single.label_quality_[y >= 0], double.label_quality_[y >= 0], atol=0.05)
@@ -254,7 +255,7 @@ def test_the_usual_program_is_solved_and_what_the_user_sets_is_kept():
     assert fixed.basis_.laplacian == "unnormalized"
     assert (fixed.program_.alpha, fixed.program_.beta) == (None, None)
     P = np.full((fixed.graph_.n_vertices, 10), 0.1)
-    program = build_program(fixed.graph_, fixed.basis_, P, fixed.program_, fixed._constraints())
+    program = build_program(fixed.graph_, fixed.basis_, P, fixed.program_, constraints_of(fixed))
     assert set(program.alpha) == {7.0}
     assert program.beta == 2.0
 

@@ -1,5 +1,6 @@
 """Models of the features beside the graph: what they say of new examples, and their file."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +9,15 @@ from sklearn.datasets import make_blobs
 
 import siis
 from siis import SIISClassifier
+from siis.engine import NUMPY
+from siis.estimators.prediction import neighbor_weights
+from siis.estimators.result import set_result
 from siis.model.linear import LinearScores
 from siis.model.predictor import NEIGHBORS, Predictor
 from siis.model.score_set import LINEAR
 from siis.model.tables import TOGETHER
 from siis.model.trees import Forest
-from siis.saved import load_all, saved_bytes
+from siis.saved import load_all
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +48,10 @@ def test_families_and_models_are_named(fitted):
     assert set(families) <= {"graph", "kernel", "graph and kernel", "forest", "program", TOGETHER}
     assert sum(row["weight"] for name, row in families.items() if name != TOGETHER) == pytest.approx(1)
     assert families["kernel"]["accuracy"] > 0.7
-    names = model._predictor.names
+    names = model.result_.average.predictor.names
     assert names[0] == NEIGHBORS
     assert names[-1] == LINEAR
-    assert [type(m) for m in model._predictor.models] == [Forest] * (len(names) - 2) + [LinearScores]
+    assert [type(m) for m in model.result_.average.predictor.models] == [Forest] * (len(names) - 2) + [LinearScores]
     assert np.mean(model.transduction_[150:] == truth[150:]) > 0.75
 
 
@@ -57,18 +61,18 @@ def test_new_examples_are_scored_by_all_models(fitted):
     new_truth = new[:, 0] + 0.6 * new[:, 1] > 0
     here, there = np.mean(model.transduction_[150:] == truth[150:]), np.mean(model.predict(new) == new_truth)
     assert there > here - 0.05
-    predictor, (weights, _) = model._predictor, model._new_weights(new)
+    predictor, (weights, _) = model.result_.average.predictor, neighbor_weights(model.result_, new, NUMPY)
     scores = [weights @ predictor.graph_scores / weights.sum(axis=1)[:, None], *(m(new) for m in predictor.models)]
     total = sum(weight * each for weight, each in zip(predictor.weights, scores, strict=True))
     total -= total.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.predict_proba(new), model._calibration(total), atol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(new), model.result_.quality.noise.probabilities(total), atol=1e-9)
     np.testing.assert_array_equal(model.predict(X[200:]), model.transduction_[200:])
 
 
 def test_weights_of_predictor_reproduce_the_scores_of_the_examples(fitted):
     """No other weights of the same models are nearer to them."""
     X, _, model = fitted
-    predictor, placed = model._predictor, model._fitted_graph.placed
+    predictor, placed = model.result_.average.predictor, model.result_.placed
     at = np.empty_like(X)
     at[placed.vertex] = X
     W = placed.graph.weights
@@ -92,7 +96,7 @@ def test_few_labels_grow_no_forest():
     X, truth = make_blobs(100, 3, centers=2, cluster_std=0.3, random_state=0)
     model = SIISClassifier(**SETTLED).fit(X, np.where(np.arange(100) < 8, truth, -1))
     assert "forest" not in model.families_["family"].tolist()
-    assert not any(isinstance(m, Forest) for m in model._predictor.models)
+    assert not any(isinstance(m, Forest) for m in model.result_.average.predictor.models)
 
 
 def test_a_loaded_model_answers_with_the_same_predictor(fitted, tmp_path):
@@ -138,30 +142,33 @@ def broken_lines(linear):
     }
 
 
+def with_predictor(model, predictor):
+    result = model.result_
+    return set_result(copy.copy(model), replace(result, average=replace(result.average, predictor=predictor)))
+
+
 @pytest.mark.parametrize("kind", [Forest, LinearScores])
-def test_predictor_that_would_not_answer_are_refused(fitted, tmp_path, monkeypatch, kind):
+def test_predictor_that_would_not_answer_are_refused(fitted, tmp_path, kind):
     _, _, model = fitted
-    predictor = model._predictor
+    predictor = model.result_.average.predictor
     place = next(k for k, m in enumerate(predictor.models) if isinstance(m, kind))
     cases = (broken_forests if kind is Forest else broken_lines)(predictor.models[place])
     for why, broken in cases.items():
         models = (*predictor.models[:place], broken, *predictor.models[place + 1 :])
-        monkeypatch.setattr(model, "_predictor", replace(predictor, models=models))
-        (tmp_path / "m.siis").write_bytes(saved_bytes(model))
+        siis.save(with_predictor(model, replace(predictor, models=models)), tmp_path / "m.siis")
         with pytest.raises(ValueError, match=why):
             load_all(tmp_path / "m.siis")
 
 
-def test_a_predictor_that_does_not_fit_its_models_is_refused(fitted, tmp_path, monkeypatch):
+def test_a_predictor_that_does_not_fit_its_models_is_refused(fitted, tmp_path):
     _, _, model = fitted
-    predictor = model._predictor
+    predictor = model.result_.average.predictor
     for why, broken in {
         "other names": replace(predictor, models=predictor.models[1:]),
         "weights of models": replace(predictor, weights=changed(predictor.weights, 0, np.nan)),
         "scores of the graph": replace(predictor, graph_scores=predictor.graph_scores[1:]),
     }.items():
-        monkeypatch.setattr(model, "_predictor", broken)
-        (tmp_path / "m.siis").write_bytes(saved_bytes(model))
+        siis.save(with_predictor(model, broken), tmp_path / "m.siis")
         with pytest.raises(ValueError, match=why):
             load_all(tmp_path / "m.siis")
 

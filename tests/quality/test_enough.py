@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.quality.enough import LEAST_LABELS, label_gain
+from siis.quality.learning_curve import LEAST_LABELS, label_gain
 
 NUMBERS = ("accuracy", "accuracy_low", "accuracy_high", "after", "gain", "low", "high")
 

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 import siis
 from siis import SIISClassifier
-from siis.quality.issues import other_classes, suspect_labels, worst_labels
+from siis.quality.listings import other_classes, suspect_labels, worst_labels
 
 N_LABELLED, N_WRONG = 300, 27
 

@@ -9,8 +9,13 @@ import siis
 from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.graph import Graph, Neighbors, gaussian_weights, knn_from_graph, neighbors_within
-from siis.quality.near_duplicates import CLOSEST, near_duplicate_table, near_duplicate_threshold
-from siis.quality.outliers import isolation, outlier_threshold
+from siis.quality.unusual_examples import (
+    CLOSEST,
+    isolation,
+    near_duplicate_table,
+    near_duplicate_threshold,
+    outlier_threshold,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from plain import PlainSIIS
 from siis import SIISClassifier
 from siis.graph import Graph
 from siis.quality import ranking_table
-from siis.quality.queries import ranked_vertices
+from siis.quality.listings import ranked_vertices
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from siis import SIISClassifier
 from siis.graph import Graph
 from siis.model.scores import softmax
 from siis.quality import fit_noise, label_agreement
-from siis.quality.queries import entropy, ranked_vertices
+from siis.quality.listings import entropy, ranked_vertices
 
 pytestmark = pytest.mark.slow
 

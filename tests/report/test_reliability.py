@@ -21,7 +21,9 @@ def model(groups, rate=0.1, c=3, n_unlabelled=4):
     P = np.vstack([*rows, np.full((n_unlabelled, c), np.nan)])
     codes = np.array(codes + [-1] * n_unlabelled)
     mixed = np.random.default_rng(0).permutation(len(codes))  # order must not matter
-    return SimpleNamespace(noise_rate_=rate, held_out_distributions_=P[mixed], _given_codes=codes[mixed])
+    return SimpleNamespace(
+        noise_rate_=rate, held_out_distributions_=P[mixed], result_=SimpleNamespace(codes=codes[mixed])
+    )
 
 
 def test_shares_by_bin():
@@ -66,7 +68,7 @@ def test_what_says_nothing_is_left_out():
     assert reliability(model([(0.9, 60, 50)], rate=np.nan)) is None
     assert reliability(SimpleNamespace()) is None  # labels were not judged
     some = model([(0.9, 30, 20)])
-    some.held_out_distributions_[np.flatnonzero(some._given_codes >= 0)[:11]] = np.nan  # labelled, never held out
+    some.held_out_distributions_[np.flatnonzero(some.result_.codes >= 0)[:11]] = np.nan  # labelled, never held out
     assert reliability(some) is None
 
 

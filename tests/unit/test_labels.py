@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from siis.labels import distributions, encode_labels, gather, label_rows, one_hot
+from siis.labels import coded, distributions, encode_labels, gather, one_hot
 
 NAN, NA = float("nan"), pd.NA
 
@@ -60,9 +60,9 @@ def test_doubtful_labels_are_refused(y, message):
 
 
 def test_label_rows_follow_the_paper():
-    np.testing.assert_array_equal(label_rows(np.array([0, 1]), 2), [[-1], [1]])
-    np.testing.assert_array_equal(label_rows(np.array([2, 0]), 3), [[0, 0, 1], [1, 0, 0]])
-    np.testing.assert_array_equal(label_rows(np.array([0]), 1), [[1]])
+    np.testing.assert_array_equal(coded(one_hot(np.array([0, 1]), 2)), [[-1], [1]])
+    np.testing.assert_array_equal(coded(one_hot(np.array([2, 0]), 3)), [[0, 0, 1], [1, 0, 0]])
+    np.testing.assert_array_equal(coded(one_hot(np.array([0]), 1)), [[1]])
 
 
 def test_distributions_are_the_nearest_points_of_the_simplex(rng):

@@ -13,8 +13,16 @@ import siis
 from siis import SIISClassifier
 from siis.engine.signs import fix_signs
 from siis.labels import encode_labels, gather, read_labels
-from siis.labels.labelled import labelled_rows
-from siis.labels.unlabelled import are_signs, coded_rows, is_minus_one, is_missing, is_unlabelled, named, soft_rows
+from siis.labels.unlabelled import (
+    are_signs,
+    coded_rows,
+    is_minus_one,
+    is_missing,
+    is_unlabelled,
+    labelled_rows,
+    named,
+    soft_rows,
+)
 
 DECISIONS = (
     r"""[!=]= ?["']?-1\b""",  # what -1 means
@@ -108,7 +116,7 @@ def test_a_fit_codes_labels_once(method, rng, monkeypatch):
 
 
 def test_a_ready_made_graph_is_checked_once(monkeypatch):
-    from siis.estimators import classifier  # noqa: PLC0415
+    from siis.estimators import default_fit  # noqa: PLC0415
 
     seen = []
 
@@ -116,8 +124,8 @@ def test_a_ready_made_graph_is_checked_once(monkeypatch):
         seen.append(merge(*args))
         return seen[-1]
 
-    merge = classifier.merge_examples
-    monkeypatch.setattr(classifier, "merge_examples", remembered)
+    merge = default_fit.merge_examples
+    monkeypatch.setattr(default_fit, "merge_examples", remembered)
     W = np.kron(np.eye(2), np.ones((6, 6)) - np.eye(6))
     W[5, 6] = W[6, 5] = 0.1
     model = SIISClassifier(affinity="precomputed", random_state=0).fit(sp.csr_array(W), np.repeat([0, 1], 6))

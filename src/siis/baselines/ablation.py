@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from siis._types import Floats
 from siis.estimators.base import Task, TransductiveClassifier
-from siis.estimators.solving import certified_or_warned, solution_attributes
+from siis.estimators.result import SolverResult
+from siis.estimators.solving import Solver
 from siis.graph import Graph
 from siis.labels import VertexLabels
 from siis.parameters import COUNT, POSITIVE, Rule
@@ -55,11 +56,11 @@ class _FreeClassifier(TransductiveClassifier):
         self.max_iter = max_iter
         self.verbose = verbose
 
-    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
+    def _soft_labels(self, task: Task) -> tuple[Floats, SolverResult]:
         program = free_program(task.graph, task.given, self.alpha, self._beta, self._gamma)
         with task.progress.stage("solve"):
-            solution = certified_or_warned(program, self.tol, self.max_iter, task.progress)
-        return solution.coefficients, solution_attributes(solution)
+            solution = Solver("certified", self.tol, self.max_iter)(program, task.progress)
+        return solution.coefficients, SolverResult.of(solution)
 
 
 class RobustLaplacianClassifier(_FreeClassifier):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from siis._types import Floats
 from siis.engine.factor import positive_solver
 from siis.estimators.base import Task, TransductiveClassifier
+from siis.estimators.result import SolverResult
 from siis.graph import Graph
 from siis.labels import VertexLabels
 
@@ -89,6 +88,6 @@ class GFHFClassifier(TransductiveClassifier):
         self.connectivity = connectivity
         self.verbose = verbose
 
-    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
+    def _soft_labels(self, task: Task) -> tuple[Floats, SolverResult]:
         with task.progress.stage("solve"):
-            return harmonic(task.graph, task.given), {}
+            return harmonic(task.graph, task.given), SolverResult()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from siis._types import Floats
 from siis.estimators.base import Task, TransductiveClassifier
+from siis.estimators.result import SolverResult
 from siis.estimators.solving import enough_components
 from siis.graph import Graph
 from siis.labels import VertexLabels
@@ -121,9 +122,9 @@ class LSSCClassifier(TransductiveClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
+    def _soft_labels(self, task: Task) -> tuple[Floats, SolverResult]:
         with task.progress.stage("basis"):
             n_components = enough_components(task.graph, self.n_components)
-            basis = smooth_basis(task.graph, n_components, "normalized", self._seed)
+            basis = smooth_basis(task.graph, n_components, "normalized", task.seed)
         F = sparse_coding(task.graph, basis, task.given, self.lam)
-        return F, {"basis_": basis}
+        return F, SolverResult(basis=basis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from siis._types import Features, Floats, Ints, Sparse
 from siis.engine.factor import positive_solver
 from siis.engine.rows import row_norms
 from siis.estimators.base import Task, TransductiveClassifier
+from siis.estimators.result import SolverResult
 from siis.graph import Graph
 from siis.labels import VertexLabels
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule
@@ -201,11 +202,10 @@ class SPMRClassifier(TransductiveClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
-        seed = self._seed
+    def _soft_labels(self, task: Task) -> tuple[Floats, SolverResult]:
         with task.progress.stage("kernel and reconstruction"):
             machine = manifold_machine(
-                task.graph, task.points, task.given.rows, self.gamma_k, self.gamma_i, self.n_centers, seed
+                task.graph, task.points, task.given.rows, self.gamma_k, self.gamma_i, self.n_centers, task.seed
             )
         with task.progress.stage("self-paced fits"):
-            return machine.self_paced(task.given), {}
+            return machine.self_paced(task.given), SolverResult()

@@ -21,9 +21,9 @@ def fit_on_cluster(
     options: FitOptions, out: Path, address: str, workers: int | None, memory: str | None, quiet: bool, as_json: bool
 ) -> None:
     """Fit on a cluster (address of a scheduler, or "local") and print the outcome."""
-    from siis.cluster import ClusterOptions, connected, fit  # noqa: PLC0415  (heavy)
-    from siis.cluster.connection import LOCAL  # noqa: PLC0415
-    from siis.shards.job import ANSWERS  # noqa: PLC0415
+    from siis.distributed import ClusterOptions, connected, fit  # noqa: PLC0415  (heavy)
+    from siis.distributed.job import ANSWERS  # noqa: PLC0415
+    from siis.distributed.workers import LOCAL  # noqa: PLC0415
 
     if address != LOCAL and (workers is not None or memory is not None):
         raise ValueError(

@@ -9,8 +9,7 @@ from siis.engine.base import Engine
 from siis.engine.numpy import NUMPY
 from siis.errors import Message
 
-DASK = "dask"  # the workers of a cluster: many engines, one in each shard
-ENGINES = ("auto", "numpy", "torch", DASK)
+ENGINES = ("auto", "numpy", "torch")
 WORTH_A_GPU = 20_000  # examples, below which "auto" does not look for one: PyTorch alone takes seconds to load
 DRIVERS = ("libcuda.so.1", "nvcuda.dll", "libamdhip64.so")
 MOST_CHARACTERS = 80  # of PyTorch's message about a device

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from siis._types import Bools, Floats
-from siis.estimators.base import Answer
+from siis.errors import warn
+from siis.estimators.result import FitResult
 from siis.labels import GivenLabels, VertexLabels
 from siis.labels.unlabelled import coded_rows
-from siis.quality.issues import BELOW_VERIFIED, VERIFIED
+from siis.quality.listings import BELOW_VERIFIED, VERIFIED
 from siis.result_table import Table
 
 USUAL_COUNT = 8  # labels of the median class, from which a single label of another class is an exception
@@ -28,67 +28,68 @@ def supported_classes(parts: VertexLabels) -> Bools:
 
 
 def warn_of_lone_classes(labels: GivenLabels, supported: Bools) -> None:
-    """Say which classes are predicted for no other example."""
+    """Warn of the classes that are predicted for no other example."""
     names = ", ".join(repr(str(name)) for name in labels.classes[~supported])
-    warnings.warn(
+    warn(
         f"these classes have one label each and are predicted for no other example: {names}. Label more examples of "
-        "them, or correct the label.",
-        UserWarning,
-        stacklevel=5,
+        "them, or correct the label."
     )
 
 
-def with_lone_classes(answer: Answer, labels: GivenLabels, supported: Bools) -> Answer:
-    """The answer of a fit to the supported classes, with the other classes as further columns."""
-    shown, vertex = dict(answer.attributes), answer.placed.vertex
-    columns = np.flatnonzero(supported)
-    used = np.flatnonzero(labels.used)
+def with_lone_classes(
+    result: FitResult, own: Floats, labels: GivenLabels, supported: Bools
+) -> tuple[FitResult, Floats]:
+    """The result of a fit to the supported classes with the other classes as further columns; own: (l, s)."""
+    assert result.quality is not None
+    assert result.average is not None
+    found, noise, vertex = result.quality, result.quality.noise, result.placed.vertex
+    c, columns, used = supported.size, np.flatnonzero(supported), np.flatnonzero(labels.used)
     is_lone = ~supported[labels.codes[used]]
-    lone = used[is_lone]
-    rate = float(shown["noise_rate_"])
-    doubt = 0.0 if np.isnan(rate) else rate
+    lone, doubt = used[is_lone], 0.0 if np.isnan(noise.rate) else noise.rate
 
     def wide(P: Floats, otherwise: float = 0.0) -> Floats:
-        found = np.full((len(P), supported.size), otherwise, P.dtype)
-        found[:, columns] = P
-        return found
+        """Columns of all classes; rows that are unknown stay so."""
+        full = np.full((len(P), c), otherwise, P.dtype)
+        full[:, columns] = P
+        full[np.isnan(P[:, 0])] = np.nan
+        return full
 
-    answers, reached = wide(answer.distributions), answer.reached.copy()
-    at = vertex[lone]
+    answers, reached, at = wide(result.vertex_distributions), result.vertex_reached.copy(), vertex[lone]
     alone = (1 - doubt) * labels.Y[is_lone] + doubt * answers[at]
     is_free = ~np.isin(at, vertex[used[~is_lone]])  # no equal example has a label of another class
     answers[at[is_free]], reached[at[is_free]] = alone[is_free], True
-    own = np.full((used.size, supported.size), np.nan, answers.dtype)
-    own[is_lone] = alone
-    if answer.own is not None:
-        own[~is_lone] = wide(answer.own)
-    quality, suggested = shown["label_quality_"].copy(), labels.codes.copy()
-    known = coded_rows(shown["_suggested"])
-    suggested[known] = columns[shown["_suggested"][known]]
-    quality[lone] = np.where(labels.verified[lone], VERIFIED, min(1 - rate, BELOW_VERIFIED))
-    before = shown["_before_codes"]
-    matrix, usual = shown["noise_matrix_"], doubt / (supported.size - 1)
-    noise = np.full((supported.size, supported.size), usual)
-    np.fill_diagonal(noise, 1 - doubt)
-    noise[:, columns] = 0.0
-    noise[np.ix_(columns, columns)] = matrix
-    rates = np.full(supported.size, np.nan)
-    rates[columns] = shown["class_noise_rates_"]
-    held_out = wide(shown["held_out_distributions_"])
-    held_out[np.isnan(shown["held_out_distributions_"][:, 0])] = np.nan
-    shown.update(
-        label_quality_=quality,
-        held_out_distributions_=held_out,
-        noise_matrix_=noise,
-        class_noise_rates_=rates,
-        class_shares_=_shares(shown["class_shares_"], labels, columns, lone.size, doubt),
-        _given_codes=labels.codes,
-        _suggested=suggested,
-        _before_codes=np.where(before >= 0, columns[before], np.where(labels.verified, -1, labels.codes)),
-        _supported=columns,
+    all_own = np.full((used.size, c), np.nan, answers.dtype)
+    all_own[is_lone], all_own[~is_lone] = alone, wide(own)
+    quality, suggested, before = found.quality.copy(), labels.codes.copy(), found.before
+    known = coded_rows(found.suggested)
+    suggested[known] = columns[found.suggested[known]]
+    quality[lone] = np.where(labels.verified[lone], VERIFIED, min(1 - noise.rate, BELOW_VERIFIED))
+    matrix = np.full((c, c), doubt / (c - 1))
+    np.fill_diagonal(matrix, 1 - doubt)
+    matrix[:, columns] = 0.0
+    matrix[np.ix_(columns, columns)] = noise.matrix
+    rates = np.full(c, np.nan)
+    rates[columns] = noise.class_rates
+    all_quality = replace(
+        found,
+        quality=quality,
+        suggested=suggested,
+        before=np.where(before >= 0, columns[before], np.where(labels.verified, -1, labels.codes)),
+        held_out=wide(found.held_out),
+        noise=replace(noise, matrix=matrix, class_rates=rates),
+        class_shares=_shares(found.class_shares, labels, columns, lone.size, doubt),
     )
-    prior = wide(answer.prior[None])[0]
-    return replace(answer, distributions=answers, reached=reached, prior=prior, attributes=shown, own=own)
+    all_classes = replace(
+        result,
+        classes=labels.classes,
+        codes=labels.codes,
+        vertex_distributions=answers,
+        vertex_reached=reached,
+        prior=wide(result.prior[None])[0],
+        quality=all_quality,
+        average=replace(result.average, supported=columns),
+    )
+    return all_classes, all_own
 
 
 def _shares(found: Table, labels: GivenLabels, columns: np.ndarray, n_lone: int, doubt: float) -> Table:

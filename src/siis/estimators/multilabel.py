@@ -12,11 +12,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from siis._types import Bools, Features, Floats, Ints
 from siis.engine import NUMPY
-from siis.estimators.base import Answer, TransductiveClassifier, on_host
+from siis.estimators.base import TransductiveClassifier
 from siis.estimators.classifier import SIISClassifier
-from siis.estimators.solving import certified_or_warned, enough_components, solution_attributes
+from siis.estimators.inputs import on_host
+from siis.estimators.prediction import with_examples
+from siis.estimators.result import FitResult, SolverResult
+from siis.estimators.solving import Solver, enough_components
 from siis.graph import Graph, NeighborGraph
-from siis.labels import GivenLabels, VertexLabels, distributions, gather, read_labels
+from siis.labels import GivenLabels, VertexLabels, gather, read_labels
 from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
@@ -39,7 +42,7 @@ class _Task:
 
 
 class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped base
-    """Say of all examples which tags they have, from few, partly wrong answers, by the paper's program.
+    """Predict the tags of all examples from few, partly wrong labels, by the paper's program.
 
     The plain method, ``SIISClassifier(method="paper", solver="certified")``, once for each tag: graph and basis,
     which cost most, are computed once, and the programs, which differ in their labels alone, begin as a batch whose
@@ -187,19 +190,18 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         columns, names = _tag_columns(Y)
         check_consistent_length(X, columns)
         with progress.stage("graph") as report:
-            one._seed = seed = seed_of(self.random_state)
-            placed = one._neighbor_graph(X, None, report, NUMPY)
+            seed = seed_of(self.random_state)
+            placed = one._neighbor_graph(X, None, seed, report, NUMPY)
         tasks = [_task(column, placed) for column in columns.T]
-        answers = self._answers(tasks, placed, X, seed, progress)
+        results = self._results(tasks, placed, X, seed, progress)
         features = {
             name: value for name, value in vars(one).items() if name in ("n_features_in_", "feature_names_in_")
         }
         self.estimators_ = []
-        for task, answer in zip(tasks, answers, strict=True):
+        for result in results:
             fitted = self._one()
-            fitted._seed = seed
             fitted.__dict__.update(features)
-            self.estimators_.append(fitted._take(X, task.labels, answer))
+            self.estimators_.append(fitted._take(result))
         self.__dict__.update(features)
         self.tags_, self.graph_ = names, placed.graph
         self.classes_ = [np.array([0, HAS_TAG]) for _ in names]
@@ -225,7 +227,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         return _of_tags(self.estimators_, [fitted.predict_proba(X) for fitted in self.estimators_])
 
     def predict(self, X: Any) -> Ints:
-        """Say which tags examples have: those of a probability above 1/2.
+        """Predict the tags of examples: those of a probability above 1/2.
 
         Parameters
         ----------
@@ -241,9 +243,9 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         """The classifier of one tag, not fitted."""
         return SIISClassifier(**self.get_params(deep=False), method="paper", solver="certified")
 
-    def _answers(
+    def _results(
         self, tasks: list[_Task], placed: NeighborGraph, X: Features, seed: int, progress: Progress
-    ) -> list[Answer]:
+    ) -> list[FitResult]:
         """Solve the programs, those with the same labelled vertices in one batch."""
         cores: dict[bytes, tuple[Graph, SmoothBasis]] = {}
         batches: dict[tuple[bytes, bytes], list[int]] = {}
@@ -252,29 +254,26 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             if key not in cores:
                 cores[key] = self._core(placed, task.reached, X, seed, progress)
             batches.setdefault((key, task.given.rows.tobytes()), []).append(t)
-        found: dict[int, Answer] = {}
+        found: dict[int, FitResult] = {}
         for (key, _), members in batches.items():
             graph, basis = cores[key]
             programs = [self._program(tasks[t], graph, basis) for t in members]
             with progress.stage(f"solve {len(programs)} tags") as report:
                 solutions = self._solve(programs, progress, report)
             for t, solution in zip(members, solutions, strict=True):
-                task = tasks[t]
-                answers = np.tile(task.given.prior, (placed.graph.n_vertices, 1))
-                answers[task.reached] = distributions(basis.synthesize(solution.coefficients), task.given.n_classes)
-                shown = {"basis_": basis, **solution_attributes(solution)}
-                found[t] = Answer(placed, answers, task.reached, task.given.prior, self.n_neighbors, shown)
+                task, F = tasks[t], basis.synthesize(solution.coefficients)
+                solver = SolverResult.of(solution, basis=basis)
+                plain = self._one()._plain_result(placed, task.labels, task.given, task.reached, F, solver, seed)
+                found[t] = with_examples(plain, X, task.labels, NUMPY)
         return [found[t] for t in range(len(tasks))]
 
     def _solve(self, programs: list[Program], progress: Progress, report: Report) -> list[Solution]:
         """Solve all programs together, then each to its gap: they share one penalty, which slows the last digits."""
+        solve = Solver("certified", self.tol, self.max_iter)
         starts: list[Solution | None] = [None] * len(programs)
         if len(programs) > 1:
             starts = list(solve_batch(programs, self.tol, min(TOGETHER, self.max_iter)))
-        return [
-            certified_or_warned(program, self.tol, self.max_iter, progress, report, start)
-            for program, start in zip(programs, starts, strict=True)
-        ]
+        return [solve(program, progress, report, start) for program, start in zip(programs, starts, strict=True)]
 
     def _core(
         self, placed: NeighborGraph, reached: Bools, X: Features, seed: int, progress: Progress

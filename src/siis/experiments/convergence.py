@@ -13,7 +13,7 @@ from siis.experiments.figures import draw
 from siis.experiments.run_records import markdown
 from siis.experiments.settings import Options
 from siis.graph import build_neighbor_graph
-from siis.labels import label_rows
+from siis.labels import coded, one_hot
 from siis.labels.unlabelled import coded_rows
 from siis.program import Program
 from siis.solvers import solve_certified, solve_paper
@@ -33,7 +33,7 @@ def moons_program() -> Program:
     basis = smooth_basis(graph, max(2, graph.n_components))
     vertices = (np.cumsum(reached) - 1)[placed.vertex[rows]]
     return Program(
-        graph, basis, vertices, label_rows(problem.y[rows], 2), np.full(rows.size, moons.ALPHA), moons.BETA
+        graph, basis, vertices, coded(one_hot(problem.y[rows], 2)), np.full(rows.size, moons.ALPHA), moons.BETA
     )
 
 

@@ -1,6 +1,5 @@
 """Given labels as classes and codes, classes as label rows, and soft labels as distributions."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +8,28 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from siis._types import Bools, Floats, Ints, answer_type
-from siis.errors import Message
-from siis.labels.label_spelling import NO_ANSWER, LabelWarning, folded, spellings
-from siis.labels.unlabelled import UNLABELLED, are_signs, coded_rows, is_blank, is_minus_one, is_missing, named
+from siis.errors import Message, warn
+from siis.labels.unlabelled import (
+    NO_ANSWER,
+    UNLABELLED,
+    are_signs,
+    coded_rows,
+    folded,
+    is_blank,
+    is_minus_one,
+    is_missing,
+    named,
+    spellings,
+)
 from siis.texts import itemised, listed, plural
 
-MERGE = "y = [label and folded(label) for label in y], with folded from siis.labels.label_spelling,"
+MERGE = "y = [label and folded(label) for label in y], with folded from siis.labels,"
 FIRST_ROUNDED = 2.0**53  # from here on floats do not represent all whole numbers
 LARGEST = int(np.iinfo(np.int64).max)  # class that is a number
+
+
+class LabelWarning(UserWarning):
+    """Something among the given labels may not be what it seems."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +128,9 @@ def _numbers(classes: np.ndarray[Any, Any]) -> Bools:
     is_class = np.asarray(classes != UNLABELLED, dtype=bool)
     if is_class.all() or not are_signs(classes):
         return is_class
-    warnings.warn(
+    warn(
         "y holds only -1 and +1: read as two classes, with every example labelled. If -1 means unlabelled, "
-        "there is only one class; name the classes 0, 1, ... or use strings.",
-        UserWarning,
-        stacklevel=5,
+        "there is only one class; name the classes 0, 1, ... or use strings."
     )
     return np.ones_like(is_class)
 
@@ -128,7 +139,9 @@ def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
     """Names that are classes, shape (c,); warns of blanks, of words for no label and of several spellings."""
     blank = np.array([is_blank(name) for name in names], dtype=bool)
     if blank.any():
-        _warn_of(f"y holds {counts[blank].sum():,} empty strings: taken for unlabelled. Use None to say so.")
+        warn(
+            f"y holds {counts[blank].sum():,} empty strings: taken for unlabelled. Use None to say so.", LabelWarning
+        )
     count = {str(name): int(many) for name, many in zip(names[~blank], counts[~blank], strict=True)}
     for name, many in count.items():
         if (name == "nan" or is_minus_one(name)) and not are_signs(count):
@@ -139,7 +152,7 @@ def _names(names: np.ndarray[Any, Any], counts: Ints) -> Bools:
     for note in label_notes(
         count, "y", lambda words: f"y = [None if label in {words!r} else label for label in y]", MERGE
     ):
-        _warn_of(note)
+        warn(note, LabelWarning)
     return ~blank
 
 
@@ -161,10 +174,6 @@ def label_notes(counts: Mapping[str, int], where: str, unlabel: Callable[[list[s
             f"{merge} makes one class of those in a bracket"
         )
     return notes
-
-
-def _warn_of(message: str) -> None:
-    warnings.warn(message, LabelWarning, stacklevel=6)
 
 
 def _plain(values: np.ndarray[Any, Any], present: Any) -> np.ndarray[Any, Any]:
@@ -197,11 +206,6 @@ def _whole(values: np.ndarray[Any, Any], present: Any, given: list[int]) -> np.n
     return plain
 
 
-def label_rows(codes: Ints, n_classes: int) -> Floats:
-    """Label rows: one column of -1/+1 for two classes (the paper's eq. 4), else one-hot, shape (l, c) (eq. 5)."""
-    return coded(one_hot(codes, n_classes))
-
-
 def one_hot(codes: Ints, n_classes: int) -> Floats:
     """Codes, shape (l,), as distributions, shape (l, n_classes)."""
     Y = np.zeros((codes.size, n_classes), answer_type(codes.size, n_classes))
@@ -210,7 +214,7 @@ def one_hot(codes: Ints, n_classes: int) -> Floats:
 
 
 def coded(Y: Floats) -> Floats:
-    """Distributions in the paper's coding: one column, p_1 - p_0, for two classes, else as they are. Y: (l, c)."""
+    """Label rows: one column, p_1 - p_0, for two classes (the paper's eq. 4), else Y (eq. 5). Y: (l, c)."""
     return Y[:, 1:] - Y[:, :1] if Y.shape[1] == 2 else Y
 
 

@@ -15,7 +15,7 @@ from siis.labels.dawid_skene import AnnotatedLabels
 from siis.labels.unlabelled import UNLABELLED, soft_rows
 from siis.labels.vertex_labels import label_kinds
 
-SUM_ERROR = 1e-6  # of a soft label: rounding
+SUM_ERROR, SHARE_ERROR = 1e-6, 1e-3  # of the sum of a soft label, and of known shares: rounding
 FAINTEST = 1e-100  # weight of a label over the largest, below which it is no less: its square is a number
 VERIFIED_WEIGHT = 3.0  # ordinary labels that a verified one counts as
 
@@ -138,3 +138,31 @@ def _verified(verified: Any, used: Bools) -> Bools:
             "example its label."
         )
     return is_verified
+
+
+def known_class_shares(given: Any, classes: Any) -> Floats | None:
+    """Known shares of the classes among all examples in the order of the classes, (c,); None if unknown."""
+    if given is None:
+        return None
+    names = [str(name) for name in classes]
+    if isinstance(given, dict):
+        known = {str(name): share for name, share in given.items()}
+        if set(known) != set(names):
+            odd = sorted(set(known) ^ set(names))
+            raise ValueError(
+                f"class_prior must have the {len(names)} classes of y as keys; {odd[0]!r} is not in both. "
+                f"Give a share for each of {', '.join(names[:10])}."
+            )
+        given = [known[name] for name in names]
+    try:
+        shares = np.asarray(given, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        shares = np.zeros(0)
+    if shares.size != len(names):
+        raise ValueError(f"class_prior must have a number for each of the {len(names)} classes; found {given!r}")
+    if not np.isfinite(shares).all() or (shares < 0).any() or abs(shares.sum() - 1) > SHARE_ERROR:
+        raise ValueError(
+            f"class_prior must hold shares, not negative and with sum 1; found {shares.tolist()}. Divide counts by "
+            "their sum."
+        )
+    return np.asarray(shares / shares.sum())

@@ -1,4 +1,4 @@
-"""Annotators ranked by how many of their labels are right, as far as graph and other annotators can tell."""
+"""Annotators ranked by how many of their labels are right, judged by the graph and the other annotators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def annotator_table(example: Ints, annotator: Any, codes: Ints, P: Floats, class
     """Estimate the share of right labels of each annotator, worst first, (C17).
 
     With p_i what is known of example i without its labels, a_r the share of right labels of annotator r, and g_ir
-    what r has said,
+    the label of r,
 
         q_irk ~ p_ik prod_{s != r} (g_is = k ? a_s : (1 - a_s) / (c - 1))
         P(g_ir) = a_r q_ir,g + (1 - a_r) (1 - q_ir,g) / (c - 1)                                              (C17)
@@ -39,9 +39,9 @@ def annotator_table(example: Ints, annotator: Any, codes: Ints, P: Floats, class
     skill = np.full(names.size, FIRST_SKILL)
     _, pair = np.unique(example * names.size + who, return_inverse=True)  # who may have answered twice
     for _ in range(ROUNDS):
-        said = _log_chances(skill[who], codes, c)
-        all_said = _sums(said, example, len(P))
-        others = softmax(known[example] + all_said[example] - _sums(said, pair, pair.max() + 1)[pair], axis=1)
+        logs = _log_chances(skill[who], codes, c)
+        total = _sums(logs, example, len(P))
+        others = softmax(known[example] + total[example] - _sums(logs, pair, pair.max() + 1)[pair], axis=1)
         posterior = _skills(others[np.arange(codes.size), codes], who, names.size, c)
         before, skill = skill, posterior @ SKILLS
         if np.abs(skill - before).max() <= CHANGE:
@@ -51,15 +51,15 @@ def annotator_table(example: Ints, annotator: Any, codes: Ints, P: Floats, class
     counts = np.bincount(who, minlength=names.size)
     agrees = np.bincount(who, np.argmax(others, axis=1) == codes, names.size) / counts
     truth = softmax(known + _sums(_log_chances(skill[who], codes, c), example, len(P)), axis=1)
-    said_class, true_class, times = _confusions(who, codes, truth[example], names.size, classes)
+    label, true_class, times = _confusions(who, codes, truth[example], names.size, classes)
     order = np.lexsort((np.arange(names.size), skill))
     low, high = np.minimum(ends[0], skill), np.maximum(ends[1], skill)
-    columns = (names, counts, agrees, skill, low, high, said_class, true_class, times)
+    columns = (names, counts, agrees, skill, low, high, label, true_class, times)
     return Table(zip(COLUMNS, (column[order] for column in columns), strict=True))
 
 
 def _log_chances(skill: Floats, codes: Ints, c: int) -> Floats:
-    """Log-chance P(what was said | class k), shape (m, c)."""
+    """Log-probability P(label | class k), shape (m, c)."""
     chances = np.repeat(np.log((1 - skill) / (c - 1))[:, None], c, axis=1)
     chances[np.arange(codes.size), codes] = np.log(skill)
     return chances
@@ -78,9 +78,9 @@ def _skills(right: Floats, who: Ints, n: int, c: int) -> Floats:
 
 
 def _confusions(who: Ints, codes: Ints, truth: Floats, n: int, classes: Any) -> tuple[Any, Any, Floats]:
-    """What each annotator says most often in the place of another class; None where that is next to nothing."""
+    """The label that each annotator gives most often in the place of another class; None where that is rare."""
     c = classes.size
-    said, instead, times = np.full(n, None, dtype=object), np.full(n, None, dtype=object), np.zeros(n)
+    label, instead, times = np.full(n, None, dtype=object), np.full(n, None, dtype=object), np.zeros(n)
     for r in range(n):
         mine = who == r
         counts = np.zeros((c, c))
@@ -88,5 +88,5 @@ def _confusions(who: Ints, codes: Ints, truth: Floats, n: int, classes: Any) -> 
         np.fill_diagonal(counts, 0.0)
         j, k = divmod(int(np.argmax(counts)), c)
         if counts[j, k] >= ONCE:
-            said[r], instead[r], times[r] = classes[j], classes[k], counts[j, k]
-    return said, instead, times
+            label[r], instead[r], times[r] = classes[j], classes[k], counts[j, k]
+    return label, instead, times

@@ -1,8 +1,7 @@
-"""Every given label judged by the class scores at its vertex while it was held out; the answers calibrated."""
+"""The quality of every given label by the class scores of its vertex while it was held out; calibrated answers."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +9,45 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Bools, Floats, Ints
-from siis.errors import Message
+from siis.errors import Message, warn
 from siis.labels import GivenLabels
 from siis.model.link import ExpectedAccuracy
-from siis.quality.agreement import LabelAgreement, label_agreement
-from siis.quality.issues import BELOW_VERIFIED, VERIFIED
+from siis.quality.listings import BELOW_VERIFIED, VERIFIED
 from siis.quality.noise import LEAST_RATE, NoiseModel, fit_noise
 from siis.quality.sets import coverage_levels
 
-MOSTLY_WRONG = 0.75  # share of wrong labels in a class, at which to say so
-ENOUGH = 10  # labels of a class, to say so
+MOSTLY_WRONG, ENOUGH = 0.75, 10  # share of wrong labels in a class, and its labels, at which to warn
+WEAK = 0.05  # below, neighbourhoods hardly predict labels
+CLEAR = 0.15  # above, labels are followed, however few they are
+VAGUE = 0.25  # below, blunt scores and wrong labels cannot be distinguished
+DOUBT = 2.5  # standard errors: the best of many candidates is ahead of chance by luck alone
+
+
+@dataclass(frozen=True)
+class LabelAgreement:
+    """Cohen's kappa between held-out labels and predicted classes."""
+
+    score: float  # (agreement - chance) / (1 - chance), lower with wrong labels; NaN where nothing was held out
+    error: float  # standard error
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the labels do not follow the neighbourhoods, by the held-out ones."""
+        return self.score < max(WEAK, min(DOUBT * self.error, CLEAR))
+
+
+def label_agreement(scores: Floats, codes: Ints, weights: Floats) -> LabelAgreement:
+    """Agreement of a graph with its held-out labels; scores: (l, c), codes and weights: (l,)."""
+    if codes.size == 0:
+        return LabelAgreement(float("nan"), float("nan"))
+    c = scores.shape[1]
+    share = weights / weights.sum()
+    predicted = np.argmax(scores, axis=1)
+    correct = float(share @ (predicted == codes))
+    chance = float(np.bincount(codes, share, c) @ np.bincount(predicted, share, c))
+    chance = min(chance, 1 - 1e-9)
+    error = float(np.sqrt(max(correct * (1 - correct), 0.0) * np.sum(share**2)))
+    return LabelAgreement((correct - chance) / (1 - chance), error / (1 - chance))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +96,18 @@ def assess_labels(
     quality, suggested = np.full(n, np.nan), labels.codes.copy()
     held_out, own = (np.full((rows, c), np.nan, final.dtype) for rows in (n, used.size))
     answers = noise.probabilities(final)
-    quality[used] = 1 - noise.doubt  # the only label of its class: nothing but the overall rate speaks about it
+    quality[used] = 1 - noise.doubt  # of the only label of its class, the overall rate is all that is known
     if doubtful.size:
         posterior = noise.posterior(each, Y)  # (D4), the answer as well
-        trust = np.minimum(1.0, weights / weights.mean())[:, None]  # a label of next to no weight has next to no say
+        trust = np.minimum(1.0, weights / weights.mean())[:, None]  # a light label has little influence
         if trust.min() < 1:
             posterior = trust * posterior + (1 - trust) * noise.probabilities(each)
         posterior = posterior[group]
         apart = np.setdiff1d(np.arange(used.size), which)
         alone = (1 - noise.doubt) * labels.Y[apart] + noise.doubt * answers[vertex[used[apart]]]
-        every, told = np.concatenate([which, apart]), np.vstack([posterior, alone])
-        has_company = _answer_labelled(answers, vertex[used[every]], told, labels.counts[every])
-        own[every] = np.where(has_company[:, None], told, answers[vertex[used[every]]])
+        every, posteriors = np.concatenate([which, apart]), np.vstack([posterior, alone])
+        has_company = _answer_labelled(answers, vertex[used[every]], posteriors, labels.counts[every])
+        own[every] = np.where(has_company[:, None], posteriors, answers[vertex[used[every]]])
         quality[judged] = posterior[np.arange(judged.size), codes]
         doubted = np.flatnonzero(quality[judged] < 0.5)
         posterior[doubted, codes[doubted]] = -1.0  # what is likely wrong is no suggestion
@@ -127,7 +155,7 @@ def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None
     """Warn where labels do not follow the graph, or most of a class are wrong; codes, (l,): of labelled vertices."""
     agreement = assessment.agreement
     if agreement.is_weak:
-        warnings.warn(
+        warn(
             Message(
                 "the labels do not follow the neighbourhoods: held-out labels are predicted hardly better than by "
                 "chance ({graph_score_}: {score:.2f} +- {error:.2f}). Do not rely on the answers. Use features in "
@@ -135,20 +163,16 @@ def warn_about_labels(assessment: Assessment, codes: Ints, classes: Any) -> None
                 "or label more examples.",
                 score=agreement.score,
                 error=agreement.error,
-            ),
-            UserWarning,
-            stacklevel=5,
+            )
         )
     counts = np.bincount(codes, minlength=len(classes))
     bad = np.flatnonzero((assessment.noise.class_rates > MOSTLY_WRONG) & (counts >= ENOUGH))
     if bad.size and not agreement.is_weak:
         names = ", ".join(f"{classes[k]} ({assessment.noise.class_rates[k]:.0%})" for k in bad[:10])
-        warnings.warn(
+        warn(
             Message(
                 "most labels of these classes seem to be wrong ({class_noise_rates_}): {classes}. Check them first: "
                 "{label_issues} lists them.",
                 classes=names,
-            ),
-            UserWarning,
-            stacklevel=5,
+            )
         )

@@ -1,4 +1,4 @@
-"""The share of wrong labels, and probabilities of the classes, as far as held-out labels can tell them."""
+"""The share of wrong labels, and probabilities of the classes, estimated from held-out labels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from siis._types import Bools, Floats, Ints
 from siis.labels import one_hot
 from siis.model.link import BLUNTER, SHARPNESS, ExpectedAccuracy, MemberLabels, fit_link
+from siis.model.scores import mean_softmax
 from siis.model.vertices import USUAL_QUANTILE
-from siis.quality.calibration import Calibration
 
 LEVEL = 0.95
 MOST_COPIES = 10.0  # that a label of large weight counts as, in the total
@@ -21,6 +21,27 @@ MOST_IN_ONE = 0.8  # of the labels that are predicted as one class, so that the 
 LEAST_KNOWN, LEAST_PREDICTED = 6.0, 0.5  # labels of a class, and predictions over labels, for scores to know it
 VAGUE_RATE = 0.05  # of wrong labels that is assumed at most where nothing predicts labels
 LEAST_RATE = 0.002  # in quality and answers of labelled examples: a rate of 0 would make every label certain
+LEAST_WEIGHT = 1e-4  # of a calibration: components of less are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """P(true k | z) = sum_m weight_m softmax(sharpness_m z)_k, (D3): as sure as held-out labels allow."""
+
+    sharpness: Floats
+    weights: Floats  # (m,) like the sharpness, sum 1
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Probabilities of the classes, shape (n, c), by their scores."""
+        return mean_softmax(scores, self.sharpness.tolist(), self.weights.tolist(), [None] * len(self.weights))
+
+    @classmethod
+    def of(cls, sharpness: Floats, weights: Floats) -> Calibration:
+        """Gather equal sharpnesses, and leave out what has next to no weight; both: (m,)."""
+        values, which = np.unique(sharpness, return_inverse=True)
+        total = np.bincount(which, weights)
+        kept = total > LEAST_WEIGHT * total.sum()
+        return cls(values[kept], total[kept] / total[kept].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +86,8 @@ def fit_noise(
     """Average over sharpness of the scores and noise rate, by the likelihood of the held-out labels.
 
     The label j is given with probability (1 - r) p_j + r (1 - p_j) / (c - 1), p = softmax(a z).          (D2)
-    Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels estimate tells
-    them apart, as far as it is known.
+    Blunt scores and wrong labels explain the same disagreement; the accuracy that halves of the labels estimate
+    distinguishes them, as far as it is known.
 
     scores, (l, c): z of held-out labels; codes, weights, is_verified, before: (l,); rows, (m, c): scores of
     unlabelled examples, where the accuracy ``estimated`` is expected. A label of weight k counts as k labels; all

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats, Ints
+from siis.quality.bootstrap import interval, n_draws, resampled_counts
 from siis.result_table import Table
 
 COLUMNS = ("first", "second", "overlap", "low", "high", "mislabelled")
-DRAWS, MOST_WORK = 500, 100_000_000  # of labels anew, for the interval; fewer where there are many labels
-LEAST_DRAWS = 50
-LEVEL = (2.5, 97.5)
+DRAWS, LEAST_DRAWS, MOST_WORK = 500, 50, 100_000_000  # for the interval; fewer where there are many labels
 TINY = 1e-300
-LEAST = 1.0  # expected examples of a pair that are taken for the other class: of less nothing is said
+LEAST = 1.0  # expected examples of a pair that are taken for the other class, below which it is left out
 
 
 def overlap_table(answers: Ints, truth: Floats, votes: Floats, noise: Floats, classes: Any, seed: int) -> Table:
@@ -35,21 +34,14 @@ def overlap_table(answers: Ints, truth: Floats, votes: Floats, noise: Floats, cl
     share = mixed[first, second] / both
     rng = np.random.default_rng(seed)
     drawn = []
-    for _ in range(int(np.clip(MOST_WORK // max(truth.size, 1), LEAST_DRAWS, DRAWS))):
-        again = np.bincount(rng.integers(answers.size, size=answers.size), minlength=answers.size) * votes
+    for _ in range(n_draws(truth.size, MOST_WORK, LEAST_DRAWS, DRAWS)):
+        again = resampled_counts(rng, answers.size) * votes
         taken, size = _taken(answers, truth, again), again @ truth
         drawn.append((taken[first, second] + taken[second, first]) / np.maximum(size[first] + size[second], TINY))
-    ends = np.percentile(drawn, LEVEL, axis=0)
+    low, high = interval(np.array(drawn), share)
     renamed = (noise[first, second] * total[second] + noise[second, first] * total[first]) / both
     order = np.lexsort((second, first, -share))
-    columns = (
-        classes[first],
-        classes[second],
-        share,
-        np.minimum(ends[0], share),
-        np.maximum(ends[1], share),
-        renamed,
-    )
+    columns = (classes[first], classes[second], share, low, high, renamed)
     return Table(zip(COLUMNS, (column[order] for column in columns), strict=True))
 
 

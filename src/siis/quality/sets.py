@@ -1,6 +1,8 @@
-"""Sets of classes that hold the true one as often as asked, by calibrated probabilities or by held-out labels."""
+"""Sets of classes that hold the true one at a given rate, by calibrated probabilities or by held-out labels."""
 
 from __future__ import annotations
+
+from numbers import Real
 
 import numpy as np
 
@@ -35,6 +37,12 @@ def coverage_levels(P: Floats, truth: Floats, weights: Floats) -> Floats:
     levels, covered = levels[last], covered[last]
     some = evenly(levels.size, MOST_LEVELS)
     return np.column_stack([levels[some], covered[some]])
+
+
+def check_coverage(coverage: object) -> None:
+    """Refuse a coverage that is no number between 0 and 1."""
+    if not (isinstance(coverage, Real) and 0 < float(coverage) < 1):
+        raise ValueError(f"coverage must be a number between 0 and 1; found {coverage!r}")
 
 
 def class_sets(P: Floats, levels: Floats, coverage: float, allow_empty: bool) -> Bools:

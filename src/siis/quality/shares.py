@@ -7,16 +7,13 @@ import numpy as np
 from siis._types import Floats, Ints
 from siis.labels import GivenLabels
 from siis.quality.assess import Assessment
+from siis.quality.bootstrap import WIDTH, interval, n_draws, resampled_counts
 from siis.result_table import Table
 
 ROUNDS = 100
-DRAWS, MOST_WORK = 200, 20_000_000  # of labels anew, for the interval; fewer where there are many classes
-LEAST_DRAWS = 20
+DRAWS, LEAST_DRAWS, MOST_WORK = 200, 20, 20_000_000  # for the interval; fewer where there are many classes
 MOST_AT_ONCE = 2**20  # chances of answers, or labels, of all draws that are computed together
-LEVEL = (2.5, 97.5)
-TRUST = 1.0  # labels of each class that are thought to have been answered rightly
-
-WIDTH = 1.96  # standard deviations of a 95 % interval
+TRUST = 1.0  # pseudo-count of right answers for each class
 
 
 def class_shares(
@@ -57,21 +54,20 @@ def estimate_shares(
     rng = np.random.default_rng(seed)
     counts = np.bincount(answered, minlength=c).astype(np.float64)
     shares = _total(counts[None], _confusion(held_answers, truth, votes[None]), n_labelled)[0]
-    n_draws, n = int(np.clip(MOST_WORK // (ROUNDS * c * c), LEAST_DRAWS, DRAWS)), int(counts.sum())
+    n = int(counts.sum())
     step = max(1, min(MOST_AT_ONCE // c**2, MOST_AT_ONCE // max(n_held, 1)))
-    drawn = np.empty((n_draws, c))
-    for a in range(0, n_draws, step):
+    drawn = np.empty((n_draws(ROUNDS * c * c, MOST_WORK, LEAST_DRAWS, DRAWS), c))
+    for a in range(0, len(drawn), step):
         some = drawn[a : a + step]
         times, seen = np.ones((len(some), n_held)), np.tile(counts, (len(some), 1))
         for i in range(len(some)):
             if n_held:
-                times[i] = np.bincount(rng.integers(n_held, size=n_held), minlength=n_held)
+                times[i] = resampled_counts(rng, n_held)
             if n:
                 seen[i] = rng.multinomial(n, counts / n)
         times *= votes
         some[:] = _total(seen, _confusion(held_answers, truth, times), n_labelled)
-    low, high = np.percentile(drawn, LEVEL, axis=0)
-    return shares, np.column_stack([np.minimum(low, shares), np.maximum(high, shares)])
+    return shares, np.column_stack(interval(drawn, shares))
 
 
 def _confusion(answers: Ints, truth: Floats, votes: Floats) -> Floats:

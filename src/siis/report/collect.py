@@ -12,7 +12,7 @@ from siis.estimators.classifier import SIISClassifier
 from siis.findings import Findings
 from siis.labels.unlabelled import coded_rows
 from siis.quality import LabelGain
-from siis.quality.agreement import VAGUE
+from siis.quality.assess import VAGUE
 from siis.report.differences import TableRows, contrasts
 from siis.report.map import ID_SHOWN, map_of
 from siis.report.reliability import reliability

@@ -22,7 +22,7 @@ def reliability(model: SIISClassifier) -> Reliability | None:
     rate = getattr(model, "noise_rate_", math.nan)
     if math.isnan(rate):
         return None
-    P, codes = model.held_out_distributions_, model._given_codes
+    P, codes = model.held_out_distributions_, model.result_.codes
     which = np.flatnonzero(np.isfinite(P).all(axis=1) & coded_rows(codes))
     if which.size < LEAST_LABELS:
         return None

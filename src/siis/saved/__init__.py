@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from siis.estimators.classifier import SIISClassifier
+from siis.estimators.result import AverageFit, FitResult, LabelQuality, SolverResult, set_result
 from siis.files import write_file
 from siis.graph import Graph, NeighborGraph
 from siis.model.choose import Choices
@@ -20,32 +21,37 @@ from siis.model.predictor import Predictor
 from siis.model.programs import ProgramConfig
 from siis.model.spaces import Space
 from siis.model.trees import Forest
-from siis.quality import Calibration
+from siis.quality import Calibration, NoiseModel
 from siis.saved.archive import OtherFormat, archive_bytes, read_archive
-from siis.saved.checks import check_extra, check_state
+from siis.saved.checks import check_extra, check_model
 from siis.solvers.solution import History
 
-NAMES = ("state", "extra")
+NAMES = ("model", "features", "result", "extra")
+FEATURES = ("n_features_in_", "feature_names_in_")  # which scikit-learn sets
 PARTS: dict[str, type] = {
     part.__name__: part
     for part in (
+        AverageFit,
         Calibration,
         Choices,
         ExpectedAccuracy,
+        FitResult,
         FittedGraph,
         Forest,
         Graph,
         History,
+        LabelQuality,
         LinearScores,
         MemberConfig,
         NeighborGraph,
+        NoiseModel,
         Plan,
         Predictor,
         ProgramConfig,
+        SolverResult,
         Space,
     )
 }
-LEFT_OUT = ("basis_", "solution_")  # large, and of no use to answers: history_ and dual_gap_ are kept
 SHOWN = 200  # characters of what is wrong with a file
 
 
@@ -103,10 +109,13 @@ def saved_bytes(model: SIISClassifier, extra: Mapping[str, Any] | None = None) -
         steps = getattr(model, "steps", None)
         remedy = "Save its last step: siis.save(pipeline[-1], path)" if steps else "Give one, after fit"
         raise ValueError(f"the model must be a SIISClassifier; found a {type(model).__name__}. {remedy}.")
-    if not hasattr(model, "graph_"):
+    if not hasattr(model, "result_"):
         raise ValueError("the model must be fitted before it is saved. Call fit first.")
-    state = {name: value for name, value in vars(model).items() if name not in LEFT_OUT}
-    return archive_bytes({"state": state, "extra": dict(extra or {})}, PARTS)
+    result = model.result_
+    result = replace(result, solver=replace(result.solver, basis=None, solution=None))
+    features = {name: value for name, value in vars(model).items() if name in FEATURES}
+    values = (model.get_params(deep=False), features, result, dict(extra or {}))
+    return archive_bytes(dict(zip(NAMES, values, strict=True)), PARTS)
 
 
 def load_all(path: str | Path) -> Saved:
@@ -116,16 +125,17 @@ def load_all(path: str | Path) -> Saved:
         raise ValueError(f"{path} must be a model file; there is no such file. Fit a model first: siis fit DATA.")
     try:
         found = read_archive(path, NAMES, PARTS)
-        check_state(found["state"])
-        check_extra(found["extra"], found["state"])
+        check_model(*(found[name] for name in NAMES[:3]))
+        check_extra(found["extra"], found["features"], found["result"])
+        model = SIISClassifier(**found["model"])
+        model.__dict__.update(found["features"])
+        set_result(model, found["result"])
     except OtherFormat as problem:
         raise ValueError(f"{path} was written by {problem}") from problem
     except (MemoryError, PermissionError):
         raise
     except Exception as problem:  # whatever a damaged file brings about
         raise _damaged(path, problem) from problem
-    model = SIISClassifier()
-    model.__dict__.update(found["state"])
     return Saved(model, found["extra"])
 
 

@@ -14,21 +14,25 @@ import re
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from types import UnionType
+from typing import Any, NoReturn, get_args, get_origin, get_type_hints
 
 import numpy as np
 import scipy.sparse as sp
 
+from siis._types import Bools, Floats, Ints
 from siis.result_table import Table
 
-FORMAT = 2
+FORMAT = 3
 STRUCTURE, DIGEST = "model.json", "digest"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member: the same values are the same bytes
-SAID = {"state": "model"}  # in messages
 KINDS = "biufUS"  # of arrays
 INDEX_TYPES = (np.int32, np.int64)
 FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+ARRAYS = {Floats: (np.float32, np.float64), Ints: (np.int32, np.int64), Bools: (np.bool_,)}
+SCALARS = {float: (float, int, np.floating, np.integer), int: (int, np.integer), bool: (bool, np.bool_), str: (str,)}
 MOST_PARTS = 200  # of a model: each may take more memory than its share of the file
 HEADER = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '([<>|])([a-zA-Z])(\d{1,9})', 'fortran_order': (False|True), "
@@ -44,10 +48,7 @@ class OtherFormat(ValueError):
 def archive_bytes(values: Mapping[str, Any], parts: Mapping[str, type]) -> bytes:
     """Content of a file with plain values, arrays, sparse matrices, tables and dataclasses (``parts``, by name)."""
     packer = _Packer(parts)
-    content = {
-        "format": FORMAT,
-        **{name: packer.packed(value, SAID.get(name, name)) for name, value in values.items()},
-    }
+    content = {"format": FORMAT, **{name: packer.packed(value, name) for name, value in values.items()}}
     members = {STRUCTURE: json.dumps(content, allow_nan=False).encode()}
     for k, array in enumerate(packer.arrays):
         member = io.BytesIO()
@@ -77,19 +78,19 @@ def read_archive(path: Path, names: Iterable[str], parts: Mapping[str, type]) ->
     content = json.loads(
         members[STRUCTURE].decode(),
         object_pairs_hook=_distinct,
-        parse_constant=lambda name: _refuse(f"it says {name}"),
+        parse_constant=lambda name: _refuse(f"it holds {name}"),
     )
     version = content["format"] if isinstance(content, dict) else None
     if type(version) is not int or version < 1:
         raise ValueError(f"its format is {version!r}")
-    if version < FORMAT:
-        raise OtherFormat("siis 0.1, whose files this version does not read. Fit and save the model again.")
-    if version > FORMAT:
-        raise OtherFormat(f"a newer siis (its format is {version}; this version reads {FORMAT}). Update siis.")
+    if version != FORMAT:
+        raise OtherFormat(
+            f"another version of siis (its format is {version}; this version reads {FORMAT}). Fit and save it again."
+        )
     if DIGEST not in members:
         raise ValueError("it has no digest")
     if members[DIGEST] != digest(members.items()).encode():
-        raise ValueError("its content is not what its digest says")
+        raise ValueError("its content does not match its digest")
     arrays = [members.pop(f"{k}.npy") for k in range(len(members) - 2)]
     if set(content) != {"format", *names}:
         raise ValueError(f"it holds {', '.join(map(str, content))}")
@@ -130,7 +131,7 @@ class _Packer:
         self.known: dict[int, int] = {}
 
     def packed(self, value: Any, name: str) -> Any:  # noqa: PLR0911  (one for each kind)
-        """The value as JSON; ``name`` says where it is."""
+        """The value as JSON; ``name`` is its place, for messages."""
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
@@ -232,13 +233,26 @@ class _Unpacker:
         return {key: self.unpacked(item) for key, item in items.items()}
 
     def _table(self, items: dict[str, Any]) -> Table:
-        return Table(self._dict(items))
+        table = Table(self._dict(items))
+        columns = list(table.values())
+        if not all(isinstance(column, np.ndarray) and column.ndim == 1 for column in columns):
+            raise ValueError("a table of it is none")
+        if len({column.size for column in columns}) > 1:
+            raise ValueError("a table of it has columns of different lengths")
+        return table
 
     def _part(self, name: str, items: dict[str, Any]) -> Any:
         self.n_parts += 1
         if self.n_parts > MOST_PARTS:
             raise ValueError(f"it has more than {MOST_PARTS} parts")
-        return self.parts[name](**self._dict(items))
+        kind, values = self.parts[name], self._dict(items)
+        hints = _hints(kind)
+        if set(values) != set(hints):
+            raise ValueError(f"its {name} has other fields")
+        wrong = next((field for field, value in values.items() if not _is_of_type(value, hints[field])), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong} of its {name} is of another type")
+        return kind(**values)
 
 
 READ: dict[str, tuple[str, ...]] = {  # what may stand in the JSON text: kind and keys
@@ -253,6 +267,29 @@ READ: dict[str, tuple[str, ...]] = {  # what may stand in the JSON text: kind an
     "table": ("table",),
     "part": ("part", "fields"),
 }
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _is_of_type(value: Any, hint: Any) -> bool:
+    """Whether a value is what its annotation promises; Any promises nothing."""
+    origin, options = get_origin(hint), get_args(hint)
+    if isinstance(hint, UnionType):
+        return any(_is_of_type(value, option) for option in options)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and (hint not in ARRAYS or value.dtype.type in ARRAYS[hint])
+    if origin is tuple and isinstance(value, tuple):
+        each = options[:1] * len(value) if options[1:] == (...,) else options
+        return len(each) == len(value) and all(map(_is_of_type, value, each))
+    if origin is dict and isinstance(value, dict):
+        return all(_is_of_type(item, options[1]) for item in value.values())  # keys are texts in JSON
+    if hint in SCALARS:
+        return isinstance(value, SCALARS[hint]) and (hint is bool or not isinstance(value, bool | np.bool_))
+    return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
 
 
 def _check_shape(shape: Any) -> None:

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
-from siis.labels.label_spelling import NO_ANSWER
-from siis.labels.unlabelled import MISSING
+from siis.labels.unlabelled import MISSING, NO_ANSWER
 
 LARGEST_WHOLE = 2.0**63
 NO_NUMBER = (

@@ -11,8 +11,7 @@ import numpy as np
 
 from siis._types import Bools
 from siis.labels.coding import label_notes
-from siis.labels.label_spelling import folded, spellings
-from siis.labels.unlabelled import MISSING, are_signs, is_minus_one, named
+from siis.labels.unlabelled import MISSING, are_signs, folded, is_minus_one, named, spellings
 from siis.tables.cell_values import as_texts
 from siis.tables.examples import LabelNames, Roles
 from siis.tables.sheet import Sheet

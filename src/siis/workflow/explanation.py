@@ -9,7 +9,7 @@ import numpy as np
 
 from siis._types import Floats, Ints
 from siis.labels.unlabelled import named
-from siis.quality.issues import representatives
+from siis.quality.listings import representatives
 from siis.saved import Saved
 from siis.texts import did_you_mean, quoted
 from siis.workflow.neighbor_columns import ComparedColumn, compare_columns

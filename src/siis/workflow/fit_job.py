@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from siis.decisions import CORRECTED, JOURNAL, Decision, Journal, user_name
-from siis.engine.choice import DASK
 from siis.estimators.classifier import SIISClassifier
 from siis.files import check_writable, write_file, write_files
 from siis.parameters import check_parameters
@@ -126,13 +125,9 @@ def run_job(
 
 def check_options(options: FitOptions) -> None:
     """Refuse parameters that a fit of a file does not have."""
-    unknown = sorted(set(options.parameters) - (set(SIISClassifier().get_params()) - {"client"}))
+    unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
-    if options.parameters.get("engine") == DASK:
-        raise ValueError(
-            "--engine dask is for Dask's arrays in Python; a file is fitted on a cluster with --cluster."
-        )
     check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
 
 

@@ -8,7 +8,6 @@ OPTIONS = {
     "alpha": "--alpha",
     "bandwidth": "--bandwidth",
     "beta": "--beta",
-    "client": "--cluster",
     "connectivity": "--connectivity",
     "device": "--device",
     "engine": "--engine",

@@ -1,11 +1,11 @@
-"""Parquet files -> answers, report and model, on a cluster."""
+"""Fits of Parquet files on a cluster: files -> answers as Parquet, report and model."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from siis._types import Features, Ints
-from siis.engine.group import Lost
-from siis.estimators.choices import check_choices, choices_of
+from siis.distributed.communicator import Lost
+from siis.distributed.dask_classifier import sample_choices
+from siis.distributed.job import ANSWERS, Job, Labels, Log
+from siis.distributed.program_stages import write_answers
+from siis.distributed.row_blocks import ParquetBlock, TableReader, block_labels, find_blocks, table_rows
+from siis.distributed.settings import SampleChoices
+from siis.distributed.work_files import load_object, save_object
+from siis.distributed.workers import NoWorkers, check_shared_folder
+from siis.errors import Message
 from siis.files import check_writable, write_files
 from siis.results import PREDICTIONS, SUMMARY
-from siis.shards import Job, Labels, NoWorkers, SampleChoices, check_shared_folder
-from siis.shards.files import load_object, save_object
-from siis.shards.job import ANSWERS, Log
-from siis.shards.stages import write_answers
 from siis.tables import read
-from siis.tables.parquet_blocks import Block, TableReader, block_labels, block_rows, find_blocks
 from siis.workflow.fit_job import check_options
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.merged_labels import merge_checked
@@ -34,6 +36,15 @@ REFUSED = (
     *("text", "annotators", "embeddings", "graph", "labels_file", "encoder", "sheet", "header_row", "image"),
     "image_folder",
 )
+SUPPORTED = {  # values of parameters of SIISClassifier that DaskSIISClassifier does not have
+    "method": (("auto",), "parameters are chosen on a sample"),
+    "members": (("auto",), "every family that fits is tried on a sample"),
+    "solver": (("auto", "certified"), "the program is solved until its gap is proven"),
+    "warm_start": ((False,), "every fit starts anew"),
+    "neighbor_search": (("auto",), "neighbours are sought in cells of the rows"),
+    "class_prior": ((None,), "class sizes are not used"),
+    "affinity": (("nearest_neighbors",), "examples are compared by their features"),
+}
 
 
 def fit(options: FitOptions, out: Path, client: Any, log: Log = lambda text: None) -> dict[str, Any]:
@@ -66,7 +77,7 @@ def fit(options: FitOptions, out: Path, client: Any, log: Log = lambda text: Non
         check_shared_folder(client, work, "Name one that they share with --out.")
         job = Job(work, client, blocks, int(options.parameters.get("random_state") or 0), log)
         figures, sizes = job.run(
-            lambda: _labels(options, blocks), lambda rows: _chosen(options, blocks, work, rows), write_answers
+            lambda: _labels(options, blocks), lambda rows: _fit_sample(options, blocks, work, rows), write_answers
         )
         return _finish(work, {**figures, "seconds": job.times}, sizes)
     except (NoWorkers, Lost) as problem:
@@ -84,10 +95,22 @@ def _check(options: FitOptions) -> None:
     if not options.roles.get("label"):
         raise ValueError("on a cluster, the column of labels must be named with --label")
     check_options(options)
-    check_choices(options.parameters)
+    _check_parameters(options.parameters)
 
 
-def begin(options: FitOptions, blocks: Sequence[Block], work: Path) -> None:
+def _check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters of SIISClassifier that a cluster would ignore; those left out have their defaults."""
+    for name, (values, why) in SUPPORTED.items():
+        value, default = parameters.get(name, values[0]), values[0]
+        if any(type(value) is type(one) and value == one for one in values):
+            continue
+        found = f"found {{{name}:{{value}}}}. Leave it at {{{name}:{default}}}."
+        if default is None:
+            found = f"found {{{name}}}. Leave it out."
+        raise ValueError(Message(f"on a cluster, {{why}}; {found}", why=why, value=value))
+
+
+def begin(options: FitOptions, blocks: Sequence[ParquetBlock], work: Path) -> None:
     """Continue the work of an earlier run on the same files with the same options; else begin anew."""
     files = [(path, Path(path).stat().st_size, Path(path).stat().st_mtime_ns) for path in {b.path for b in blocks}]
     request = json.dumps([sorted(files), asdict(options)], default=str, sort_keys=True)
@@ -98,7 +121,7 @@ def begin(options: FitOptions, blocks: Sequence[Block], work: Path) -> None:
         write_files(work, {"mark": mark.encode()})
 
 
-def _labels(options: FitOptions, blocks: Sequence[Block]) -> Labels:
+def _labels(options: FitOptions, blocks: Sequence[ParquetBlock]) -> Labels:
     """The labels of all rows: one column, read here, block by block."""
     roles = options.to_roles()
     rows, names = block_labels(blocks, roles)
@@ -111,12 +134,14 @@ def _labels(options: FitOptions, blocks: Sequence[Block]) -> Labels:
     return Labels(rows, codes, classes)
 
 
-def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints) -> tuple[SampleChoices, Features]:
+def _fit_sample(
+    options: FitOptions, blocks: Sequence[ParquetBlock], work: Path, rows: Ints
+) -> tuple[SampleChoices, Features]:
     """Choose everything on a sample, as without a cluster; its report, model and lists become the results'."""
     from pyarrow import parquet  # noqa: PLC0415
 
     path = work / "sample.parquet"
-    parquet.write_table(block_rows(blocks, rows), path)
+    parquet.write_table(table_rows(blocks, rows), path)
     data = read(path, options.to_roles())
     outcome = fit_data(
         data,
@@ -131,22 +156,20 @@ def _chosen(options: FitOptions, blocks: Sequence[Block], work: Path, rows: Ints
     id = options.roles.get("id")
     save_object(work / "outputs.pickle", output_files(outcome, asdict(options), id, options.issue_columns))
     reader = TableReader(data.recipe.encoder, id)  # type: ignore[union-attr]
-    return choices_of(outcome.model, reader), data.X
+    return sample_choices(outcome.model, reader), data.X
 
 
 def _finish(work: Path, figures: dict[str, Any], sizes: Ints) -> dict[str, Any]:
     """Move the answers and the sample's files into the folder of the results, the summary last."""
-    out = work.parent
-    contents: dict[str, bytes] = dict(load_object(work / "outputs.pickle"))
-    contents.pop(PREDICTIONS)
-    summary = json.loads(contents.pop(SUMMARY))
+    out, contents = work.parent, dict(load_object(work / "outputs.pickle"))
+    del contents[PREDICTIONS]
+    summary: dict[str, Any] = json.loads(contents.pop(SUMMARY))
     del summary["files"][PREDICTIONS]
-    answers = dict(zip(figures["classes"], sizes.tolist(), strict=True))
-    summary["cluster"] = {**figures, "answers": answers}
+    summary["cluster"] = {**figures, "answers": dict(zip(figures["classes"], sizes.tolist(), strict=True))}
     target = out / ANSWERS
     shutil.rmtree(target, ignore_errors=True)
     (work / ANSWERS).rename(target)
     contents[SUMMARY] = (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
     write_files(out, contents)
     shutil.rmtree(work, ignore_errors=True)
-    return dict(summary)
+    return summary

@@ -1,17 +1,18 @@
-"""Shards of one computation that run side by side, each in a thread of some process: sums and exchanges."""
+"""Communicators of shards that run side by side, each in a thread of some process; methods have MPI's names."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from siis.engine.threads import alone, one_blas_thread, pause_point
 
 Key: TypeAlias = tuple[Any, ...]
+Post: TypeAlias = Callable[[int, Key, Any], None]
 WAIT = 0.2  # seconds between two looks at whether the work goes on
 ROOT = 0  # the shard that reduces
+MESSAGE_BYTES = 64  # of a part that is no array
 
 
 class Lost(RuntimeError):
@@ -51,18 +52,15 @@ class Mailbox:
             self.changed.notify_all()
 
 
-Post: TypeAlias = Callable[[int, Key, Any], None]
-
-
-class Group:
-    """One shard's communicator, whose methods all shards call in the same order; ``run`` is a unique name.
+class Communicator:
+    """One shard's access to the others, whose methods all shards call in the same order; ``run`` is a unique name.
 
     ``box`` is the mailbox of this process; ``post(rank, key, part)`` puts a part into that of another shard.
     """
 
     def __init__(self, run: str, rank: int, size: int, box: Mailbox, post: Post) -> None:
         self.run, self.rank, self.size, self.box, self._post = run, rank, size, box, post
-        self.step, self.sent, self.messages, self.waited = 0, 0, 0, 0.0
+        self.step, self.sent, self.messages = 0, 0, 0
 
     def allgather(self, part: Any) -> list[Any]:
         """The parts of all shards, in their order."""
@@ -75,9 +73,8 @@ class Group:
             return op([part])
         if self.rank != ROOT:
             self._send(ROOT, part)
-            return self._take(ROOT)
-        parts = [part, *(self._take(rank) for rank in range(1, self.size))]
-        whole = op(parts)
+            return self._receive(ROOT)
+        whole = op([part, *(self._receive(rank) for rank in range(1, self.size))])
         for rank in range(1, self.size):
             self._send(rank, whole)
         return whole
@@ -87,44 +84,38 @@ class Group:
         self.step += 1
         for rank, part in parts.items():
             self._send(rank, part)
-        return {rank: self._take(rank) for rank in senders}
+        return {rank: self._receive(rank) for rank in senders}
 
     def alltoall(self, parts: list[Any]) -> list[Any]:
         """Send a part to every shard, and return the received parts by rank; the own one stays."""
         others = [rank for rank in range(self.size) if rank != self.rank]
-        found = self.neighbor_exchange({rank: parts[rank] for rank in others}, others)
-        return [parts[self.rank] if rank == self.rank else found[rank] for rank in range(self.size)]
+        received = self.neighbor_exchange({rank: parts[rank] for rank in others}, others)
+        return [received.get(rank, parts[self.rank]) for rank in range(self.size)]
 
     def _send(self, rank: int, part: Any) -> None:
-        self.sent += getattr(part, "nbytes", 64)
+        self.sent += getattr(part, "nbytes", MESSAGE_BYTES)
         self.messages += 1
         self._post(rank, (self.run, rank, self.step, self.rank), part)
 
-    def _take(self, rank: int) -> Any:
-        begun = time.perf_counter()
-        part = self.box.take((self.run, self.rank, self.step, rank))
-        self.waited += time.perf_counter() - begun
-        return part
+    def _receive(self, rank: int) -> Any:
+        return self.box.take((self.run, self.rank, self.step, rank))
 
 
-def run_shards(groups: list[Group], work: Callable[[Group], Any]) -> list[Any]:
+def run_shards(comms: list[Communicator], work: Callable[[Communicator], Any]) -> list[Any]:
     """Do the work of several shards at once, each in a thread of its own; where one fails, the others end."""
-    found: list[Any] = [None] * len(groups)
+    found: list[Any] = [None] * len(comms)
     problems: list[BaseException] = []
 
-    def one(place: int) -> None:
-        group = groups[place]
+    def one(place: int, comm: Communicator) -> None:
         try:
             with alone():
-                found[place] = work(group)
+                found[place] = work(comm)
         except BaseException as problem:
             problems.append(problem)
-            group.box.end(group.run, f"shard {group.rank + 1} of {group.size} has ended: {problem}")
+            comm.box.end(comm.run, f"shard {comm.rank + 1} of {comm.size} has ended: {problem}")
 
     with one_blas_thread():
-        threads = [
-            threading.Thread(target=one, args=(k,), name=f"shard-{groups[k].rank}") for k in range(len(groups))
-        ]
+        threads = [threading.Thread(target=one, args=pair, name=f"shard-{pair[1].rank}") for pair in enumerate(comms)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -134,11 +125,9 @@ def run_shards(groups: list[Group], work: Callable[[Group], Any]) -> list[Any]:
     return found
 
 
-def run_here(size: int, work: Callable[[Group], Any], run: str = "here") -> list[Any]:
-    """Do the work of all shards in this process. Results in the order of the shards."""
+def run_here(size: int, work: Callable[[Communicator], Any]) -> list[Any]:
+    """Do the work of all shards in this process; results in the order of the shards."""
     box = Mailbox()
-
-    def post(rank: int, key: Key, part: Any) -> None:
-        box.put(key, part)
-
-    return run_shards([Group(run, rank, size, box, post) for rank in range(size)], work)
+    return run_shards(
+        [Communicator("here", rank, size, box, lambda _, *part: box.put(*part)) for rank in range(size)], work
+    )

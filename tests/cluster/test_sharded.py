@@ -5,12 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 from programs import random_program
+from siis.distributed import sharded_engine as sharded_module
+from siis.distributed.communicator import Lost, run_here
+from siis.distributed.sharded_engine import Halo, ShardedEngine
+from siis.distributed.sharded_graph import build_shard, symmetric_weights
 from siis.engine import NUMPY
-from siis.engine import sharded as sharded_module
-from siis.engine.group import Lost, run_here
-from siis.engine.sharded import Halo, ShardedEngine
 from siis.graph import Graph, build_neighbor_graph
-from siis.graph.shard import build_shard, symmetric_weights
 from siis.labels import VertexLabels, one_hot
 from siis.model.smoothing import smooth_labels
 from siis.program import Program
@@ -30,10 +30,10 @@ def on_shards(graph, size, work):
     """Do the work in every shard of a graph: it is given the engine, the shard's graph and its first and last row."""
     bounds = bounds_of(graph.n_vertices, size)
 
-    def one(group):
-        a, b = bounds[group.rank], bounds[group.rank + 1]
-        shard = build_shard(group, graph.weights[a:b], bounds)
-        return work(ShardedEngine(group, shard.halo), shard, a, b)
+    def one(comm):
+        a, b = bounds[comm.rank], bounds[comm.rank + 1]
+        shard = build_shard(comm, graph.weights[a:b], bounds)
+        return work(ShardedEngine(comm, shard.halo), shard, a, b)
 
     return run_here(size, one)
 
@@ -80,9 +80,9 @@ def test_neighbourhoods_are_joined_across_shards(kind):
     expected = union if kind == "union" else 0.01 * union + 0.99 * whole.minimum(whole.T)
     bounds = bounds_of(60, 3)
 
-    def one(group):
-        mine = slice(bounds[group.rank], bounds[group.rank + 1])
-        return symmetric_weights(group, indices[mine], weights[mine], bounds, kind)
+    def one(comm):
+        mine = slice(bounds[comm.rank], bounds[comm.rank + 1])
+        return symmetric_weights(comm, indices[mine], weights[mine], bounds, kind)
 
     np.testing.assert_allclose(sp.vstack(run_here(3, one)).toarray(), expected.toarray(), atol=1e-15)
 
@@ -218,10 +218,10 @@ def test_where_memory_is_short(cloud, low_memory, monkeypatch):
         monkeypatch.setattr(sharded_module, name, value)
     bounds = bounds_of(900, 2)
 
-    def work(group):
-        a, b = bounds[group.rank], bounds[group.rank + 1]
-        shard = build_shard(group, cloud.weights[a:b].astype(np.float32), bounds)
-        engine = ShardedEngine(group, shard.halo, low_memory)
+    def work(comm):
+        a, b = bounds[comm.rank], bounds[comm.rank + 1]
+        shard = build_shard(comm, cloud.weights[a:b].astype(np.float32), bounds)
+        engine = ShardedEngine(comm, shard.halo, low_memory)
         own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
         solution = solve_certified(Program(shard, own, np.arange(b - a), Y[a:b], 1.0, 3.0), 1e-4)
         rows = engine.edge_rows(shard, 1, 3, np.float32)
@@ -263,10 +263,10 @@ def test_rows_at_edges_in_a_file(cloud, monkeypatch):
 def test_a_gap_that_single_precision_holds_up(cloud):
     Y = np.random.default_rng(0).dirichlet(np.ones(3), 900)
 
-    def work(group):
-        a, b = (0, 450) if group.rank == 0 else (450, 900)
-        shard = build_shard(group, cloud.weights[a:b], np.array([0, 450, 900]))
-        engine = ShardedEngine(group, shard.halo, low_memory=True)
+    def work(comm):
+        a, b = (0, 450) if comm.rank == 0 else (450, 900)
+        shard = build_shard(comm, cloud.weights[a:b], np.array([0, 450, 900]))
+        engine = ShardedEngine(comm, shard.halo, low_memory=True)
         own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
         return solve_certified(Program(shard, own, np.arange(450), Y[a:b], 1.0, 3.0), 1e-12)
 
@@ -285,8 +285,8 @@ def test_medians_of_numbers_that_are_mostly_zero(cloud):
 def test_columns_in_the_place_of_others():
     X, Y = np.random.default_rng(0).standard_normal((2, 700, 5)).astype(np.float32)
 
-    def work(group):
-        engine = ShardedEngine(group, Halo(700, {}, {}), low_memory=True)
+    def work(comm):
+        engine = ShardedEngine(comm, Halo(700, {}, {}), low_memory=True)
         once = engine.hstack(engine.hstack(np.zeros((700, 0), np.float32), X), Y)
         np.testing.assert_array_equal(once, np.hstack([X, Y]))
         less = engine.matmul_inplace(once, np.eye(10)[:, [7, 0, 3]])
@@ -338,17 +338,17 @@ def test_columns_too_close_to_dependence(cloud):
 
 
 def test_where_one_shard_fails_the_others_end():
-    def work(group):
-        if group.rank == 1:
+    def work(comm):
+        if comm.rank == 1:
             raise ValueError("nothing goes on")
-        group.allgather(1)
+        comm.allgather(1)
 
     with pytest.raises(ValueError, match="nothing goes on"):
         run_here(3, work)
 
-    def ended(group):
-        group.box.end(group.run, "a worker has gone")
-        group.allgather(1)
+    def ended(comm):
+        comm.box.end(comm.run, "a worker has gone")
+        comm.allgather(1)
 
     with pytest.raises(Lost, match="a worker has gone"):
         run_here(2, ended)

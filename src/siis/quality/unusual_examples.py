@@ -1,4 +1,4 @@
-"""Near-duplicates: examples much closer to each other than the examples around them are."""
+"""Near-duplicates and outliers: examples much closer to others, or much farther from them, than those around them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from siis.graph import Neighbors, components_of
 from siis.labels.unlabelled import coded_rows
 from siis.result_table import Table
 
-COLUMNS = ("group", "index", "given", "distance", "labels_differ")
+GROUP_COLUMNS = ("group", "index", "given", "distance", "labels_differ")
+OUTLIER_COLUMNS = ("index", "given", "score")
+CHANCE = 0.05  # expected false findings in all: pairs of different examples, and ordinary examples
 CLOSEST = 0.25  # of the local scale: what is farther is no copy, however rare such a distance is
-CHANCE = 0.05  # pairs of different examples that are taken for copies by chance, in all
+LEAST = 1.5  # times as far off as its neighbours: what is less is no outlier
+BODY, TAIL = 0.5, 0.9  # quantiles by which the tail of the scores is drawn: a tenth may be outliers
+SMALLEST = 1e-3  # of the median reach: a reach of 0 is that of copies
 
 
 def near_duplicate_threshold(distances: Floats) -> float:
@@ -61,12 +65,9 @@ def near_duplicate_table(near: Neighbors, vertex: Ints, codes: Ints, classes: An
     order = np.lexsort((index[first], least, ~differ)) if first.size else group
     number = np.empty(first.size, dtype=np.int64)
     number[order] = np.arange(first.size)
-    given = np.full(index.size, None, dtype=object)
-    has_label = coded_rows(codes[index])
-    given[has_label] = classes[codes[index][has_label]]
     rows = np.lexsort((index, number[group]))
-    columns = (number[group], index, given, distance, differ[group])
-    return Table(zip(COLUMNS, (column[rows] for column in columns), strict=True))
+    columns = (number[group], index, _given_classes(codes[index], classes), distance, differ[group])
+    return Table(zip(GROUP_COLUMNS, (column[rows] for column in columns), strict=True))
 
 
 def _close_pairs(near: Neighbors) -> tuple[Ints, Ints, Floats]:
@@ -88,3 +89,34 @@ def _differ(group: Ints, codes: Ints, n_groups: int) -> Any:
     np.minimum.at(low, group[has_label], codes[has_label])
     np.maximum.at(high, group[has_label], codes[has_label])
     return high > low
+
+
+def isolation(near: Neighbors) -> Floats:
+    """Mean distance of each example to its neighbours over the median of theirs, (n,), (C15)."""
+    reach = near.distances.mean(axis=1)
+    usual = float(np.median(reach[reach > 0])) if (reach > 0).any() else 1.0
+    reach = np.maximum(reach, SMALLEST * usual)
+    return np.asarray(reach / np.median(reach[near.indices], axis=1))
+
+
+def outlier_threshold(scores: Floats) -> float:
+    """The score above which an exponential tail, drawn from median and 90 % quantile, has 0.05 examples of all."""
+    body, tail = np.quantile(np.log(scores), (BODY, TAIL))
+    fall = (tail - body) / np.log((1 - BODY) / (1 - TAIL))
+    return float(max(LEAST, np.exp(body + fall * np.log((1 - BODY) * scores.size / CHANCE))))
+
+
+def outlier_table(scores: Floats, example: Ints, codes: Ints, classes: Any) -> Table:
+    """Table of the outliers, farthest off first; scores (of ``isolation``), example: (n_vertices,); codes: (n,)."""
+    at = np.flatnonzero(scores > outlier_threshold(scores))
+    at = at[np.lexsort((example[at], -scores[at]))]
+    index = example[at]
+    return Table(zip(OUTLIER_COLUMNS, (index, _given_classes(codes[index], classes), scores[at]), strict=True))
+
+
+def _given_classes(codes: Ints, classes: Any) -> Any:
+    """The names of given classes, (k,); None where unlabelled."""
+    given = np.full(codes.size, None, dtype=object)
+    has_label = coded_rows(codes)
+    given[has_label] = classes[codes[has_label]]
+    return given

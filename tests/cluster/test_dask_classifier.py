@@ -15,11 +15,10 @@ from sklearn.base import clone
 
 import siis
 from siis import SIISClassifier
-from siis.cluster import ClusterOptions, connected, fit
+from siis.distributed import ClusterOptions, NoWorkers, check_shared_folder, connected, fit
+from siis.distributed import job as shards_job
+from siis.distributed import workers as shards_workers
 from siis.labels import LabelWarning
-from siis.shards import NoWorkers, check_shared_folder
-from siis.shards import job as shards_job
-from siis.shards import workers as shards_workers
 from siis.tables import Roles, read
 from siis.workflow import FitOptions
 

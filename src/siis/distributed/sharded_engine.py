@@ -11,7 +11,6 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from tempfile import TemporaryFile
 from typing import Any
@@ -20,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Ints, Sparse
+from siis.distributed.communicator import Communicator
 from siis.engine.base import Engine, Operator, indicator
 from siis.engine.blocks import chebyshev_recurrence, compact, product
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
-from siis.engine.group import Group
 from siis.engine.loops import column_dots, end_sums, scaled_entries, three_terms
 from siis.engine.numpy import FusedEdgeRows, NumpyOperator
 from siis.engine.threads import pause_point
@@ -50,8 +49,8 @@ class Halo:
 
 
 class _Linalg:
-    def __init__(self, group: Group) -> None:
-        self._group = group
+    def __init__(self, comm: Communicator) -> None:
+        self._comm = comm
 
     def qr(self, X: Floats) -> tuple[Floats, Floats]:
         """Householder in blocks of the rows of every shard, then of what is left of all of them."""
@@ -60,9 +59,9 @@ class _Linalg:
             found, R = np.linalg.qr(rows)
             Q[:, : len(R)] = found  # fewer where the rows are
             own.append(R)
-        parts = self._group.allgather(np.vstack([X[:0], *own]))
+        parts = self._comm.allgather(np.vstack([X[:0], *own]))
         whole, R = np.linalg.qr(np.vstack(parts))
-        first = sum(len(part) for part in parts[: self._group.rank])
+        first = sum(len(part) for part in parts[: self._comm.rank])
         for Q, piece in zip(_blocks(out), own, strict=True):
             Q[:] = Q[:, : len(piece)] @ whole[first : first + len(piece)]
             first += len(piece)
@@ -72,48 +71,56 @@ class _Linalg:
 class _Namespace:
     """NumPy, with reductions over the rows of all shards."""
 
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self.linalg = _Linalg(group)
+    def __init__(self, comm: Communicator) -> None:
+        self._comm = comm
+        self.linalg = _Linalg(comm)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
 
     def sum(self, X: Floats) -> Any:
         """Of all entries."""
-        return self._group.allreduce(np.sum(X, dtype=np.float64), sum)
+        return self._comm.allreduce(np.sum(X, dtype=np.float64), sum)
 
     def min(self, X: Floats, axis: int | None = None) -> Any:
         """Of the columns, or of all entries."""
         found = np.min(X, axis=axis, initial=np.inf)
-        return self._group.allreduce(found, lambda parts: np.min(parts, axis=0))
+        return self._comm.allreduce(found, lambda parts: np.min(parts, axis=0))
 
     def max(self, X: Floats, axis: int | None = None) -> Any:
         """Of the columns, or of all entries."""
         found = np.max(X, axis=axis, initial=-np.inf)
-        return self._group.allreduce(found, lambda parts: np.max(parts, axis=0))
+        return self._comm.allreduce(found, lambda parts: np.max(parts, axis=0))
 
     def vecdot(self, X: Floats, Y: Floats, axis: int) -> Any:
         """Of rows, which are here; or of columns."""
         if axis == -1:
             return np.einsum("...i,...i->...", X, Y)
-        return self._group.allreduce(column_dots(X, Y), sum).astype(X.dtype)
+        return self._comm.allreduce(column_dots(X, Y), sum).astype(X.dtype)
 
 
-class GraphOperator(NumpyOperator):
-    """A matrix of the graph: its rows are here, its columns are own rows and those of neighbours."""
+class _ShardedOperator(NumpyOperator):
+    """A matrix whose rows are here."""
 
     engine: ShardedEngine
+
+    @property
+    def T(self) -> _Transposed:  # type: ignore[override]
+        """The transposed matrix."""
+        return _Transposed(self)
+
+    def transposed_times(self, X: Floats) -> Floats:
+        """Multiply the transposed matrix with a block."""
+        raise NotImplementedError
+
+
+class GraphOperator(_ShardedOperator):
+    """A matrix of the graph: its columns are own rows and those of neighbours."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns that are here."""
         return self.matrix.shape[0], self.engine.halo.n_own
-
-    @cached_property
-    def T(self) -> _Transposed:  # type: ignore[override]
-        """The transposed matrix."""
-        return _Transposed(self)
 
     def __matmul__(self, X: Floats) -> Floats:
         """Fetch the rows of neighbours, and multiply."""
@@ -125,15 +132,8 @@ class GraphOperator(NumpyOperator):
         return self.engine.reduce_halo(np.asarray(self.matrix.T @ np.asarray(X, self.dtype)))
 
 
-class Members(NumpyOperator):
-    """A matrix whose rows are here, and whose few columns are known to all shards."""
-
-    engine: ShardedEngine
-
-    @property
-    def T(self) -> _Transposed:  # type: ignore[override]
-        """The transposed matrix."""
-        return _Transposed(self)
+class NarrowOperator(_ShardedOperator):
+    """A matrix whose few columns are known to all shards."""
 
     def __matmul__(self, X: Floats) -> Floats:
         """Multiply with a small block that all know."""
@@ -152,7 +152,7 @@ class Members(NumpyOperator):
 class _Transposed:
     """The transposed of a matrix."""
 
-    of: GraphOperator | Members
+    of: _ShardedOperator
 
     @property
     def engine(self) -> ShardedEngine:
@@ -272,12 +272,12 @@ class ShardedEngine(Engine):
 
     holds_all_rows = False
 
-    def __init__(self, group: Group, halo: Halo, low_memory: bool = False) -> None:
-        self.group, self.halo, self.low_memory = group, halo, low_memory
+    def __init__(self, comm: Communicator, halo: Halo, low_memory: bool = False) -> None:
+        self.comm, self.halo, self.low_memory = comm, halo, low_memory
         self.spare_blocks, self.widest = (1, LOW_MEMORY_COLUMNS // 2) if low_memory else (Engine.spare_blocks, 64)
         self.narrowest = LOW_MEMORY_COLUMNS if low_memory else Engine.narrowest
         self.columns = 0  # that were multiplied with a matrix of the graph
-        self.xp = _Namespace(group)
+        self.xp = _Namespace(comm)
 
     def asarray(self, a: Any, dtype: type) -> Any:
         """The rows here, in this precision."""
@@ -302,7 +302,7 @@ class ShardedEngine(Engine):
         """Fetch the rows of neighbours into their places."""
         halo = self.halo
         parts = {rank: X[rows] for rank, rows in halo.sent.items()}
-        for rank, part in self.group.neighbor_exchange(parts, list(halo.fetched)).items():
+        for rank, part in self.comm.neighbor_exchange(parts, list(halo.fetched)).items():
             X[halo.fetched[rank]] = part
 
     def reduce_halo(self, X: Floats) -> Floats:
@@ -310,7 +310,7 @@ class ShardedEngine(Engine):
         halo = self.halo
         parts = {rank: np.ascontiguousarray(X[place]) for rank, place in halo.fetched.items()}
         out = X[: halo.n_own]
-        for rank, part in sorted(self.group.neighbor_exchange(parts, list(halo.sent)).items()):
+        for rank, part in sorted(self.comm.neighbor_exchange(parts, list(halo.sent)).items()):
             out[halo.sent[rank]] += part
         return out
 
@@ -324,9 +324,9 @@ class ShardedEngine(Engine):
         scaled_entries(M.indptr, M.indices, M.data, scale, self.with_halo(scale), entries)
         return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
 
-    def narrow_operator(self, M: Sparse, dtype: Precision) -> Members:
+    def narrow_operator(self, M: Sparse, dtype: Precision) -> NarrowOperator:
         """A matrix with few columns."""
-        return Members(self, compact(M, dtype))
+        return NarrowOperator(self, compact(M, dtype))
 
     def row_selection(self, rows: Ints, n: int, dtype: Precision) -> NumpyOperator:
         """Picks rows that are here."""
@@ -342,15 +342,15 @@ class ShardedEngine(Engine):
 
     def total_count(self, n: int) -> int:
         """Rows of all shards."""
-        return int(self.group.allreduce(n, sum))
+        return int(self.comm.allreduce(n, sum))
 
     def total_sum(self, part: Any) -> Any:
         """The sum over all shards."""
-        return np.array(self.group.allreduce(part, sum))  # a copy: shards of one process are given the same
+        return np.array(self.comm.allreduce(part, sum))  # a copy: shards of one process are given the same
 
     def total_max(self, values: Floats) -> float:
         """The largest of all shards."""
-        return float(self.group.allreduce(super().total_max(values), max))
+        return float(self.comm.allreduce(super().total_max(values), max))
 
     def mean(self, values: Floats) -> Floats:
         """Means over all rows."""
@@ -367,7 +367,7 @@ class ShardedEngine(Engine):
     def normal(self, rng: np.random.Generator, n: int, k: int, dtype: Precision) -> Floats:
         """Each shard draws its own numbers."""
         key = int(rng.integers(2**62))  # the same in all shards
-        own = np.random.default_rng([key, self.group.rank])
+        own = np.random.default_rng([key, self.comm.rank])
         return own.standard_normal((n, k), dtype)
 
     def matmul_inplace(self, X: Floats, C: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
@@ -16,23 +16,26 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from siis._types import Floats, Ints
-from siis.estimators.base import columns_of_texts, columns_of_times, is_squarable, refuse_columns
-from siis.shards import ArrayBlock, ArrayReader, NoWorkers, Reader
-from siis.shards.files import write_whole
-from siis.shards.job import ANSWERS
-from siis.shards.workers import GONE
+from siis._types import Ints
+from siis.distributed.job import ANSWERS
+from siis.distributed.row_blocks import (
+    MOST_ROWS,
+    ArrayReader,
+    FrameReader,
+    Reader,
+    array_blocks,
+    array_rows,
+    parquet_blocks,
+    table_rows,
+)
+from siis.distributed.work_files import write_whole
+from siis.distributed.workers import gathered
+from siis.estimators.inputs import columns_of_texts, columns_of_times, is_squarable, refuse_columns
 from siis.tables.frames import sheet_of_frame
-from siis.tables.parquet_blocks import MOST_ROWS, Block, block_rows
 from siis.tables.table_encoder import TableEncoder
 
 MOST_CHARACTERS = 2_000  # characters of a message
 SETTING = "siis.work-folder"  # of Dask's configuration
-REMEDY = f"Name one that they share before the fit: dask.config.set({{'{SETTING}': FOLDER}})."
-KINDS = (
-    "X must be a Dask array or a Dask data frame where engine='dask'; found {}. Make one with "
-    "dask.array.from_array(X, chunks=...) or dask.dataframe.from_pandas(X, npartitions=...), or use engine='numpy'."
-)
 LABELLED = "labelled"  # the part of the answers that is about labelled rows
 
 
@@ -69,6 +72,11 @@ def _home(X: Any) -> str:
     return ".".join(type(X).__module__.split(".")[:2]) if hasattr(X, "__dask_graph__") else ""
 
 
+def _chunks(X: Any) -> list[Any]:
+    """The chunks or partitions of X as delayed objects, each with all columns."""
+    return list(X.rechunk({1: -1}).to_delayed().ravel() if is_array(X) else X.to_delayed())
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of a Dask array or data frame, in blocks of the work folder."""
@@ -84,61 +92,34 @@ class Rows:
 
     def sample(self, rows: Ints) -> tuple[Any, Reader, TableEncoder | None]:
         """Features of some rows, what reads those of all, and the encoder that was fitted to a data frame."""
-        if self.dtype is None:
-            encoder = TableEncoder()
-            X = encoder.fit_transform(block_rows(self.blocks, rows))
-            return X, FrameReader(encoder), encoder
-        ends = [np.searchsorted(rows, [block.first, block.first + block.n]) for block in self.blocks]
-        parts = [block.rows()[rows[a:b] - block.first] for block, (a, b) in zip(self.blocks, ends, strict=True)]
-        return np.concatenate(parts).astype(self.dtype, order="C", copy=False), ArrayReader(self.dtype), None
-
-
-@dataclass(frozen=True, eq=False)
-class FrameReader:
-    """Reads blocks of a data frame."""
-
-    encoder: TableEncoder  # fitted
-
-    def __call__(self, block: Block) -> tuple[Any, None]:
-        """Features of a block; it has no ids."""
-        return self.encoder.transform(block.table()), None
+        if self.dtype is not None:
+            X = array_rows(self.blocks, rows).astype(self.dtype, order="C", copy=False)
+            return X, ArrayReader(self.dtype), None
+        encoder = TableEncoder()
+        return encoder.fit_transform(table_rows(self.blocks, rows)), FrameReader(encoder), encoder
 
 
 def write_rows(client: Any, X: Any, folder: Path, name: str) -> Rows:
     """Let the workers write the chunks of an array or data frame to the work folder. ``name`` is the estimator's."""
-    import dask  # noqa: PLC0415  (an extra)
+    from dask import delayed  # noqa: PLC0415  (an extra)
 
-    of_array = is_array(X)
+    of_array, chunks = is_array(X), _chunks(X)
     write = partial(_write_array, name=name) if of_array else partial(_write_frame, most=MOST_ROWS)
-    chunks = X.rechunk({1: -1}).to_delayed().ravel() if of_array else X.to_delayed()
     suffix = "npy" if of_array else "parquet"
     paths = [str(folder / f"{k:06d}.{suffix}") for k in range(len(chunks))]
     folder.mkdir()
-    tasks = [dask.delayed(write)(chunk, path) for chunk, path in zip(chunks, paths, strict=True)]
-    futures = client.compute(tasks)
-    try:
-        written = client.gather(futures)
-    except Exception as problem:
-        if type(problem).__name__ in GONE:
-            raise NoWorkers("the workers have ended while they wrote the chunks of X") from problem
-        raise
-    finally:
-        client.cancel(futures)
+    written = gathered(client, client.compute([delayed(write)(*pair) for pair in zip(chunks, paths, strict=True)]))
     sizes = [n for n, _, _ in written]
-    firsts = [0, *accumulate(sizes)]
-    if not firsts[-1]:
+    if not sum(sizes):
         raise ValueError("X must have at least one row; found none")
-    blocks: list[Any] = []
-    for path, (first, last) in zip(paths, pairwise(firsts), strict=True):
-        for k, start in enumerate(range(0, last - first, MOST_ROWS)):
-            n = min(MOST_ROWS, last - first - start)
-            blocks.append(
-                ArrayBlock(path, start, first + start, n) if of_array else Block(path, (k,), first + start, n)
-            )
     if not of_array:
-        return Rows(blocks, sizes, None)
-    kinds, largest = {kind for _, kind, _ in written}, max(most for _, _, most in written)
-    single = kinds == {"float32"} and is_squarable(largest)
+        return Rows(parquet_blocks([path for path, n in zip(paths, sizes, strict=True) if n]), sizes, None)
+    firsts = accumulate(sizes, initial=0)
+    blocks = [
+        block for path, first, n in zip(paths, firsts, sizes, strict=False) for block in array_blocks(path, first, n)
+    ]
+    is_single = {kind for _, kind, _ in written} == {"float32"}
+    single = is_single and is_squarable(max(largest for _, _, largest in written))
     return Rows(blocks, sizes, "float32" if single else "float64")
 
 
@@ -171,7 +152,7 @@ def _write_frame(frame: Any, path: str, most: int) -> tuple[int, str, float]:
     return len(frame), "", 0.0
 
 
-def lazily(
+def as_dask_array(
     folder: WorkFolder, name: str, parts: Sequence[str], sizes: Sequence[int], width: int, dtype: Any, fill: Any
 ) -> Any:
     """What the work folder holds of each row as a Dask array, (n,) if ``width`` is 0, else (n, width); or ``fill``.
@@ -183,7 +164,7 @@ def lazily(
 
     read = delayed(_rows_between, pure=False)
     chunks = []
-    for first, last in pairwise([0, *accumulate(sizes)]):
+    for first, last in pairwise(accumulate(sizes, initial=0)):
         shape = (last - first, width) if width else (last - first,)
         chunk = read(folder, name, list(parts), first, shape, np.dtype(dtype), fill)
         chunks.append(da.from_delayed(chunk, shape, dtype))
@@ -207,22 +188,15 @@ def _rows_between(
     return found
 
 
-def write_labelled(folder: Path, rows: Ints, **values: Floats) -> None:
-    """Write values of labelled rows into the folder of the answers. rows: (l,), ascending."""
-    for name, value in {"rows": rows, **values}.items():
-        np.save(folder / f"{name}-{LABELLED}.npy", value)
-
-
-def over_chunks(X: Any, answer: Any, model: Any, width: int, dtype: Any) -> Any:
-    """Apply ``answer(model, chunk)`` to each chunk, (n,) where ``width`` is 0, else (n, width)."""
+def over_chunks(X: Any, predict: Callable[[Any, Any], Any], model: Any, width: int, dtype: Any) -> Any:
+    """Apply ``predict(model, chunk)`` to each chunk, (n,) where ``width`` is 0, else (n, width)."""
     import dask.array as da  # noqa: PLC0415  (an extra)
     from dask import delayed  # noqa: PLC0415
 
-    chunks = X.rechunk({1: -1}).to_delayed().ravel() if is_array(X) else X.to_delayed()
+    chunks, sent = _chunks(X), delayed(model, traverse=False)
     sizes = X.chunks[0] if is_array(X) else [np.nan] * len(chunks)
-    sent, ask = delayed(model, traverse=False), delayed(answer)
     found = [
-        da.from_delayed(ask(sent, chunk), (n, width) if width else (n,), dtype)
+        da.from_delayed(delayed(predict)(sent, chunk), (n, width) if width else (n,), dtype)
         for chunk, n in zip(chunks, sizes, strict=True)
     ]
     return da.concatenate(found, allow_unknown_chunksizes=True)

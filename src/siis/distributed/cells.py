@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from siis._types import Floats, Ints
+from siis.distributed.neighbor_lists import by_cell, take_nearer
 from siis.engine.loops import pair_distances
-from siis.graph.lists import by_cell, take_nearer
 from siis.graph.neighbors import candidates
 
 ROWS_PER_CELL = 2_000
@@ -38,14 +38,49 @@ class Cells:
         return np.take_along_axis(found, order, 1)[:, :k]
 
 
+@dataclass(frozen=True, eq=False)
+class CellPoints:
+    """The points of some cells, cell after cell."""
+
+    points: Floats  # (n, d), single precision
+    first: Ints  # (k + 1,), those of cell ``cells[j]`` are first[j] to first[j + 1] - 1
+    cells: Ints  # (k,)
+    centers: Floats  # (k, d)
+
+    def search(self, queries: Floats, near: Ints, n_wanted: int, is_own: bool = False) -> tuple[Ints, Floats]:
+        """Find the nearest points of queries, (q, d), in their cells, near: (q, p), as far as these are here.
+
+        With ``is_own``, queries are the points, none its own neighbour. Returns indices (-1 where there are no more)
+        and ascending distances, (q, n_wanted).
+        """
+        lists = _empty_lists(len(queries), n_wanted)
+        n_cells = max(int(near.max(initial=-1)), int(self.cells.max(initial=-1))) + 1
+        starts, rows = by_cell(near, n_cells)
+        for cell, center, a, b in zip(self.cells, self.centers, self.first[:-1], self.first[1:], strict=True):
+            own, every = self.points[a:b] - center, rows[starts[cell] : starts[cell + 1]]
+            wanted = min(n_wanted + is_own + SPARE_CANDIDATES, len(own))
+            for begun in range(0, every.size if wanted else 0, POINTS_AT_ONCE):
+                asking = every[begun : begun + POINTS_AT_ONCE]
+                found, _ = candidates(queries[asking] - center, own, wanted)
+                take_nearer(queries, asking, self.points, found, int(a), is_own, *lists)
+        return lists
+
+    def search_all(self, queries: Floats, n_wanted: int) -> tuple[Ints, Floats]:
+        """Find the nearest of all points of each of a few queries, block after block; as ``search`` gives them."""
+        lists, asking = _empty_lists(len(queries), n_wanted), np.arange(len(queries))
+        for a in range(0, len(self.points), POINTS_AT_ONCE):
+            own = self.points[a : a + POINTS_AT_ONCE]
+            center = own.mean(axis=0)
+            found, _ = candidates(queries - center, own - center, min(n_wanted + SPARE_CANDIDATES, len(own)))
+            take_nearer(queries, asking, self.points, found, a, False, *lists)
+        return lists
+
+
 def train_cells(points: Floats, n_rows: int, n_shards: int, seed: int) -> Cells:
     """Find cells on a sample, and deal them to shards, neighbours together. points: (s, d), single precision."""
-    k = int(
-        np.clip(
-            n_rows // ROWS_PER_CELL, 2 * n_shards, min(MOST_CELLS, max(len(points) // SAMPLED_PER_CELL, 2 * n_shards))
-        )
-    )
-    k = min(k, len(np.unique(points, axis=0)))
+    least = 2 * n_shards
+    most = min(MOST_CELLS, max(len(points) // SAMPLED_PER_CELL, least))
+    k = min(int(np.clip(n_rows // ROWS_PER_CELL, least, most)), len(np.unique(points, axis=0)))
     model = KMeans(k, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(points)
     centers, sizes = model.cluster_centers_.astype(np.float32), np.bincount(model.labels_, minlength=k)
     shard = np.zeros(k, dtype=np.int64)
@@ -69,52 +104,5 @@ def _halve(centers: Floats, sizes: Floats, cells: Ints, shards: Ints, of: Ints) 
     _halve(centers, sizes, order[cut:], shards[half:], of)
 
 
-def search(
-    queries: Floats,
-    near: Ints,
-    points: Floats,
-    first: Ints,
-    cells: Ints,
-    centers: Floats,
-    n_wanted: int,
-    is_own: bool = False,
-) -> tuple[Ints, Floats]:
-    """Find the nearest points of queries, (q, d), in their cells here, near: (q, p), in single precision.
-
-    points: (n, d), those of cell ``cells[k]``, with centre ``centers[k]``, from ``first[k]`` to ``first[k + 1] - 1``.
-    With ``is_own``, queries are the points, none its own neighbour. Returns indices (-1 where there are no more) and
-    ascending distances, (q, n_wanted).
-    """
-    lists = empty_lists(len(queries), n_wanted)
-    n_cells = max(int(near.max(initial=-1)), int(cells.max(initial=-1))) + 1
-    starts, rows = by_cell(near, n_cells)
-    for place, cell in enumerate(cells):
-        a, b = int(first[place]), int(first[place + 1])
-        every = rows[starts[cell] : starts[cell + 1]]
-        if a == b or not every.size:
-            continue
-        mine = points[a:b] - centers[place]
-        for begun in range(0, every.size, POINTS_AT_ONCE):
-            asking = every[begun : begun + POINTS_AT_ONCE]
-            found, _ = candidates(
-                queries[asking] - centers[place], mine, min(n_wanted + is_own + SPARE_CANDIDATES, b - a)
-            )
-            take_nearer(queries, asking, points, found, a, is_own, *lists)
-    return lists
-
-
-def empty_lists(n: int, n_wanted: int) -> tuple[Ints, Floats]:
-    """Empty lists of neighbours."""
-    indices: Ints = np.full((n, n_wanted), -1, dtype=np.int32)
-    return indices, np.full((n, n_wanted), np.inf, dtype=np.float32)
-
-
-def search_all(queries: Floats, points: Floats, n_wanted: int) -> tuple[Ints, Floats]:
-    """Find the nearest of all points of each of a few queries, block after block; as ``search`` gives them."""
-    lists, asking = empty_lists(len(queries), n_wanted), np.arange(len(queries))
-    for a in range(0, len(points), POINTS_AT_ONCE):
-        mine = points[a : a + POINTS_AT_ONCE]
-        center = mine.mean(axis=0)
-        found, _ = candidates(queries - center, mine - center, min(n_wanted + SPARE_CANDIDATES, len(mine)))
-        take_nearer(queries, asking, points, found, a, False, *lists)
-    return lists
+def _empty_lists(n: int, n_wanted: int) -> tuple[Ints, Floats]:
+    return np.full((n, n_wanted), -1, dtype=np.int32), np.full((n, n_wanted), np.inf, dtype=np.float32)

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from siis._types import Floats, Ints, Sparse
-from siis.engine.group import Group
+from siis.distributed.communicator import Communicator
+from siis.distributed.neighbor_lists import drop_small, symmetric_rows
+from siis.distributed.sharded_engine import Halo, ShardedEngine
 from siis.engine.loops import components, count_first_ends, less_weights, row_sums, take_first_ends
-from siis.engine.sharded import Halo
-from siis.graph.graph import NEGLIGIBLE, ONE_SIDED_SHARE, Edges, Graph
-from siis.graph.lists import drop_small, symmetric_rows
+from siis.graph.graph import NEGLIGIBLE, ONE_SIDED_SHARE, Edges, Graph, components_of
 
 ENTRIES_AT_ONCE = 2**21  # entries that are looked at together
 
@@ -89,9 +88,9 @@ class GraphShard(Graph):
         return Edges(first, tails, weights, np.zeros(0, dtype=np.int64))
 
 
-def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
+def build_shard(comm: Communicator, W: Sparse, bounds: Ints) -> GraphShard:
     """One shard's part of W: (n, N), all shards at once; bounds: (size + 1,), first numbers of the shards, and N."""
-    first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
+    first, last = int(bounds[comm.rank]), int(bounds[comm.rank + 1])
     n, others = last - first, np.zeros(0, dtype=W.indices.dtype)
     for part in _pieces(W.indices):
         others = np.union1d(others, part[(part < first) | (part >= last)])
@@ -102,11 +101,11 @@ def build_shard(group: Group, W: Sparse, bounds: Ints) -> GraphShard:
     local = sp.csr_array((W.data, columns, W.indptr), shape=(n, n + others.size))
     local.sort_indices()
     others = others.astype(np.int64)
-    halo = build_halo(group, others, bounds)
-    component, n_parts = _components(group, local, halo)
-    graph = GraphShard(local, halo, first, others, np.zeros(others.size), component, n_parts)
-    _fetch(group, halo, graph.degrees, graph.degrees_of_others)
-    return graph
+    halo = _build_halo(comm, others, bounds)
+    engine = ShardedEngine(comm, halo)
+    part, n_parts = _components(comm, local, engine)
+    degrees = engine.with_halo(row_sums(local.indptr, local.data))[n:].astype(np.float64)
+    return GraphShard(local, halo, first, others, degrees, part, n_parts)
 
 
 def _pieces(entries: Any) -> list[Any]:
@@ -114,31 +113,30 @@ def _pieces(entries: Any) -> list[Any]:
     return [entries[a : a + ENTRIES_AT_ONCE] for a in range(0, entries.size, ENTRIES_AT_ONCE)]
 
 
-def build_halo(group: Group, others: Ints, bounds: Ints) -> Halo:
+def _build_halo(comm: Communicator, others: Ints, bounds: Ints) -> Halo:
     """Exchange with the other shards which rows each needs of the others. others: (h,)."""
     ends = np.searchsorted(others, bounds)
-    requested = group.alltoall([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
-    n = int(bounds[group.rank + 1] - bounds[group.rank])
+    requested = comm.alltoall([others[a:b] - bounds[rank] for rank, (a, b) in enumerate(pairwise(ends))])
+    n = int(bounds[comm.rank + 1] - bounds[comm.rank])
     fetched = {rank: slice(n + int(a), n + int(b)) for rank, (a, b) in enumerate(pairwise(ends)) if b > a}
-    return Halo(n, {rank: rows for rank, rows in enumerate(requested) if rows.size and rank != group.rank}, fetched)
+    return Halo(n, {rank: rows for rank, rows in enumerate(requested) if rows.size and rank != comm.rank}, fetched)
 
 
-def symmetric_weights(group: Group, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
+def symmetric_weights(comm: Communicator, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
     """Symmetric rows here, (n, N), of directed neighbours: indices (global, -1 if empty) and weights, (n, K)."""
-    first, last = int(bounds[group.rank]), int(bounds[group.rank + 1])
-    n = last - first
+    first = int(bounds[comm.rank])
     given = [_named(indices, weights, first, int(a), int(b)) for a, b in pairwise(bounds)]
-    given[group.rank] = _named(indices, weights, first, 0, 0)  # those are found in the lists
-    pairs = group.alltoall([pair for pair, _ in given])
-    values = np.concatenate(group.alltoall([value for _, value in given]))
+    given[comm.rank] = _named(indices, weights, first, 0, 0)  # those are found in the lists
+    pairs = comm.alltoall([pair for pair, _ in given])
+    values = np.concatenate(comm.alltoall([value for _, value in given]))
     tails, heads = np.concatenate(pairs, axis=1)
     one_sided = ONE_SIDED_SHARE if kind == "mutual" else 1.0
     entries = symmetric_rows(indices, weights, first, heads - first, tails, values, one_sided)
-    largest = group.allreduce(float(entries[2].max(initial=0.0)), max)
+    largest = comm.allreduce(float(entries[2].max(initial=0.0)), max)
     indptr, columns, data = drop_small(*entries, NEGLIGIBLE * largest)
     if data.size < np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
-    return sp.csr_array((data, columns, indptr), shape=(n, int(bounds[-1])))
+    return sp.csr_array((data, columns, indptr), shape=(len(indices), int(bounds[-1])))
 
 
 def _named(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[Ints, Floats]:
@@ -147,31 +145,16 @@ def _named(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[
     return np.stack([first + rows, indices[rows, places]]).astype(np.int64, copy=False), weights[rows, places]
 
 
-def _fetch(group: Group, halo: Halo, own: Floats, into: Floats) -> None:
-    """Fetch values at the vertices of other shards."""
-    parts = {rank: own[rows] for rank, rows in halo.sent.items()}
-    for rank, part in group.neighbor_exchange(parts, list(halo.fetched)).items():
-        place = halo.fetched[rank]
-        into[place.start - halo.n_own : place.stop - halo.n_own] = part
-
-
-def _components(group: Group, W: Sparse, halo: Halo) -> tuple[Ints, int]:
+def _components(comm: Communicator, W: Sparse, engine: ShardedEngine) -> tuple[Ints, int]:
     """Components here, joined by the edges between shards; numbered by their first vertices."""
-    n = W.shape[0]
-    own = components(W.indptr, W.indices)
-    k = int(own.max(initial=-1)) + 1
-    counts = group.allgather(k)
-    own += sum(counts[: group.rank])
-    far = np.zeros(W.shape[1] - n)
-    _fetch(group, halo, own.astype(np.float64), far)
+    n, own = W.shape[0], components(W.indptr, W.indices)
+    counts = comm.allgather(int(own.max(initial=-1)) + 1)
+    own += sum(counts[: comm.rank])
     across = np.flatnonzero(W.indices >= n)
-    near = own[np.searchsorted(W.indptr, across, side="right") - 1]
-    pairs = np.unique(np.stack([near, far[W.indices[across] - n].astype(np.int64)], axis=1), axis=0)
-    every = np.concatenate(group.allgather(pairs))
-    total = sum(counts)
-    joint = sp.csr_array((np.ones(len(every)), (every[:, 0], every[:, 1])), shape=(total, total))
-    _, label = connected_components(joint, directed=False)
-    _, place, number = np.unique(label, return_index=True, return_inverse=True)
-    in_order = np.empty(place.size, dtype=np.int64)
-    in_order[np.argsort(place, kind="stable")] = np.arange(place.size)
-    return in_order[number[own]], int(place.size)
+    heads = np.searchsorted(W.indptr, across, side="right") - 1
+    every = engine.with_halo(own)
+    pairs = np.unique(np.stack([every[heads], every[W.indices[across]]], axis=1), axis=0)
+    ends, total = np.concatenate(comm.allgather(pairs)).T, sum(counts)
+    joint = sp.csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(total, total))
+    label = components_of(sp.csr_array(joint + joint.T))
+    return label[own], int(label.max(initial=-1)) + 1

@@ -14,21 +14,29 @@ from typing import Any
 import numpy as np
 
 
+def write_whole(path: Path, write: Callable[[Any], Any]) -> None:
+    """Write a file that is there whole or not at all; ``write`` takes it, open for bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    begun = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    with begun.open("wb") as file:
+        write(file)
+    os.replace(begun, path)
+
+
 def save(path: Path, **arrays: Any) -> None:
-    """Write arrays, in one file that is there whole or not at all."""
+    """Write arrays into one file."""
     write_whole(path, lambda file: np.savez(file, **arrays))
 
 
-def load(path: Path, *names: str) -> dict[str, Any]:
-    """Read the arrays of a file, or some of them."""
+def load(path: Path, *names: str) -> list[Any]:
+    """Read some arrays of a file."""
     with np.load(path) as found:
-        return {name: found[name] for name in names or found.files}
+        return [found[name] for name in names]
 
 
-def has(path: Path, name: str) -> bool:
-    """Whether a file holds such an array."""
-    with np.load(path) as found:
-        return name in found.files
+def concatenated(paths: list[Path], name: str) -> Any:
+    """An array of several files, concatenated."""
+    return np.concatenate([load(path, name)[0] for path in paths])
 
 
 def save_object(path: Path, value: Any) -> None:
@@ -38,24 +46,23 @@ def save_object(path: Path, value: Any) -> None:
 
 def load_object(path: Path) -> Any:
     """Load a pickled object."""
-    with path.open("rb") as file:
-        return pickle.load(file)
+    return pickle.loads(path.read_bytes())
 
 
 def save_arrays(path: Path, **arrays: Any) -> None:
-    """Write arrays, each in a file of its own that can be mapped."""
+    """Write arrays, each into a file of its own that can be mapped."""
     for name, array in arrays.items():
-        write_whole(_one(path, name), partial(np.save, arr=array))
+        write_whole(_file_of(path, name), partial(np.save, arr=array))
 
 
 def load_array(path: Path, name: str) -> Any:
     """Read one of these arrays."""
-    return np.load(_one(path, name))
+    return np.load(_file_of(path, name))
 
 
 def map_array(path: Path, name: str) -> Any:
     """Map one of these arrays: only pages that are read are in memory; changes do not reach the file."""
-    return np.load(_one(path, name), mmap_mode="c")
+    return np.load(_file_of(path, name), mmap_mode="c")
 
 
 def release_pages(*arrays: Any) -> None:
@@ -66,14 +73,5 @@ def release_pages(*arrays: Any) -> None:
             held.madvise(mmap.MADV_DONTNEED)
 
 
-def _one(path: Path, name: str) -> Path:
+def _file_of(path: Path, name: str) -> Path:
     return path.with_name(f"{path.stem}.{name}.npy")
-
-
-def write_whole(path: Path, write: Callable[[Any], Any]) -> None:
-    """Write a file that is there whole or not at all; ``write`` takes it, open for bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    begun = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    with begun.open("wb") as file:
-        write(file)
-    os.replace(begun, path)
