@@ -16,8 +16,8 @@ from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
 from siis.model.smoothing import smooth_labels
 from siis.program import Program
-from siis.solvers import certified as certified_module
-from siis.solvers import solve_batch, solve_certified, solve_paper
+from siis.program.penalties import RowNorm
+from siis.solvers import mixed_precision, solve_batch, solve_certified, solve_paper
 from siis.spectral import identity_basis, smooth_basis
 from siis.spectral import smooth as smooth_module
 from siis.spectral import subspace as subspace_module
@@ -102,7 +102,7 @@ def test_single_precision(engine, cloud, monkeypatch):
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-4)
     assert single.status == "certified"
     assert single.objective == pytest.approx(exact.objective, rel=2e-4)
-    monkeypatch.setattr(certified_module, "STALLED_ITERATIONS", 0)  # double precision takes over at once
+    monkeypatch.setattr(mixed_precision, "STALLED_ITERATIONS", 0)  # double precision takes over at once
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-6)
     assert single.status == "certified"
     assert str(single.dual.edges.dtype).endswith("float64")
@@ -195,7 +195,7 @@ def test_what_an_engine_makes_of_a_graph_is_what_the_host_makes(engine, cloud):
     np.testing.assert_allclose(engine.numpy(rows.differences(X)), cloud.incidence @ F, rtol=1e-12, atol=1e-12)
     for one, N in ((rows, engine.asarray(cloud.incidence @ F, np.float64)), (fused, cloud.incidence @ F)):
         one.set_rows(N)
-        one.set_penalties(engine.asarray(p, np.float64) if one is rows else p, 0.01)
+        one.set_penalties(engine.asarray(p, np.float64) if one is rows else p, RowNorm(0.01, one.engine.xp))
     np.testing.assert_allclose(engine.numpy(rows.divergence(2.0, -1.0)), fused.divergence(2.0, -1.0), atol=1e-12)
 
 
@@ -358,14 +358,15 @@ def test_fast_paths_of_numpy_follow_the_text(cloud):
     np.testing.assert_allclose(
         NUMPY.cg_direction(*D.copy(), step), Engine.cg_direction(NUMPY, *D.copy(), step), atol=1e-12
     )
+    penalty = RowNorm(0.7, np)
     fused, plain = NUMPY.edge_rows(cloud, 2, 3, np.float64), EdgeRows(NUMPY, cloud, 2, 3, np.float64)
     N, p = rng.standard_normal((cloud.n_edges, 6)), rng.uniform(0.5, 2, cloud.n_edges)
     F = rng.standard_normal((cloud.n_vertices, 6))
     for rows in (fused, plain):
         rows.set_rows(N.copy())
-        rows.set_penalties(p, 0.7)
+        rows.set_penalties(p, penalty)
     for _ in range(2):
-        np.testing.assert_allclose(fused.step(F, 0.7, 1.7), plain.step(F, 0.7, 1.7), atol=1e-10)
+        np.testing.assert_allclose(fused.step(F, penalty, 1.7), plain.step(F, penalty, 1.7), atol=1e-10)
         np.testing.assert_allclose(fused.divergence(-1.0, 1.0), plain.divergence(-1.0, 1.0), atol=1e-10)
     np.testing.assert_allclose(fused.N, plain.N, atol=1e-12)
     np.testing.assert_allclose(fused.norms(F), plain.norms(F), atol=1e-12)

@@ -17,7 +17,8 @@ from siis.engine.threads import in_threads, pause_point
 from siis.graph import Graph, build_neighbor_graph, candidates
 from siis.labels import one_hot
 from siis.program import Program
-from siis.solvers import certified, solve_batch, solve_certified
+from siis.program.penalties import RowNorm
+from siis.solvers import mixed_precision, solve_batch, solve_certified
 from siis.spectral import smooth_basis
 
 
@@ -85,7 +86,8 @@ def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, c, monkeypatch)
     p, gamma, relaxation = rng.uniform(0.5, 2, graph.n_edges), 0.7, 1.7
     rows.N = rng.standard_normal(rows.N.shape).astype(kind)
     rows.N[:, 0] *= 0.1
-    rows.set_penalties(p, gamma)
+    penalty = RowNorm(gamma, np)
+    rows.set_penalties(p, penalty)
     N, F = rows.N.reshape(-1, 2 * c).astype(float), rng.standard_normal((80, 2 * c)).astype(kind)
 
     def shrink(N):
@@ -96,13 +98,13 @@ def test_the_pass_over_the_edges(rng, graph, kind, rtol, pieces, c, monkeypatch)
         return np.repeat(f, c, axis=1)
 
     f = shrink(N)
-    np.testing.assert_allclose(rows.f, f, atol=rtol)
+    np.testing.assert_allclose(rows.f[:, :, 0], f, atol=rtol)
     np.testing.assert_allclose(rows.divergence(-1.0, 1.0), P.T @ (p[:, None] * spread(1 - f) * N), atol=50 * rtol)
     N = relaxation * (P @ F) + spread(1 - relaxation * f) * N
-    gathered = rows.step(F, gamma, relaxation)
+    gathered = rows.step(F, penalty, relaxation)
     f = shrink(N)
     np.testing.assert_allclose(rows.N.reshape(N.shape), N, atol=50 * rtol)
-    np.testing.assert_allclose(rows.f, f, atol=50 * rtol)
+    np.testing.assert_allclose(rows.f[:, :, 0], f, atol=50 * rtol)
     np.testing.assert_allclose(gathered, P.T @ (p[:, None] * spread(2 * f - 1) * N), atol=200 * rtol)
     np.testing.assert_allclose(
         rows.norms(F), np.linalg.norm((P @ F).reshape(-1, 2, c), axis=2), rtol=1e-4 if kind == np.float32 else 1e-12
@@ -115,8 +117,8 @@ def test_denormal_rows_are_shrunk_to_nothing():
     rows = NUMPY.edge_rows(graph, 1, 4, np.float32)
     rows.N[:] = 2e-21
     rows.p[:] = 1e4
-    out = rows.step(np.zeros((2, 4), np.float32), 1.0, 1.7)
-    assert rows.f[0, 0] == 0
+    out = rows.step(np.zeros((2, 4), np.float32), RowNorm(1.0, np), 1.7)
+    assert rows.f[0, 0, 0] == 0
     assert np.isfinite(out).all()
 
 
@@ -193,9 +195,10 @@ def test_labels_that_are_met_closely_are_met_in_double_precision(monkeypatch):
     assert (single.status, exact.status) == ("certified", "certified")
     assert single.n_iter <= exact.n_iter + 10
     taken = []
-    is_below_resolution = certified._State.is_below_resolution
+    limit = mixed_precision._SinglePrecision
+    is_below_resolution = limit.is_below_resolution
     monkeypatch.setattr(
-        certified._State, "is_below_resolution", lambda *a: (taken.append(is_below_resolution(*a)), taken[-1])[1]
+        limit, "is_below_resolution", lambda *a: (taken.append(is_below_resolution(*a)), taken[-1])[1]
     )
     again = solve_certified(program, 1e-5, start=single)
     assert taken == [True]  # before the first iteration

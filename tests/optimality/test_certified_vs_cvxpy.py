@@ -1,43 +1,15 @@
 """The certified solver against an interior-point method, on random programs of every kind."""
 
-import contextlib
-import warnings
-
-import cvxpy as cp
 import numpy as np
 import pytest
 
-from programs import random_graph, random_program
+from programs import random_graph, random_program, reference
 from siis.graph import Graph
 from siis.program import Program
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
 
 N_PROGRAMS = 240
-
-
-def reference(program):
-    """The optimum of (M1), by Clarabel through CVXPY; U and Sigma written out densely."""
-    m = program.basis.shape[1]
-    U = program.basis.synthesize(np.eye(m))
-    Sigma = program.basis.energy_matrix()
-    Sigma = np.asarray(Sigma.todense()) if hasattr(Sigma, "todense") else Sigma
-    lam, V = np.linalg.eigh(Sigma)
-    root = np.sqrt(np.maximum(lam, 0))[:, None] * V.T
-    A = cp.Variable((m, program.Y.shape[1]))
-    terms = [program.alpha @ cp.norm(U[program.vertices] @ A - program.Y, 2, axis=1)]
-    if program.gamma:
-        terms.append(program.gamma * cp.sum(cp.norm((program.graph.incidence @ U) @ A, 2, axis=1)))
-    if program.beta:
-        terms.append(program.beta * cp.sum_squares(root @ A))
-    problem = cp.Problem(cp.Minimize(sum(terms)))
-    for tol in (1e-10, 1e-9, 1e-8, 1e-7):  # as tight as Clarabel manages on this one
-        with warnings.catch_warnings(), contextlib.suppress(cp.SolverError):
-            warnings.simplefilter("ignore")
-            optimum = problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
-            if problem.status == cp.OPTIMAL:
-                return optimum
-    raise AssertionError("the reference solver found no optimum")
 
 
 @pytest.mark.parametrize("seed", range(N_PROGRAMS))

@@ -1,7 +1,7 @@
 """Program -> Solution."""
 
-from siis.solvers.certified import solve_batch as solve_batch
-from siis.solvers.certified import solve_certified
+from siis.solvers.mixed_precision import solve_batch as solve_batch
+from siis.solvers.mixed_precision import solve_certified
 from siis.solvers.paper import solve_paper
 from siis.solvers.solution import History, Solution
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from siis._types import Floats
 from siis.engine.factor import positive_solver
-from siis.engine.rows import row_norms, shrink_rows
 from siis.engine.threads import pause_point
 from siis.program import NO_BOUND, Program
 from siis.solvers.solution import Recorder, Solution, relative_change
@@ -52,6 +51,7 @@ def solve_paper(
     """
     engine, xp, basis, c = program.engine, program.engine.xp, program.basis, program.Y.shape[1]
     P, J, n_labels = program.P, program.J, program.vertices.size
+    trend_filtering, fidelity = program.trend_filtering, program.fidelity
     Y, alpha = (engine.asarray(a, np.float64) for a in (program.Y, program.alpha))
     gram = program.gram(np.ones(P.shape[0]), np.ones(n_labels))  # U'P'PU + U'J'JU
     energy = 2 * program.beta * basis.energy_matrix()
@@ -62,8 +62,8 @@ def solve_paper(
     for iteration in range(1, max_iter + 1):
         pause_point()
         before = A
-        Q = shrink_rows(PF - L1 / mu, program.gamma / mu, xp)  # (M2)
-        B = shrink_rows(JF - Y - L2 / mu, alpha / mu, xp)  # (M3)
+        Q = trend_filtering.prox(PF - L1 / mu, program.gamma / mu)  # (M2)
+        B = fidelity.prox(JF - Y - L2 / mu, alpha / mu)  # (M3)
         Z1, Z2 = L1 + mu * Q, L2 + mu * (B + Y)
         solve = positive_solver(energy + mu * gram, engine=engine)
         A = solve(basis.analyze(P.T @ Z1 + J.T @ Z2), A)  # (M4)
@@ -77,7 +77,7 @@ def solve_paper(
             callback(iteration, A)
         status = "stopped" if change <= tol else "max_iter"
         if status == "stopped" or iteration % check_every == 0 or iteration == max_iter:
-            objective = program.value_of(row_norms(PF, xp), row_norms(JF - Y, xp), A)
+            objective = program.value_of(trend_filtering.norms(PF), fidelity.norms(JF - Y), A)
             best = max(best, program.dual_point(-L1, -L2), key=lambda point: point.value)
             gap = program.relative_gap(objective, best.value)
             recorder.add(iteration, objective, best.value, gap, change)
