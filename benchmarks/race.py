@@ -20,8 +20,8 @@ from siis.engine.rows import row_norms
 from siis.graph import build_neighbor_graph
 from siis.labels import gather, one_hot
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified
 
 TOL, LIMIT, REPEATS = 1e-4, 20.0, 3
 COLUMNS = ("program", "solver", "repeat", "seconds", "gap")

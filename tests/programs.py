@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from siis.engine import NUMPY
 from siis.graph import Graph
 from siis.program import Program
-from siis.spectral import identity_basis, smooth_basis
+from siis.program.basis import identity_basis, smooth_basis
 
 
 def random_graph(rng, n, n_components=1, repeated=False):

@@ -22,7 +22,7 @@ from siis.engine import NUMPY
 from siis.engine.factor import _ConjugateGradients, factorize
 from siis.graph import build_neighbor_graph
 from siis.labels import VertexLabels, label_rows
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
 
 ALL = [GFHFClassifier, RobustLaplacianClassifier, GTFClassifier, LSSCClassifier, SPMRClassifier]
 

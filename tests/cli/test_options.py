@@ -28,7 +28,7 @@ SOURCES = (
     "graph/weights.py",
     "engine/factor.py",
     "model/programs.py",
-    "spectral/smooth.py",
+    "program/basis/smooth.py",
 )
 KEPT = {"label_issues.csv", "make_pipeline"}  # a file, and advice to Python users; tables are encoded
 

@@ -24,12 +24,12 @@ from siis.graph import build_neighbor_graph
 from siis.graph.shard import build_shard
 from siis.labels import one_hot
 from siis.program import Program
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified
 from siis.shards import job as shards_job
 from siis.shards import stages
 from siis.shards.files import save_object
 from siis.shards.workers import on_shards
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
 from siis.tables.parquet_blocks import find_blocks
 from siis.workflow import FitOptions
 

@@ -16,11 +16,11 @@ from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
 from siis.model.smoothing import smooth_labels
 from siis.program import Program
+from siis.program.basis import identity_basis, smooth_basis
+from siis.program.basis import smooth as smooth_module
+from siis.program.basis import subspace as subspace_module
 from siis.program.penalties import RowNorm
-from siis.solvers import mixed_precision, solve_batch, solve_certified, solve_paper
-from siis.spectral import identity_basis, smooth_basis
-from siis.spectral import smooth as smooth_module
-from siis.spectral import subspace as subspace_module
+from siis.program.solvers import mixed_precision, solve_batch, solve_certified, solve_paper
 
 BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
 SEEDS = pytest.mark.parametrize("seed", range(20))  # all kinds: gamma = 0, beta = 0, either basis, soft labels

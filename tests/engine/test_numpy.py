@@ -17,9 +17,9 @@ from siis.engine.threads import in_threads, pause_point
 from siis.graph import Graph, build_neighbor_graph, candidates
 from siis.labels import one_hot
 from siis.program import Program
+from siis.program.basis import smooth_basis
 from siis.program.penalties import RowNorm
-from siis.solvers import mixed_precision, solve_batch, solve_certified
-from siis.spectral import smooth_basis
+from siis.program.solvers import mixed_precision, solve_batch, solve_certified
 
 
 @pytest.fixture

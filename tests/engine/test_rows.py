@@ -8,7 +8,7 @@ import pytest
 from programs import random_program, reference
 from siis.engine.rows import row_norms
 from siis.program.penalties import Penalty, RowNorm
-from siis.solvers import solve_certified, solve_paper
+from siis.program.solvers import solve_certified, solve_paper
 
 
 def test_shrinkage_satisfies_its_optimality_condition(rng):

@@ -14,10 +14,10 @@ from siis.graph.shard import build_shard, symmetric_weights
 from siis.labels import VertexLabels, one_hot
 from siis.model.smoothing import smooth_labels
 from siis.program import Program
+from siis.program.basis import SmoothBasis, smooth_basis
+from siis.program.basis import subspace as subspace_module
 from siis.program.penalties import RowNorm
-from siis.solvers import solve_certified, solve_paper
-from siis.spectral import SmoothBasis, smooth_basis
-from siis.spectral import subspace as subspace_module
+from siis.program.solvers import solve_certified, solve_paper
 
 pytestmark = pytest.mark.slow
 BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])

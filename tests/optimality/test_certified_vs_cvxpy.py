@@ -6,8 +6,8 @@ import pytest
 from programs import random_graph, random_program, reference
 from siis.graph import Graph
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified
 
 N_PROGRAMS = 240
 

@@ -1,5 +1,5 @@
 from coil_case import coil_program
-from siis.solvers import solve_certified
+from siis.program.solvers import solve_certified
 
 
 def test_a_gap_of_one_in_a_million(coil):

@@ -9,13 +9,13 @@ from siis.engine.factor import envelope_share
 from siis.errors import NumericalError
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.graph.neighbor_graph import local_order
-from siis.spectral import identity_basis, smooth_basis
-from siis.spectral import shift_invert as shift_invert_module
-from siis.spectral import smooth as smooth_module
-from siis.spectral import subspace as subspace_module
-from siis.spectral.coarse import aggregates
-from siis.spectral.shift_invert import count_below
-from siis.spectral.spectrum import estimate_spectrum
+from siis.program.basis import identity_basis, smooth_basis
+from siis.program.basis import shift_invert as shift_invert_module
+from siis.program.basis import smooth as smooth_module
+from siis.program.basis import subspace as subspace_module
+from siis.program.basis.coarse import aggregates
+from siis.program.basis.shift_invert import count_below
+from siis.program.basis.spectrum import estimate_spectrum
 from table_case import mixed_table
 
 pytestmark = pytest.mark.slow

@@ -55,6 +55,9 @@ from siis.parameters import (
     some_of,
 )
 from siis.program import Program
+from siis.program.basis import SmoothBasis, smooth_basis
+from siis.program.solvers import Solution, solve_paper
+from siis.program.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.progress import Progress, Report
 from siis.quality import Assessment, assess_labels, issue_table, query_table, ranking_table, warn_about_labels
 from siis.quality.issues import dissenting_neighbors, other_classes, representatives, suspect_labels, worst_labels
@@ -62,9 +65,6 @@ from siis.quality.queries import entropy, ranked_vertices
 from siis.quality.sets import class_sets, coverage_levels, enough_rows
 from siis.quality.shares import class_shares
 from siis.result_table import Table
-from siis.solvers import Solution, solve_paper
-from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
-from siis.spectral import SmoothBasis, smooth_basis
 
 UNREACHED = "the distribution rests on models of the features alone"
 JUDGED = (  # set by every fit that judges labels, or by none

@@ -12,8 +12,8 @@ from siis.engine import NUMPY, Engine
 from siis.errors import Message
 from siis.graph import Graph
 from siis.program import Program
+from siis.program.solvers import Solution, solve_certified
 from siis.progress import Progress, Report, no_progress
-from siis.solvers import Solution, solve_certified
 
 
 def enough_components(graph: Graph, n_components: int) -> int:

@@ -14,8 +14,8 @@ from siis.labels.unlabelled import UNLABELLED, coded_rows
 from siis.model.choose import Choices
 from siis.model.located import FittedGraph
 from siis.model.vertices import Vertices
-from siis.solvers import Solution
-from siis.spectral import SmoothBasis
+from siis.program.basis import SmoothBasis
+from siis.program.solvers import Solution
 
 if TYPE_CHECKING:
     from siis.estimators.classifier import SIISClassifier

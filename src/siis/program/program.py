@@ -30,8 +30,8 @@ from siis.errors import Message, NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
 from siis.program.accuracy import Accuracy
+from siis.program.basis import Basis
 from siis.program.penalties import Penalty, RowNorm
-from siis.spectral import Basis
 
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 

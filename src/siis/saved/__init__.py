@@ -20,10 +20,10 @@ from siis.model.predictor import Predictor
 from siis.model.programs import ProgramConfig
 from siis.model.spaces import Space
 from siis.model.trees import Forest
+from siis.program.solvers.solution import History
 from siis.quality import Calibration
 from siis.saved.archive import OtherFormat, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_state
-from siis.solvers.solution import History
 
 NAMES = ("state", "extra")
 PARTS: dict[str, type] = {

@@ -24,9 +24,9 @@ from siis.model.programs import ProgramConfig
 from siis.model.spaces import Space
 from siis.model.trees import Forest
 from siis.parameters import check_parameters, seed_of
+from siis.program.solvers.solution import History
 from siis.quality import Calibration
 from siis.result_table import Table
-from siis.solvers.solution import History
 
 LARGEST = 1e153  # beyond, squares leave double precision
 MOST = 2**62

@@ -30,6 +30,7 @@ from siis.model.constraints import Constraints
 from siis.model.programs import ProgramConfig, build_program, program_basis
 from siis.model.scores import as_distributions, as_scores, softmax, standardize
 from siis.model.smoothing import MOST_SMOOTH, smooth_labels
+from siis.program.solvers import solve_certified
 from siis.shards.blocks import Block, Reader
 from siis.shards.cells import Cells, search, search_all
 from siis.shards.files import (
@@ -44,7 +45,6 @@ from siis.shards.files import (
     save_object,
     write_whole,
 )
-from siis.solvers import solve_certified
 
 ROOMY_FACTOR = 3  # times the chosen vectors (or classes) in memory, from which on rows are in double precision
 RECALL_ROWS = 500  # rows on which the search for neighbours is compared with an exact one

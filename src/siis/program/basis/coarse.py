@@ -12,8 +12,8 @@ from siis._types import Floats, Ints, Sparse
 from siis.engine import Engine
 from siis.engine.base import indicator
 from siis.engine.types import Array, Precision
-from siis.spectral.spectrum import estimate_spectrum
-from siis.spectral.subspace import block_width, lowest_eigenpairs
+from siis.program.basis.spectrum import estimate_spectrum
+from siis.program.basis.subspace import block_width, lowest_eigenpairs
 
 LEAST_AGGREGATES = 10  # for each wanted vector
 COARSE_RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum

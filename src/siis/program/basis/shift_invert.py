@@ -11,8 +11,8 @@ from siis.engine import NUMPY
 from siis.engine.factor import factorize
 from siis.engine.threads import pause_point
 from siis.errors import NumericalError
-from siis.spectral.spectrum import estimate_spectrum
-from siis.spectral.subspace import RitzPairs, Subspace, missing_below
+from siis.program.basis.spectrum import estimate_spectrum
+from siis.program.basis.subspace import RitzPairs, Subspace, missing_below
 
 LEAST_EIGENVALUE = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound

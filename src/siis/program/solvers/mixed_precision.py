@@ -1,4 +1,4 @@
-"""ADMM in single precision while it suffices, then in double: programs solved to a certified gap."""
+"""Programs (M1) solved to a certified gap: ADMM in single precision while it suffices, then in double."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array
 from siis.program import Program
 from siis.program.accuracy import Accuracy
+from siis.program.solvers.admm import Callback, Course, State, admm, in_double, longest_label
+from siis.program.solvers.solution import Solution
 from siis.progress import Report, no_progress
-from siis.solvers.admm import Callback, Course, State, admm, in_double, longest_label
-from siis.solvers.solution import Solution
 
 CHECK_EVERY = 5
 STALLED_ITERATIONS = 30  # in single precision without a gap a tenth smaller: rounding holds the gap up

@@ -8,7 +8,7 @@ from siis._types import Floats
 from siis.engine.factor import positive_solver
 from siis.engine.threads import pause_point
 from siis.program import NO_BOUND, Program
-from siis.solvers.solution import Recorder, Solution, relative_change
+from siis.program.solvers.solution import Recorder, Solution, relative_change
 
 MU, RHO, MU_MAX, MAX_ITER, EPSILON = 1.0, 1.2, 1e10, 100, 1e-4
 

@@ -21,8 +21,8 @@ from siis.engine import NUMPY, Engine, Operator
 from siis.engine.rows import column_norms
 from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
+from siis.program.basis.spectrum import Spectrum
 from siis.progress import Report, no_progress
-from siis.spectral.spectrum import Spectrum
 
 BlockProjection: TypeAlias = Callable[[Array], Array]
 

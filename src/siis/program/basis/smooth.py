@@ -15,13 +15,13 @@ from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array, Precision
 from siis.errors import Message, NumericalError
 from siis.graph import Graph
+from siis.program.basis.bases import IdentityBasis, SmoothBasis
+from siis.program.basis.coarse import CoarseVectors, coarse_eigenvectors
+from siis.program.basis.dense import dense_eigenpairs
+from siis.program.basis.shift_invert import LEAST_EIGENVALUE, shift_invert
+from siis.program.basis.spectrum import Spectrum, estimate_spectrum
+from siis.program.basis.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 from siis.progress import Report, no_progress
-from siis.spectral.basis import IdentityBasis, SmoothBasis
-from siis.spectral.coarse import CoarseVectors, coarse_eigenvectors
-from siis.spectral.dense import dense_eigenpairs
-from siis.spectral.shift_invert import LEAST_EIGENVALUE, shift_invert
-from siis.spectral.spectrum import Spectrum, estimate_spectrum
-from siis.spectral.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 RESIDUAL_ROUNDINGS = 10  # of the precision: the least residual

@@ -4,8 +4,8 @@ import numpy as np
 import scipy.linalg as sl
 
 from siis._types import Floats, Ints, Sparse
-from siis.spectral.shift_invert import ritz_pairs
-from siis.spectral.subspace import RitzPairs
+from siis.program.basis.shift_invert import ritz_pairs
+from siis.program.basis.subspace import RitzPairs
 
 
 def dense_eigenpairs(S: Sparse, null: Sparse, component: Ints, flat: Floats, n_wanted: int, high: float) -> RitzPairs:

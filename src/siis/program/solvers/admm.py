@@ -21,8 +21,8 @@ from siis.engine.rows import row_norms
 from siis.engine.types import Array
 from siis.program import DualPoint, Program
 from siis.program.accuracy import Accuracy
+from siis.program.solvers.solution import Recorder, Solution, relative_change
 from siis.progress import Report
-from siis.solvers.solution import Recorder, Solution, relative_change
 
 RELAXATION = 1.7  # over-relaxation, in (1, 2)
 SOLVE_TOL = 1e-7  # of iterative linear solves; the gap is measured, so they need not be exact
