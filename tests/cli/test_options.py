@@ -26,7 +26,7 @@ SOURCES = (
     "graph/approximate.py",
     "graph/neighbor_graph.py",
     "graph/weights.py",
-    "engine/factor.py",
+    "engine/linear_systems.py",
     "model/programs.py",
     "program/basis/smooth.py",
 )

@@ -7,10 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from programs import random_program
-from siis.engine import NUMPY, Engine, factor
-from siis.engine.cg import conjugate_gradients
+from siis.engine import NUMPY, Engine, linear_systems
 from siis.engine.edges import EdgeRows
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import conjugate_gradients, positive_solver
 from siis.errors import NumericalError
 from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
@@ -297,21 +296,21 @@ def test_smoothing(engine, cloud):
 
 def test_systems_whose_factor_would_be_thick(engine, cloud, monkeypatch):
     """Conjugate gradients on the engine, behind the face of a solver on the host."""
-    monkeypatch.setattr(factor, "THIN_ENVELOPE", 0.0)
-    monkeypatch.setattr(factor, "SMALL_ENVELOPE", 0.0)
+    monkeypatch.setattr(linear_systems, "THIN_ENVELOPE", 0.0)
+    monkeypatch.setattr(linear_systems, "SMALL_ENVELOPE", 0.0)
     M = sp.csr_array(cloud.laplacian + sp.eye_array(cloud.n_vertices))
     B = np.random.default_rng(0).standard_normal((cloud.n_vertices, 3))
     solve = positive_solver(M, engine=engine)
     X = solve(B)
-    np.testing.assert_allclose(X, factor.factorize(M).solve(B), atol=1e-8)
+    np.testing.assert_allclose(X, linear_systems.factorize(M).solve(B), atol=1e-8)
     np.testing.assert_array_equal(solve(B, X), X)  # a good guess stays
-    monkeypatch.setattr(factor, "CG_MAX_ITER", 3)
+    monkeypatch.setattr(linear_systems, "CG_MAX_ITER", 3)
     with pytest.raises(NumericalError, match="did not converge in 3 iterations: relative residual"):
         solve(B)
     program = Program(
         cloud, identity_basis(cloud, engine), np.arange(0, 900, 9), one_hot(np.arange(100) % 2, 2), 1.0, 1.0
     )
-    monkeypatch.setattr(factor, "CG_MAX_ITER", 20_000)
+    monkeypatch.setattr(linear_systems, "CG_MAX_ITER", 20_000)
     assert solve_certified(program, 1e-3).status == "certified"
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from siis.engine import NumpyEngine
-from siis.engine.factor import envelope_share
+from siis.engine.linear_systems import envelope_share
 from siis.errors import NumericalError
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.graph.neighbor_graph import local_order

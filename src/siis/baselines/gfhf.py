@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import positive_solver
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.graph import Graph
 from siis.labels import VertexLabels

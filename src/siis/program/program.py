@@ -22,8 +22,8 @@ from siis._types import Floats, Ints
 from siis.engine import Engine, Operator
 from siis.engine.base import indicator
 from siis.engine.edges import EdgeMatrix
-from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.lazy import cached_property
+from siis.engine.linear_systems import LinearSolver, positive_solver
 from siis.engine.rows import dots, row_norms
 from siis.engine.types import Array, Precision
 from siis.errors import Message, NumericalError

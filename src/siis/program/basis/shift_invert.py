@@ -8,7 +8,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
 from siis._types import BlockProduct, Floats, Sparse
 from siis.engine import NUMPY
-from siis.engine.factor import factorize
+from siis.engine.linear_systems import factorize
 from siis.engine.threads import pause_point
 from siis.errors import NumericalError
 from siis.program.basis.spectrum import estimate_spectrum

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine, Operator
 from siis.engine.base import scaled
-from siis.engine.factor import THIN_ENVELOPE, envelope_share
 from siis.engine.lazy import cached_property
+from siis.engine.linear_systems import THIN_ENVELOPE, envelope_share
 from siis.engine.rows import column_norms
 from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array, Precision

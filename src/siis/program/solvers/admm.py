@@ -16,7 +16,7 @@ import numpy as np
 
 from siis._types import Floats
 from siis.engine import Engine
-from siis.engine.factor import LinearSolver, positive_solver
+from siis.engine.linear_systems import LinearSolver, positive_solver
 from siis.engine.rows import row_norms
 from siis.engine.types import Array
 from siis.program import DualPoint, Program

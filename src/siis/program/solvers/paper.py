@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from siis._types import Floats
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import positive_solver
 from siis.engine.threads import pause_point
 from siis.program import NO_BOUND, Program
 from siis.program.solvers.solution import Recorder, Solution, relative_change
