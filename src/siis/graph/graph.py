@@ -183,8 +183,8 @@ def components_of(W: Sparse) -> Ints:
 
 def join(neighbors: Neighbors, weights: Floats, kind: str = "union", engine: Engine = NUMPY) -> Sparse:
     """Make directed neighbourhoods with weights, (n, K), a symmetric matrix, (n, n); see ``Graph.from_neighbors``."""
-    if engine.can_search:
-        union, smallest = engine.pairs(neighbors.indices, weights)
+    if engine.search is not None:
+        union, smallest = engine.search.pairs(neighbors.indices, weights)
         if kind == "mutual":
             union.data = ONE_SIDED_SHARE * union.data + (1 - ONE_SIDED_SHARE) * smallest
         return union
