@@ -56,7 +56,7 @@ class Operator(Protocol):
         """Multiply with a block of shape (n, p), rounded to the operator's precision: shape (r, p)."""
 
     def with_entries(self, entries: Array) -> Operator:
-        """Give the matrix with other entries in the same places, row after row."""
+        """The matrix with other entries in the same places, row after row."""
 
 
 class NeighborSearch(Protocol):
@@ -135,6 +135,15 @@ class Engine(ABC):
     narrowest: int = 16  # columns of a block of the eigensolver
     widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
     low_memory: bool = False  # whether memory is so short that single precision is all there is
+
+    @property
+    def block_widths(self) -> tuple[int, int, int]:
+        """Columns of a block of the eigensolver: at least, at most, and at most where its steps find nothing."""
+        return (self.narrowest,) * 3 if self.low_memory else (self.narrowest, 64, 512)
+
+    def empty_block(self, n: int, capacity: int, dtype: Precision) -> Array:
+        """A block of n rows without columns; where memory is short, with memory for so many."""
+        return self.zeros((n, capacity if self.low_memory else 0), dtype)[:, :0]
 
     def row_type(self, dtype: Precision) -> Precision:
         """Precision of norms and penalties of rows, for rows of precision ``dtype``."""

@@ -128,10 +128,6 @@ class DeviceGraph:
         data[at], data[own] = -self.data, diagonal
         return DeviceGraph(self.indptr + shift, indices, data)
 
-    def scaled(self, scale: Array) -> Array:
-        """Entries of diag(scale) M diag(scale)."""
-        return self.data * scale[self.rows] * scale[self.indices]
-
 
 class _EdgeMatrix(EdgeMatrix):
     """Pattern and row sums on the device."""
@@ -212,17 +208,17 @@ class TorchEngine(Engine):
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> TorchOperator:
         """Entries are scaled on the device."""
-        there = self.device_graph(M)
-        return self.by_rows(
-            there.indptr, there.indices, there.scaled(self.asarray(scale, np.float64)), M.shape, dtype
-        )
+        return self._scaled(self.device_graph(M), scale, dtype)
 
     def laplacian(self, graph: WeightedEdges, scale: Floats, dtype: Precision) -> TorchOperator:
         """Made of the weights on the device."""
-        L = self.device_graph(graph.weights).with_diagonal(self.asarray(graph.degrees, np.float64))
-        return self.by_rows(
-            L.indptr, L.indices, L.scaled(self.asarray(scale, np.float64)), graph.weights.shape, dtype
-        )
+        there = self.device_graph(graph.weights)
+        return self._scaled(there.with_diagonal(self.asarray(graph.degrees, np.float64)), scale, dtype)
+
+    def _scaled(self, M: DeviceGraph, scale: Floats, dtype: Precision) -> TorchOperator:
+        on_device = self.asarray(scale, np.float64)
+        entries = M.data * on_device[M.rows] * on_device[M.indices]
+        return self.by_rows(M.indptr, M.indices, entries, (len(scale), len(scale)), dtype)
 
     def largest_degree_sum(self, graph: WeightedEdges) -> float:
         """By the edges on the device."""
