@@ -1,6 +1,5 @@
 """Compiled loops against plain NumPy, threads, and the batch of programs."""
 
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
