@@ -44,8 +44,8 @@ class WeightedEdges(Protocol):
         """D - W, shape (n, n)."""
 
     @property
-    def divergence(self) -> Sparse:
-        """P', shape (n, E)."""
+    def incidence(self) -> Sparse:
+        """P, shape (E, n)."""
 
     @property
     def edges(self) -> Any:
@@ -98,7 +98,7 @@ class EdgeRows:
         edges, engine = graph.edges, self.engine
         self.ends = [engine.asarray(ends, np.int64) for ends in (edges.heads, edges.tails)]
         self.weights = engine.asarray(edges.weights, self.dtype)[:, None]
-        self.PT = engine.operator(graph.divergence, self.dtype)
+        self.PT = engine.operator(graph.incidence, self.dtype).T
 
     def differences(self, F: Array) -> Array:
         """P F: w (F_i - F_j) along the edges, shape (E, k c)."""

@@ -78,19 +78,13 @@ class TorchSearch:
         largest = max(float(left.abs().amax()), float(right.abs().amax())) or 1.0
         a, b = (left / largest).float(), (right / largest).float()
         del left, right
-        squares = (b * b).sum(1)
-
-        def block(first: int, last: int) -> tuple[Array, Array]:
-            return smallest(torch.addmm(squares[None], a[first:last], b.T, alpha=-2), n_fetched)
-
         found = torch.empty((len(a), n_fetched), dtype=torch.int64, device=a.device)
         farthest = torch.empty(len(a), dtype=torch.float64, device=a.device)
-        for first, last, (values, columns) in _by_blocks(
-            block, len(a), max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // len(b)))
-        ):
+        at_once = max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // len(b)))
+        for first, last, (values, columns) in _least_scores(a, b, n_fetched, at_once):
             found[first:last], farthest[first:last] = columns, values[:, -1].double()
-        own = (a * a).sum(1).double()
-        error = torch.finfo(torch.float32).eps * (8 + a.shape[1] ** 0.5) * (own + squares.max().double())
+        own, largest_square = (a * a).sum(1).double(), (b * b).sum(1).max().double()
+        error = torch.finfo(torch.float32).eps * (8 + a.shape[1] ** 0.5) * (own + largest_square)
         indices, distances = _ranked(queries, points, found)
         beyond = largest * (farthest + own - error).clamp(min=0).sqrt().cpu().numpy()
         return indices, distances, (distances[:, n_wanted - 1] > beyond) & (n_fetched < len(b))
@@ -156,16 +150,23 @@ def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
 
 
 def _exact(X: Array, n_wanted: int, report: Report) -> Array:
-    squares = (X * X).sum(1)
-
-    def block(first: int, last: int) -> Array:
-        return smallest(torch.addmm(squares[None], X[first:last], X.T, alpha=-2), n_wanted)[1]
-
     found = torch.empty((len(X), n_wanted), dtype=torch.int64, device=X.device)
-    for first, last, columns in _by_blocks(block, len(X)):
+    for first, last, (_, columns) in _least_scores(X, X, n_wanted):
         found[first:last] = columns
         report(last / len(X))
     return found
+
+
+def _least_scores(
+    A: Array, B: Array, k: int, queries: int = QUERIES_AT_ONCE
+) -> Iterator[tuple[int, int, tuple[Array, Array]]]:
+    """The k least ||b||^2 - 2 a'b of each row a of A, and the rows b of B, by blocks of rows of A."""
+    squares = (B * B).sum(1)
+
+    def block(first: int, last: int) -> tuple[Array, Array]:
+        return smallest(torch.addmm(squares[None], A[first:last], B.T, alpha=-2), k)
+
+    return _by_blocks(block, len(A), queries)
 
 
 def _by_blocks(
@@ -205,14 +206,8 @@ def _centers(X: Array, k: int, seed: int) -> Array:
 
 
 def _nearest_cells(X: Array, centers: Array, n_cells: int) -> Array:
-    squares = (centers * centers).sum(1)
     found = torch.empty((len(X), n_cells), dtype=torch.int64, device=X.device)
-
-    def block(first: int, last: int) -> Array:
-        scores = torch.addmm(squares[None], X[first:last], centers.T, alpha=-2)
-        return torch.topk(scores, n_cells, dim=1, largest=False).indices
-
-    for first, last, cells in _by_blocks(block, len(X), 32 * QUERIES_AT_ONCE):
+    for first, last, (_, cells) in _least_scores(X, centers, n_cells, 32 * QUERIES_AT_ONCE):
         found[first:last] = cells
     return found
 
@@ -223,19 +218,14 @@ def _in_cells(X: Array, n_wanted: int, seed: int, report: Report) -> Array:
     flat = cells.reshape(-1)
     order = torch.argsort(flat, stable=True)
     ends = torch.cumsum(torch.bincount(flat, minlength=k), 0).tolist()
-    squares = (X * X).sum(1)
     indices = torch.full((n, CELLS * n_wanted), -1, dtype=torch.int32, device=X.device)
     scores = torch.full((n, CELLS * n_wanted), torch.inf, device=X.device)
     first = 0
     for c, last in enumerate(ends):
         entries, first = order[first:last], last
         rows, slots = entries // CELLS, entries % CELLS
-        P, here = X[rows], squares[rows]
-
-        def block(a: int, b: int, P: Array = P, here: Array = here) -> tuple[Array, Array]:
-            return smallest(torch.addmm(here[None], P[a:b], P.T, alpha=-2), min(n_wanted, len(P)))
-
-        for a, b, (values, columns) in _by_blocks(block, len(P), 4 * QUERIES_AT_ONCE):
+        P = X[rows]
+        for a, b, (values, columns) in _least_scores(P, P, min(n_wanted, len(P)), 4 * QUERIES_AT_ONCE):
             at = slots[a:b, None] * n_wanted + torch.arange(values.shape[1], device=X.device)[None]
             indices[rows[a:b, None], at] = rows[columns].int()
             scores[rows[a:b, None], at] = values

@@ -142,20 +142,12 @@ class Graph:
 
     @cached_property
     def incidence(self) -> Sparse:
-        """P, shape (E, n), of a shard (E, n + h): the row of edge (i, j), i < j, is w_ij (e_i - e_j)."""
+        """P, the paper's (1), shape (E, n), of a shard (E, n + h): w_ij (e_i - e_j) for edge (i, j), i < j."""
         edges = self.edges
         entries = np.column_stack([edges.weights, -edges.weights]).ravel()
         columns = np.column_stack([edges.heads, edges.tails]).ravel()
         indptr = np.arange(0, 2 * self.n_edges + 1, 2)
         return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.weights.shape[1]))
-
-    @cached_property
-    def divergence(self) -> Sparse:
-        """P', shape (n, E): its rows have as many entries as those of the weights."""
-        W = self.weights
-        rows = np.repeat(np.arange(self.n_vertices, dtype=W.indices.dtype), np.diff(W.indptr))
-        entries = np.where(rows < W.indices, W.data, -W.data)
-        return sp.csr_array((entries, self.edges.entries, W.indptr), shape=(self.n_vertices, self.n_edges))
 
     @cached_property
     def component(self) -> Ints:

@@ -71,7 +71,7 @@ class RowNorm(Penalty):
         return row_norms(N, self.xp)
 
     def prox_factors(self, N: Array, threshold: Array | float) -> Array:
-        """max(1 - t / ||N_i||, 0), and 0 where N_i = 0: row shrinkage, the paper's updates of Q and B."""
+        """max(1 - t / ||N_i||, 0), and 0 where N_i = 0: row shrinkage, the paper's (9) and (12)."""
         xp, norms = self.xp, row_norms(N, self.xp)
         positive = norms > 0
         factors = xp.where(positive, xp.clip(1 - threshold / xp.where(positive, norms, 1.0), 0.0, None), 0.0)

@@ -1,4 +1,4 @@
-"""Graph -> basis of smooth functions on its vertices."""
+"""Graph -> basis of smooth functions on its vertices, U and Sigma of (M1)."""
 
 from siis.program.basis.bases import Basis as Basis
 from siis.program.basis.bases import IdentityBasis as IdentityBasis

@@ -1,4 +1,4 @@
-"""The space in which soft labels live: F = U A."""
+"""The space of soft labels, F = U A: that of the paper's smooth eigenbase pursuit, or all functions on the vertices."""
 
 from __future__ import annotations
 

@@ -22,16 +22,10 @@ def solve_paper(
 ) -> Solution:
     """Minimise (M1) by the paper's Algorithm 1.
 
-    ADMM splits Q = P F (E x c) and B = J F - Y (l x c), F = U A, with multipliers L1 and L2 and penalty mu:
-
-    Q = S_{gamma/mu}(P F - L1/mu)                                                                              (M2)
-    B = S_{alpha/mu}(J F - Y - L2/mu)                                                                          (M3)
-    (2 beta Sigma + mu U'P'P U + mu U'J'J U) A = U'P'(L1 + mu Q) + U'J'(L2 + mu (B + Y))                       (M4)
-    L1 += mu (Q - P F);  L2 += mu (B - J F + Y);  mu = min(1.2 mu, 1e10)                                       (M5)
-
-    with S_t the row shrinkage, S_t(N)_i = max(1 - t / ||N_i||, 0) N_i. Multipliers start at ones, A at 0, mu at 1 and
-    grows by 1.2 to at most 1e10; it stops when max |A_new - A| / max |A| <= tol, never at the first iteration, where
-    the ratio is undefined. The gap is measured but does not stop the iteration: a small step is no proof.
+    ADMM splits Q = P F (E x c) and B = J F - Y (l x c), F = U A, with multipliers L1 and L2 and the penalty parameter
+    mu, by (M2) to (M5) of docs/math.md. Multipliers start at ones, A at 0, mu at 1, which grows by 1.2 to at most
+    1e10. It stops when max |A_new - A| / max |A| <= tol, never at the first iteration, where the ratio is undefined.
+    The gap is measured but does not stop the iteration: a small step is no proof.
 
     Parameters
     ----------
@@ -62,11 +56,11 @@ def solve_paper(
     for iteration in range(1, max_iter + 1):
         pause_point()
         before = A
-        Q = trend_filtering.prox(PF - L1 / mu, program.gamma / mu)  # (M2)
-        B = fidelity.prox(JF - Y - L2 / mu, alpha / mu)  # (M3)
+        Q = trend_filtering.prox(PF - L1 / mu, program.gamma / mu)  # (M2), the paper's (9)
+        B = fidelity.prox(JF - Y - L2 / mu, alpha / mu)  # (M3), (12)
         Z1, Z2 = L1 + mu * Q, L2 + mu * (B + Y)
         solve = positive_solver(energy + mu * gram, engine=engine)
-        A = solve(basis.analyze(P.T @ Z1 + J.T @ Z2), A)  # (M4)
+        A = solve(basis.analyze(P.T @ Z1 + J.T @ Z2), A)  # (M4), (14)
         F = engine.keep(basis.synthesize(A))
         PF, JF = P @ F, J @ F
         L1, L2 = engine.keep(Z1 - mu * PF), engine.keep(Z2 - mu * JF)  # (M5)
