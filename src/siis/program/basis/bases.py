@@ -1,4 +1,4 @@
-"""The space of soft labels, F = U A: that of the paper's smooth eigenbase pursuit, or all functions on the vertices."""
+"""The space of soft labels F = U A: that of the paper's smooth eigenbase pursuit, or all functions of vertices."""
 
 from __future__ import annotations
 
