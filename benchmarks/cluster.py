@@ -34,11 +34,11 @@ import numpy as np
 import psutil
 import pyarrow as pa
 from pyarrow import parquet
+from siis.cluster import ClusterOptions, connected, fit
 
 from default_speed import generated, noisy
 from protocol import RESULTS, Rows, load
 from siis import SIISClassifier
-from siis.cluster import ClusterOptions, connected, fit
 from siis.workflow import FitOptions
 
 CLUSTER, ONE = "cluster", "one process"

@@ -10,11 +10,11 @@ cluster_model.md.
 import csv
 
 import numpy as np
-
-from protocol import RESULTS
 from siis.engine.sharded import LOW_MEMORY_COLUMNS
 from siis.shards import job
 from siis.shards.stages import MOST_SMOOTHED_AT_ONCE, ROOMY_FACTOR
+
+from protocol import RESULTS
 
 COLUMNS = ("rows", "stage", "quantity", "measured", "modelled", "ratio")
 COUNTS = ("edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")

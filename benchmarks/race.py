@@ -16,12 +16,12 @@ from sklearn.datasets import load_digits
 
 from protocol import RESULTS, Rows, load
 from siis.datasets import contaminate, draw_labelled
-from siis.engine.rows import project_rows, row_norms
+from siis.engine.rows import row_norms
 from siis.graph import build_neighbor_graph
 from siis.labels import gather, one_hot
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified
 
 TOL, LIMIT, REPEATS = 1e-4, 20.0, 3
 COLUMNS = ("program", "solver", "repeat", "seconds", "gap")
@@ -111,8 +111,8 @@ def primal_dual(program, judge):
     V1, V2, ahead = np.zeros((P.shape[0], Y.shape[1])), np.zeros(Y.shape), A
     for iteration in range(10**9):
         F = basis.synthesize(ahead)
-        V1 = project_rows(V1 + sigma * (P @ F), program.gamma)
-        V2 = project_rows(V2 + sigma * (J @ F - Y), program.alpha)
+        V1 = program.trend_filtering.project(V1 + sigma * (P @ F))
+        V2 = program.fidelity.project(V2 + sigma * (J @ F - Y))
         step = A - tau * basis.analyze(P.T @ V1 + J.T @ V2)
         before, A = A, step / (1 + 2 * tau * program.beta * basis.values)[:, None]
         ahead = 2 * A - before

@@ -14,8 +14,8 @@ from sklearn.datasets import load_digits
 from siis.datasets import contaminate, draw_labelled, load_coil20
 from siis.graph import build_neighbor_graph
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified
 from transcription import transcription
 
 RESULTS = Path(__file__).parent / "results"

@@ -88,14 +88,14 @@ def program_of(place, basis, rows, y, alpha, beta):
 
 def excess(program, A):
     """How far, relatively, the value of (M1) is above a lower bound that is as good as the optimum."""
-    from siis.solvers import solve_certified  # noqa: PLC0415
+    from siis.program.solvers import solve_certified  # noqa: PLC0415
 
     return program.value(A) / solve_certified(program, 1e-8, 50_000).dual.value - 1
 
 
 def ours(X, y, settings, tol=1e-4):
-    from siis.solvers import solve_certified  # noqa: PLC0415
-    from siis.spectral import smooth_basis  # noqa: PLC0415
+    from siis.program.basis import smooth_basis  # noqa: PLC0415
+    from siis.program.solvers import solve_certified  # noqa: PLC0415
 
     K, m, alpha, beta = settings
     place, neighbours, rows = placed(X, y, K)
@@ -110,7 +110,7 @@ def directly(X, y, settings):
     """Algorithm 1 with P U formed, its Gram matrix once, and shift-invert ARPACK; always 100 iterations."""
     from scipy.sparse.linalg import eigsh  # noqa: PLC0415
 
-    from siis.spectral import SmoothBasis  # noqa: PLC0415
+    from siis.program.basis import SmoothBasis  # noqa: PLC0415
 
     K, m, alpha, beta = settings
     place, neighbours, rows = placed(X, y, K)
@@ -127,7 +127,7 @@ def clarabel(X, y, settings):
     """The same program through CVXPY."""
     import cvxpy as cp  # noqa: PLC0415
 
-    from siis.spectral import smooth_basis  # noqa: PLC0415
+    from siis.program.basis import smooth_basis  # noqa: PLC0415
 
     K, m, alpha, beta = settings
     place, neighbours, rows = placed(X, y, K)
@@ -145,8 +145,8 @@ def clarabel(X, y, settings):
 
 def beside_clarabel(X, y, settings):
     """Ours to the same objective: at a certified gap of 3e-5 it is less than 1e-6 above the optimum."""
-    from siis.solvers import solve_certified  # noqa: PLC0415
-    from siis.spectral import smooth_basis  # noqa: PLC0415
+    from siis.program.basis import smooth_basis  # noqa: PLC0415
+    from siis.program.solvers import solve_certified  # noqa: PLC0415
 
     K, m, alpha, beta = settings
     place, neighbours, rows = placed(X, y, K)

@@ -5,7 +5,7 @@ import numpy as np
 from siis.datasets import contaminate, draw_labelled
 from siis.graph import build_neighbor_graph
 from siis.program import Program
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
 
 
 def coil_program(X, y, noise=0.4, seed=0):

@@ -1,5 +1,7 @@
 """Random small programs of every kind, built the same way wherever they are used."""
 
+import contextlib
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +10,7 @@ import scipy.sparse as sp
 from siis.engine import NUMPY
 from siis.graph import Graph
 from siis.program import Program
-from siis.spectral import identity_basis, smooth_basis
+from siis.program.basis import identity_basis, smooth_basis
 
 
 def random_graph(rng, n, n_components=1, repeated=False):
@@ -60,3 +62,29 @@ def random_program(seed, engine=NUMPY):
         laplacian = "normalized" if rng.random() < 0.5 else "unnormalized"
         basis = smooth_basis(graph, m, laplacian, engine=engine)
     return Program(graph, basis, rows, Y, alpha, beta, gamma)
+
+
+def reference(program, edge_norm=2):
+    """The optimum of (M1), by Clarabel through CVXPY; U and Sigma written out densely."""
+    import cvxpy as cp  # noqa: PLC0415  (only these tests need it)
+
+    m = program.basis.shape[1]
+    U = program.basis.synthesize(np.eye(m))
+    Sigma = program.basis.energy_matrix()
+    Sigma = np.asarray(Sigma.todense()) if hasattr(Sigma, "todense") else Sigma
+    lam, V = np.linalg.eigh(Sigma)
+    root = np.sqrt(np.maximum(lam, 0))[:, None] * V.T
+    A = cp.Variable((m, program.Y.shape[1]))
+    terms = [program.alpha @ cp.norm(U[program.vertices] @ A - program.Y, 2, axis=1)]
+    if program.gamma:
+        terms.append(program.gamma * cp.sum(cp.norm((program.graph.incidence @ U) @ A, edge_norm, axis=1)))
+    if program.beta:
+        terms.append(program.beta * cp.sum_squares(root @ A))
+    problem = cp.Problem(cp.Minimize(sum(terms)))
+    for tol in (1e-10, 1e-9, 1e-8, 1e-7):  # as tight as Clarabel manages on this one
+        with warnings.catch_warnings(), contextlib.suppress(cp.SolverError):
+            warnings.simplefilter("ignore")
+            optimum = problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+            if problem.status == cp.OPTIMAL:
+                return optimum
+    raise AssertionError("the reference solver found no optimum")

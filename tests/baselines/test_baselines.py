@@ -18,11 +18,9 @@ from siis.baselines import (
 from siis.baselines.gfhf import harmonic
 from siis.baselines.lssc import sparse_coding
 from siis.baselines.spmr import manifold_machine, reconstruction_weights
-from siis.engine import NUMPY
-from siis.engine.factor import _ConjugateGradients, factorize
 from siis.graph import build_neighbor_graph
 from siis.labels import VertexLabels
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
 
 ALL = [GFHFClassifier, RobustLaplacianClassifier, GTFClassifier, LSSCClassifier, SPMRClassifier]
 
@@ -133,16 +131,6 @@ def test_manifold_machine_is_the_stationary_point(rng):
     J = np.eye(50)[rows]
     M = J.T @ np.diag(v) @ J + 0.5 * np.linalg.inv(K + 1e-9 * np.eye(50)) + 0.2 * S.T @ S
     np.testing.assert_allclose(F, np.linalg.solve(M, J.T @ (v[:, None] * Y)), atol=1e-3)
-
-
-def test_conjugate_gradients_and_factor_agree(rng):
-    graph = random_graph(rng, 60)
-    M = sp.csr_array(graph.laplacian + sp.diags_array(rng.uniform(0.1, 1, 60)))
-    B = rng.standard_normal((60, 4))
-    X = _ConjugateGradients(NUMPY.operator(M, np.float64), 1 / M.diagonal(), 1e-12)(B)
-    np.testing.assert_allclose(X, factorize(M).solve(B), atol=1e-9)
-    loose = _ConjugateGradients(NUMPY.operator(M, np.float64), 1 / M.diagonal(), 1e-9)
-    np.testing.assert_array_equal(loose(B, X), X)  # a good guess stays
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -26,9 +26,9 @@ SOURCES = (
     "graph/approximate.py",
     "graph/neighbor_graph.py",
     "graph/weights.py",
-    "engine/factor.py",
+    "engine/linear_systems.py",
     "model/programs.py",
-    "spectral/smooth.py",
+    "program/basis/smooth.py",
 )
 KEPT = {"label_issues.csv", "make_pipeline"}  # a file, and advice to Python users; tables are encoded
 

@@ -28,8 +28,8 @@ from siis.distributed.workers import on_shards
 from siis.graph import build_neighbor_graph
 from siis.labels import one_hot
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified
 from siis.workflow import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")

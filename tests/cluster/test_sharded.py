@@ -14,9 +14,10 @@ from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
 from siis.model.smoothing import smooth_labels
 from siis.program import Program
-from siis.solvers import solve_certified, solve_paper
-from siis.spectral import SmoothBasis, smooth_basis
-from siis.spectral import subspace as subspace_module
+from siis.program.basis import SmoothBasis, smooth_basis
+from siis.program.basis import subspace as subspace_module
+from siis.program.penalties import RowNorm
+from siis.program.solvers import solve_certified, solve_paper
 
 pytestmark = pytest.mark.slow
 BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
@@ -246,12 +247,14 @@ def test_rows_at_edges_in_a_file(cloud, monkeypatch):
     monkeypatch.setattr(sharded_module, "MOST_BYTES_IN_MEMORY", 0)
     monkeypatch.setattr(sharded_module, "BYTES_AT_ONCE", 2**12)
 
+    penalty = RowNorm(1.5, np)
+
     def steps(rows):
         rows.set_rows(N.copy())
-        rows.set_penalties(p, 1.5)
-        found = [rows.step(F, 1.5, 1.7), rows.divergence(-1.0, 1.0), rows.norms(F)]
+        rows.set_penalties(p, penalty)
+        found = [rows.step(F, penalty, 1.7), rows.divergence(-1.0, 1.0), rows.norms(F)]
         rows.rescale(p / q)
-        rows.set_penalties(q, 1.5)
+        rows.set_penalties(q, penalty)
         return [*found, rows.divergence(1.0, 0.0), rows.f, rows.final_multipliers(0, 0.5)]
 
     expected = steps(NUMPY.edge_rows(cloud, 2, 2, np.float64))

@@ -25,7 +25,14 @@ def test_every_path_exists(path):
 
 def test_paths_are_found():
     """In code and in links, files and folders."""
-    known = {"docs/math.md", "cli/", "program.py", "report/static/review.js", "tests/contract", "pyproject.toml"}
+    known = {
+        "docs/math.md",
+        "cli/",
+        "program/program.py",
+        "report/static/review.js",
+        "tests/contract",
+        "pyproject.toml",
+    }
     assert known <= set(PATHS)
     assert len(PATHS) > 60
 

@@ -12,7 +12,7 @@ from siis import SIISClassifier, baselines
 from siis.tables import TableEncoder
 
 BASELINES = [getattr(baselines, name) for name in baselines.__all__]
-SOLVERS = sorted((Path(siis.__file__).parent / "solvers").glob("[a-z]*.py"))
+SOLVERS = sorted((Path(siis.__file__).parent / "program" / "solvers").glob("[a-z]*.py"))
 
 
 def section(estimator, title):
@@ -54,5 +54,5 @@ def test_references_are_cited_and_name_the_paper(estimator):
 
 @pytest.mark.parametrize("path", [path for path in SOLVERS if path.stem != "solution"], ids=lambda path: path.stem)
 def test_solvers_name_the_program_that_they_solve(path):
-    assert "minimise over A" in inspect.getdoc(import_module("siis.program"))
-    assert "(M1)" in inspect.getdoc(import_module(f"siis.solvers.{path.stem}"))
+    assert "minimise over A" in inspect.getdoc(import_module("siis.program.program"))
+    assert "(M1)" in inspect.getdoc(import_module(f"siis.program.solvers.{path.stem}"))

@@ -7,9 +7,9 @@ from memory import peak
 from siis.engine import NUMPY
 from siis.graph import Graph, build_neighbor_graph, gaussian_weights, median_bandwidth, neighbors_within
 from siis.program import Program
-from siis.solvers import solve_certified, solve_paper
-from siis.spectral import smooth_basis
-from siis.spectral.subspace import block_width
+from siis.program.basis import smooth_basis
+from siis.program.basis.subspace import block_width
+from siis.program.solvers import solve_certified, solve_paper
 
 pytestmark = pytest.mark.slow
 

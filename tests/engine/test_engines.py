@@ -7,20 +7,18 @@ import pytest
 import scipy.sparse as sp
 
 from programs import random_program
-from siis.engine import NUMPY, Engine, factor
-from siis.engine.cg import conjugate_gradients
+from siis.engine import NUMPY, Engine, linear_systems
 from siis.engine.edges import EdgeRows
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import conjugate_gradients, positive_solver
 from siis.errors import NumericalError
 from siis.graph import Graph, build_neighbor_graph
 from siis.labels import VertexLabels, one_hot
 from siis.model.smoothing import smooth_labels
 from siis.program import Program
-from siis.solvers import certified as certified_module
-from siis.solvers import solve_batch, solve_certified, solve_paper
-from siis.spectral import identity_basis, smooth_basis
-from siis.spectral import smooth as smooth_module
-from siis.spectral import subspace as subspace_module
+from siis.program.basis import identity_basis, smooth_basis
+from siis.program.basis import subspace as subspace_module
+from siis.program.penalties import RowNorm
+from siis.program.solvers import mixed_precision, solve_batch, solve_certified, solve_paper
 
 BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
 SEEDS = pytest.mark.parametrize("seed", range(20))  # all kinds: gamma = 0, beta = 0, either basis, soft labels
@@ -40,41 +38,80 @@ def engine(request):
     return TorchEngine(request.param)
 
 
-def test_the_same_product_twice_has_the_same_bytes(engine):
-    rng = np.random.default_rng(0)
-    M = sp.csr_array(sp.random(3000, 2000, 0.01, random_state=0))
-    X = engine.asarray(rng.standard_normal((2000, 7)), np.float32)
-    S = engine.operator(M, np.float32)
-    first, again = (engine.numpy(S @ X) for _ in range(2))
-    np.testing.assert_array_equal(first, again)
-    back = engine.numpy(S.T @ (S @ X))
-    np.testing.assert_array_equal(engine.numpy(S.T @ (S @ X)), back)
-    np.testing.assert_allclose(back, M.T @ (M @ engine.numpy(X)), rtol=1e-4, atol=1e-4)
-
-
 @pytest.fixture(scope="module")
 def cloud():
     rng = np.random.default_rng(3)
     return build_neighbor_graph(rng.standard_normal((900, 12)), 8).graph
 
 
-def same_basis(found, expected, engine):
-    np.testing.assert_allclose(found.values, expected.values, atol=1e-8)
-    assert found.engine is engine
-    assert type(found.vectors) is type(engine.zeros((1, 1), np.float64))
-    assert (found.method, found.completeness) == (expected.method, expected.completeness)
-    np.testing.assert_allclose(engine.numpy(found.vectors), expected.vectors, atol=1e-6)
-
-
-def same_course(found, expected):
+def same_solution(found, expected, engine, atol=1e-5):
     assert (found.n_iter, found.status) == (expected.n_iter, expected.status)
     assert found.objective == pytest.approx(expected.objective, rel=1e-10, abs=1e-10)
     np.testing.assert_allclose(found.history.dual_objective, expected.history.dual_objective, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(engine.numpy(found.dual.labels), expected.dual.labels, atol=atol)
 
 
-def same_solution(found, expected, engine):
-    same_course(found, expected)
-    np.testing.assert_allclose(engine.numpy(found.dual.labels), expected.dual.labels, atol=1e-5)
+@pytest.mark.parametrize("long_row", [7, 2048])
+def test_products(engine, long_row, monkeypatch):
+    """Also by pieces of long rows; the same product twice has the same bytes."""
+    if hasattr(engine, "_pieces"):
+        monkeypatch.setattr(sys.modules["siis.engine.torch"], "LONG_ROW", long_row)
+    M = sp.csr_array(sp.random(40, 500, 0.3, random_state=0))
+    M = sp.csr_array(sp.vstack([M, sp.csr_array((3, 500)), M[:5]]))
+    X = np.random.default_rng(0).standard_normal((500, 6))
+    for kind, atol in ((np.float64, 1e-12), (np.float32, 1e-4)):
+        S, there = engine.operator(M, kind), engine.asarray(X, kind)
+        first, again = (engine.numpy(S @ there) for _ in range(2))
+        np.testing.assert_array_equal(first, again)
+        np.testing.assert_allclose(first, M @ X, atol=atol)
+        back = engine.numpy(S.T @ (S @ there))
+        np.testing.assert_array_equal(engine.numpy(S.T @ (S @ there)), back)
+        np.testing.assert_allclose(back, M.T @ (M @ X), atol=100 * atol)
+        other = S.with_entries(engine.asarray(2 * M.data, kind))
+        np.testing.assert_allclose(engine.numpy(other @ there), 2 * (M @ X), atol=2 * atol)
+
+
+@pytest.mark.parametrize("name", ["numpy", "own"])
+def test_fast_paths_follow_the_text(name, engine, cloud):
+    """An engine's own methods give what those of the base class give."""
+    e, rng, n = NUMPY if name == "numpy" else engine, np.random.default_rng(0), cloud.n_vertices
+    S = e.operator(cloud.laplacian, np.float64)
+    X, Z, D, MD = (rng.standard_normal((n, 6)) for _ in range(4))
+    diagonal, step, C = rng.random((n, 2)), rng.standard_normal(6), rng.standard_normal((6, 2))
+    calls = {
+        "chebyshev": (S, X, 9, 0.0, 1.0, float(2 * cloud.degrees.max())),
+        "times": (X, C),
+        "inner": (X, Z),
+        "diag_minus_matmul": (diagonal, S, X),
+        "cg_update": (X, Z, D, MD, step),
+        "cg_direction": (D, Z, step),
+        "medians": (X,),
+    }
+
+    def result(owner, method, args):
+        there = [e.asarray(a.copy(), np.float64) if isinstance(a, np.ndarray) and a is not C else a for a in args]
+        found = getattr(owner, method)(e, *there)
+        return [a if isinstance(a, np.ndarray) else e.numpy(a) for a in (found if type(found) is tuple else [found])]
+
+    for method, args in calls.items():
+        pairs = zip(result(type(e), method, args), result(Engine, method, args), strict=True)
+        for found, expected in pairs:
+            np.testing.assert_allclose(found, expected, atol=1e-10, err_msg=method)
+    penalty, p = RowNorm(0.7, e.xp), e.asarray(rng.uniform(0.5, 2, cloud.n_edges), np.float64)
+    fused, plain = e.edge_rows(cloud, 2, 3, np.float64), EdgeRows(e, cloud, 2, 3, np.float64)
+    N, F = (rng.standard_normal((k, 6)) for k in (cloud.n_edges, n))
+    for rows in (fused, plain):
+        rows.set_rows(e.asarray(N.copy(), np.float64))
+        rows.set_penalties(p, penalty)
+    F = e.asarray(F, np.float64)
+    for _ in range(2):
+        for found, expected in (
+            (fused.step(F, penalty, 1.7), plain.step(F, penalty, 1.7)),
+            (fused.divergence(-1.0, 1.0), plain.divergence(-1.0, 1.0)),
+            (fused.N, plain.N),
+            (fused.norms(F), plain.norms(F)),
+        ):
+            np.testing.assert_allclose(e.numpy(found), e.numpy(expected), atol=1e-10)
 
 
 @BOTH
@@ -102,30 +139,10 @@ def test_single_precision(engine, cloud, monkeypatch):
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-4)
     assert single.status == "certified"
     assert single.objective == pytest.approx(exact.objective, rel=2e-4)
-    monkeypatch.setattr(certified_module, "STALLED_ITERATIONS", 0)  # double precision takes over at once
+    monkeypatch.setattr(mixed_precision, "STALLED_ITERATIONS", 0)  # double precision takes over at once
     single = solve_certified(Program(cloud, found, vertices, Y, 10.0, 1.0), 1e-6)
     assert single.status == "certified"
     assert str(single.dual.edges.dtype).endswith("float64")
-
-
-def test_a_missing_vector_is_found(engine, cloud, monkeypatch):
-    """Hide one eigenvector until the search for missing pairs begins."""
-    values, vectors = np.linalg.eigh(cloud.laplacian.toarray())
-    hidden = engine.asarray(vectors[:, 5:6], np.float64)
-    honest, look, looked = subspace_module.orthonormalize, subspace_module.missing_below, []
-
-    def forgetful(X, *rest):
-        return honest(X if looked else X - engine.times(hidden, engine.inner(hidden, X)), *rest)
-
-    def look_again(*args):
-        looked.append(True)
-        return look(*args)
-
-    monkeypatch.setattr(subspace_module, "orthonormalize", forgetful)
-    monkeypatch.setattr(subspace_module, "missing_below", look_again)
-    found = smooth_basis(cloud, 12, method="chebyshev", engine=engine)
-    assert len(looked) > 1
-    np.testing.assert_allclose(found.values, values[:12], atol=1e-6)
 
 
 def test_columns_too_close_to_dependence(engine):
@@ -142,37 +159,14 @@ def test_warm_starts(engine, cloud):
     small = smooth_basis(cloud, 10, method="chebyshev", engine=engine)
     expected = smooth_basis(cloud, 16, method="chebyshev", start=engine.numpy(small.vectors))
     found = smooth_basis(cloud, 16, method="chebyshev", start=small.vectors, engine=engine)
-    same_basis(found, expected, engine)
+    assert type(found.vectors) is type(engine.zeros((1, 1), np.float64))
+    assert (found.method, found.completeness) == (expected.method, expected.completeness)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-8)
+    np.testing.assert_allclose(engine.numpy(found.vectors), expected.vectors, atol=1e-6)
     thin = build_neighbor_graph(np.sort(np.random.default_rng(0).random(400))[:, None], 4).graph
     begun = smooth_basis(thin, 6, method="shift-invert", engine=engine)
     again = smooth_basis(thin, 6, method="shift-invert", start=begun.vectors, engine=engine)
     np.testing.assert_allclose(again.values, begun.values, atol=1e-10)
-
-
-@BOTH
-def test_a_start_from_a_coarsened_graph_is_for_the_host(engine, cloud, laplacian, monkeypatch):
-    monkeypatch.setattr(smooth_module, "COARSE_FROM", 0)
-    seen, real = [], smooth_module.coarse_eigenvectors
-    monkeypatch.setattr(smooth_module, "coarse_eigenvectors", lambda *args: seen.append(real(*args)) or seen[-1])
-    expected = smooth_basis(cloud, 8, laplacian, method="chebyshev")
-    assert len(seen) == 1
-    V = seen[0].vectors
-    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-8)
-    found = smooth_basis(cloud, 8, laplacian, method="chebyshev", engine=engine)
-    np.testing.assert_allclose(found.values, expected.values, atol=1e-8)
-    assert len(seen) == 1, "elsewhere filters cost less than to coarsen the graph on the host"
-
-
-def test_long_rows_are_cut_into_pieces(engine, monkeypatch):
-    if hasattr(engine, "_pieces"):
-        monkeypatch.setattr(sys.modules["siis.engine.torch"], "LONG_ROW", 7)
-    M = sp.csr_array(sp.random(40, 500, 0.3, random_state=0))
-    M = sp.csr_array(sp.vstack([M, sp.csr_array((3, 500)), M[:5]]))
-    X = np.random.default_rng(0).standard_normal((500, 6))
-    S = engine.operator(M, np.float64)
-    np.testing.assert_allclose(engine.numpy(S @ engine.asarray(X, np.float64)), M @ X, atol=1e-12)
-    other = S.with_entries(engine.asarray(2 * M.data, np.float64))
-    np.testing.assert_allclose(engine.numpy(other @ engine.asarray(X, np.float64)), 2 * (M @ X), atol=1e-12)
 
 
 def test_what_an_engine_makes_of_a_graph_is_what_the_host_makes(engine, cloud):
@@ -195,7 +189,7 @@ def test_what_an_engine_makes_of_a_graph_is_what_the_host_makes(engine, cloud):
     np.testing.assert_allclose(engine.numpy(rows.differences(X)), cloud.incidence @ F, rtol=1e-12, atol=1e-12)
     for one, N in ((rows, engine.asarray(cloud.incidence @ F, np.float64)), (fused, cloud.incidence @ F)):
         one.set_rows(N)
-        one.set_penalties(engine.asarray(p, np.float64) if one is rows else p, 0.01)
+        one.set_penalties(engine.asarray(p, np.float64) if one is rows else p, RowNorm(0.01, one.engine.xp))
     np.testing.assert_allclose(engine.numpy(rows.divergence(2.0, -1.0)), fused.divergence(2.0, -1.0), atol=1e-12)
 
 
@@ -216,32 +210,20 @@ def test_many_random_numbers_are_drawn_on_the_device(monkeypatch):
 
 
 @SEEDS
-def test_values_and_bounds(engine, seed):
-    one, other = random_program(seed), random_program(seed, engine)
-    rng = np.random.default_rng(seed)
+def test_values_bounds_and_solvers(engine, seed):
+    one, other, rng = random_program(seed), random_program(seed, engine), np.random.default_rng(seed)
     A = rng.standard_normal((one.basis.shape[1], one.Y.shape[1]))
     assert other.value(A) == pytest.approx(one.value(A), rel=1e-12)
-    V1, V2 = rng.standard_normal((one.P.shape[0], A.shape[1])), one.alpha[:, None] * (rng.random(one.Y.shape) - one.Y)
-    expected = one.dual_point(V1, V2)
-    found = other.dual_point(*(engine.asarray(V, np.float64) for V in (V1, V2)))
+    V = rng.standard_normal((one.P.shape[0], A.shape[1])), one.alpha[:, None] * (rng.random(one.Y.shape) - one.Y)
+    expected, found = one.dual_point(*V), other.dual_point(*(engine.asarray(part, np.float64) for part in V))
     assert found.value == pytest.approx(expected.value, rel=1e-10, abs=1e-10)
     np.testing.assert_allclose(engine.numpy(found.edges), expected.edges, atol=1e-10)
-
-
-@SEEDS
-def test_the_certified_solver(engine, seed):
-    one, other = random_program(seed), random_program(seed, engine)
-    expected, found = (solve_certified(program, 1e-5, 300) for program in (one, other))
-    same_solution(found, expected, engine)
-    warm = [solve_certified(p, 1e-7, 50, start=s) for p, s in ((one, expected), (other, found))]
+    cold = [solve_certified(program, 1e-5, 300) for program in (one, other)]
+    same_solution(cold[1], cold[0], engine)
+    warm = [solve_certified(p, 1e-7, 50, start=s) for p, s in zip((one, other), cold, strict=True)]
     same_solution(warm[1], warm[0], engine)
-
-
-@SEEDS
-def test_the_papers_algorithm(engine, seed):
-    one = random_program(seed)
-    expected, found = solve_paper(one), solve_paper(random_program(seed, engine))
-    same_course(found, expected)
+    expected, found = solve_paper(one), solve_paper(other)
+    same_solution(found, expected, engine, 1e300)
     # rounding may choose among points of one value: it must be one of these
     value = one.dual_point(engine.numpy(found.dual.edges), engine.numpy(found.dual.labels)).value
     assert value == pytest.approx(expected.dual.value, rel=1e-6, abs=1e-8)
@@ -297,21 +279,21 @@ def test_smoothing(engine, cloud):
 
 def test_systems_whose_factor_would_be_thick(engine, cloud, monkeypatch):
     """Conjugate gradients on the engine, behind the face of a solver on the host."""
-    monkeypatch.setattr(factor, "THIN_ENVELOPE", 0.0)
-    monkeypatch.setattr(factor, "SMALL_ENVELOPE", 0.0)
+    monkeypatch.setattr(linear_systems, "THIN_ENVELOPE", 0.0)
+    monkeypatch.setattr(linear_systems, "SMALL_ENVELOPE", 0.0)
     M = sp.csr_array(cloud.laplacian + sp.eye_array(cloud.n_vertices))
     B = np.random.default_rng(0).standard_normal((cloud.n_vertices, 3))
     solve = positive_solver(M, engine=engine)
     X = solve(B)
-    np.testing.assert_allclose(X, factor.factorize(M).solve(B), atol=1e-8)
+    np.testing.assert_allclose(X, linear_systems.factorize(M).solve(B), atol=1e-8)
     np.testing.assert_array_equal(solve(B, X), X)  # a good guess stays
-    monkeypatch.setattr(factor, "CG_MAX_ITER", 3)
+    monkeypatch.setattr(linear_systems, "CG_MAX_ITER", 3)
     with pytest.raises(NumericalError, match="did not converge in 3 iterations: relative residual"):
         solve(B)
     program = Program(
         cloud, identity_basis(cloud, engine), np.arange(0, 900, 9), one_hot(np.arange(100) % 2, 2), 1.0, 1.0
     )
-    monkeypatch.setattr(factor, "CG_MAX_ITER", 20_000)
+    monkeypatch.setattr(linear_systems, "CG_MAX_ITER", 20_000)
     assert solve_certified(program, 1e-3).status == "certified"
 
 
@@ -323,49 +305,3 @@ def test_conjugate_gradients_leave_their_arguments_alone(engine):
     assert residual <= 1e-12
     np.testing.assert_array_equal(engine.numpy(B), np.ones((3, 1)))
     np.testing.assert_array_equal(engine.numpy(start), np.full((3, 1), 0.5))
-
-
-def test_steps_of_conjugate_gradients_are_those_of_numpy(engine):
-    rng = np.random.default_rng(0)
-    blocks, step = rng.standard_normal((4, 50, 3)), rng.standard_normal(3)
-    there = [engine.asarray(a.copy(), np.float64) for a in (*blocks, step)]
-    for found, expected in zip(engine.cg_update(*there), NUMPY.cg_update(*blocks.copy(), step), strict=True):
-        np.testing.assert_allclose(engine.numpy(found), expected, atol=1e-12)
-    there = [engine.asarray(a.copy(), np.float64) for a in (*blocks[:2], step)]
-    found = engine.cg_direction(*there)
-    np.testing.assert_allclose(engine.numpy(found), NUMPY.cg_direction(*blocks[:2].copy(), step), atol=1e-12)
-
-
-def test_fast_paths_of_numpy_follow_the_text(cloud):
-    """The compiled loops give what the methods of the base class give."""
-    rng = np.random.default_rng(0)
-    S = NUMPY.operator(cloud.laplacian, np.float64)
-    X, C = rng.standard_normal((cloud.n_vertices, 5)), rng.standard_normal((5, 2))
-    high = 2 * cloud.degrees.max()
-    np.testing.assert_allclose(
-        NUMPY.chebyshev(S, X, 9, 0.0, 1.0, high), Engine.chebyshev(NUMPY, S, X, 9, 0.0, 1.0, high), atol=1e-10
-    )
-    np.testing.assert_allclose(NUMPY.times(X, C), Engine.times(NUMPY, X, C), atol=1e-12)
-    np.testing.assert_allclose(NUMPY.inner(X, X), Engine.inner(NUMPY, X, X), atol=1e-10)
-    diagonal, D = rng.random((cloud.n_vertices, 2)), rng.standard_normal((2, cloud.n_vertices, 6))
-    np.testing.assert_allclose(
-        NUMPY.diag_minus_matmul(diagonal, S, D[0]), Engine.diag_minus_matmul(NUMPY, diagonal, S, D[0]), atol=1e-10
-    )
-    step, blocks = rng.standard_normal(6), rng.standard_normal((4, cloud.n_vertices, 6))
-    np.testing.assert_allclose(
-        NUMPY.cg_update(*blocks.copy(), step), Engine.cg_update(NUMPY, *blocks.copy(), step), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        NUMPY.cg_direction(*D.copy(), step), Engine.cg_direction(NUMPY, *D.copy(), step), atol=1e-12
-    )
-    fused, plain = NUMPY.edge_rows(cloud, 2, 3, np.float64), EdgeRows(NUMPY, cloud, 2, 3, np.float64)
-    N, p = rng.standard_normal((cloud.n_edges, 6)), rng.uniform(0.5, 2, cloud.n_edges)
-    F = rng.standard_normal((cloud.n_vertices, 6))
-    for rows in (fused, plain):
-        rows.set_rows(N.copy())
-        rows.set_penalties(p, 0.7)
-    for _ in range(2):
-        np.testing.assert_allclose(fused.step(F, 0.7, 1.7), plain.step(F, 0.7, 1.7), atol=1e-10)
-        np.testing.assert_allclose(fused.divergence(-1.0, 1.0), plain.divergence(-1.0, 1.0), atol=1e-10)
-    np.testing.assert_allclose(fused.N, plain.N, atol=1e-12)
-    np.testing.assert_allclose(fused.norms(F), plain.norms(F), atol=1e-12)

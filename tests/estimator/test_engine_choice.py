@@ -168,13 +168,13 @@ def test_neighbours_of_other_points_are_exact(torch, monkeypatch):
 
 @pytest.mark.parametrize("method", ["paper", "auto"])
 def test_new_examples_are_predicted_on_the_engine(torch, monkeypatch, method, capfd):
-    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+    from siis.engine.torch_neighbors import TorchSearch  # noqa: PLC0415
 
     X, y, _ = noisy_digits(700)
     new = X[:100] + 0.1 * np.random.default_rng(0).standard_normal((100, X.shape[1]))
     model = SIISClassifier(method=method, solver="certified", engine="torch", device="cpu").fit(X[100:], y[100:])
-    asked, real = [], TorchEngine.nearest_between
-    monkeypatch.setattr(TorchEngine, "nearest_between", lambda self, *args: asked.append(args) or real(self, *args))
+    asked, real = [], TorchSearch.nearest_between
+    monkeypatch.setattr(TorchSearch, "nearest_between", lambda self, *args: asked.append(args) or real(self, *args))
     found = model.predict_proba(new)
     assert len(asked) == (1 if method == "paper" else 2)
     model.set_params(engine="numpy", device="auto")
@@ -249,7 +249,7 @@ class DLPackAlone:
 
 @pytest.mark.parametrize("kind", ["tensor", "DLPack alone"])
 def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, kind):
-    from siis.engine.torch import TorchEngine  # noqa: PLC0415
+    from siis.engine.torch_neighbors import TorchSearch  # noqa: PLC0415
 
     X, y, _ = noisy_digits(300)
     X = np.vstack([X, X[:20]])
@@ -257,13 +257,13 @@ def test_examples_on_the_device_are_searched_where_they_are(torch, monkeypatch, 
     expected = PlainSIIS(engine="torch", device="cpu").fit(X, y)
     X, y = (torch.tensor(a) if kind == "tensor" else DLPackAlone(torch.tensor(a)) for a in (X, y))
     before = np.from_dlpack(X).copy()
-    held, real = [], TorchEngine.to_device
+    held, real = [], TorchSearch.to_device
 
     def to_device(self, points):
-        held.append(self._device_copy is not None and points is self._device_copy[0])
+        held.append(self._copy is not None and points is self._copy[0])
         return real(self, points)
 
-    monkeypatch.setattr(TorchEngine, "to_device", to_device)
+    monkeypatch.setattr(TorchSearch, "to_device", to_device)
     found = PlainSIIS(engine="torch", device="cpu").fit(X, y)
     assert held[0], "it was sent again"
     np.testing.assert_array_equal(found.label_distributions_, expected.label_distributions_)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 from plain import PlainSIIS
 from siis.graph import Graph, build_neighbor_graph, neighbors_within
 from siis.labels import encode_labels
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
 
 
 def weakly_linked(k, s, w):

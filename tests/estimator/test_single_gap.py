@@ -7,7 +7,7 @@ from sklearn.datasets import make_blobs
 from plain import PlainSIIS
 from siis.labels import read_labels
 from siis.program import Program
-from siis.solvers import solve_certified
+from siis.program.solvers import solve_certified
 
 pytestmark = pytest.mark.slow
 

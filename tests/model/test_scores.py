@@ -13,7 +13,7 @@ from siis.model.gaussian import gaussian_scores, squared_distances
 from siis.model.scores import softmax, standardize
 from siis.model.smoothing import SHIFT, smooth_labels
 from siis.model.spaces import spaces
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
 
 KERNEL = 0.4, 0.3  # width and ridge
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import siis
 from siis import SIISClassifier
-from siis.engine.signs import fix_signs
+from siis.engine.rows import fix_signs
 from siis.labels import encode_labels, gather, read_labels
 from siis.labels.unlabelled import (
     are_signs,

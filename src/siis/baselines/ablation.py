@@ -12,7 +12,7 @@ from siis.graph import Graph
 from siis.labels import VertexLabels
 from siis.parameters import COUNT, POSITIVE, Rule
 from siis.program import Program
-from siis.spectral import identity_basis
+from siis.program.basis import identity_basis
 
 
 def free_program(graph: Graph, given: VertexLabels, alpha: float, beta: float, gamma: float) -> Program:

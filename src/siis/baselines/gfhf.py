@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from siis._types import Floats
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import positive_solver
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.result import SolverResult
 from siis.graph import Graph

@@ -13,7 +13,7 @@ from siis.estimators.solving import enough_components
 from siis.graph import Graph
 from siis.labels import VertexLabels
 from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule
-from siis.spectral import SmoothBasis, smooth_basis
+from siis.program.basis import SmoothBasis, smooth_basis
 
 
 def sparse_coding(graph: Graph, basis: SmoothBasis, given: VertexLabels, lam: float) -> Floats:
@@ -82,7 +82,7 @@ class LSSCClassifier(TransductiveClassifier):
     See Also
     --------
     siis.SIISClassifier : The method of the paper.
-    siis.spectral.smooth_basis : The eigenvectors.
+    siis.program.basis.smooth_basis : The eigenvectors.
 
     References
     ----------

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
 from siis._types import Features, Floats, Ints, Sparse
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import positive_solver
 from siis.engine.rows import row_norms
 from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.result import SolverResult

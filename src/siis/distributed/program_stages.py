@@ -33,8 +33,8 @@ from siis.labels.unlabelled import UNLABELLED
 from siis.model.programs import build_program, program_basis
 from siis.model.scores import as_distributions, as_scores, softmax, standardize
 from siis.model.smoothing import MOST_SMOOTH, smooth_labels
+from siis.program.solvers import solve_certified
 from siis.quality import Assessment
-from siis.solvers import solve_certified
 
 MOST_SMOOTHED_AT_ONCE = 2**24  # soft labels of folds that a shard smooths as columns of one block
 EVIDENCE_TOL, HELD_OUT_TOL = 1e-4, 1e-3  # tolerances of the evidence, and of that without held-out labels

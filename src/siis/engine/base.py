@@ -56,7 +56,42 @@ class Operator(Protocol):
         """Multiply with a block of shape (n, p), rounded to the operator's precision: shape (r, p)."""
 
     def with_entries(self, entries: Array) -> Operator:
-        """Give the matrix with other entries in the same places, row after row."""
+        """The matrix with other entries in the same places, row after row."""
+
+
+class NeighborSearch(Protocol):
+    """Neighbours of points on a device; points are tensors there or arrays of the host."""
+
+    def register(self, host: Floats, given: Any) -> None:
+        """Remember that ``given``, an array of any library on the device, equals an array of the host."""
+
+    def track(self, host: Floats, rows: Ints, picked: Floats) -> None:
+        """Remember that ``picked`` are rows of an array of the host, whose copy on the device may be known."""
+
+    def to_device(self, points: Floats) -> Array:
+        """Bring points to the device, in their own precision, for several searches; they are not changed there."""
+
+    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+        """Search the nearest points of each of points, (n, d), itself among them.
+
+        Returns indices, -1 where a place stays empty, and ascending distances in double precision, (n, n_wanted).
+        """
+
+    def nearest_between(
+        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
+    ) -> tuple[Ints, Floats, Bools]:
+        """Search the nearest points, (n, d), of each query, (q, d), exactly; n_fetched >= n_wanted.
+
+        Returns indices and distances, both (q, n_fetched), distances ascending in double precision, ties (to nine
+        digits) by index; and is_lost, (q,): rounding may have dropped one of the wanted points.
+        """
+
+    def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
+        """Make directed neighbourhoods symmetric. indices: (n, K), all different; weights: (n, K).
+
+        Returns a csr_array (n, n) with sorted rows, the larger weight of both directions; and the smaller weight of
+        each of its entries, 0 where only one end names the other.
+        """
 
 
 class Engine(ABC):
@@ -94,12 +129,21 @@ class Engine(ABC):
         """A block on the host, in its own precision."""
         return self.numpy(a)
 
-    can_search: bool = False  # whether ``nearest``, ``nearest_between`` and ``pairs`` are there
+    search: NeighborSearch | None = None  # where the device searches neighbours itself
     holds_all_rows: bool = True  # else blocks, and arrays of the host with an entry for each row, hold some of them
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
     narrowest: int = 16  # columns of a block of the eigensolver
     widest: int = 2**30  # columns of a tall block that are multiplied with a matrix at once: fewer need less memory
     low_memory: bool = False  # whether memory is so short that single precision is all there is
+
+    @property
+    def block_widths(self) -> tuple[int, int, int]:
+        """Columns of a block of the eigensolver: at least, at most, and at most where its steps find nothing."""
+        return (self.narrowest,) * 3 if self.low_memory else (self.narrowest, 64, 512)
+
+    def empty_block(self, n: int, capacity: int, dtype: Precision) -> Array:
+        """A block of n rows without columns; where memory is short, with memory for so many."""
+        return self.zeros((n, capacity if self.low_memory else 0), dtype)[:, :0]
 
     def row_type(self, dtype: Precision) -> Precision:
         """Precision of norms and penalties of rows, for rows of precision ``dtype``."""
@@ -159,44 +203,6 @@ class Engine(ABC):
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
         """Symmetric matrices with entries at the edges of a graph."""
         return EdgeMatrix(self, graph, dtype)
-
-    def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
-        """Make directed neighbourhoods symmetric, by the engine's own method.
-
-        indices: (n, K), the neighbours of each point, all different; weights: (n, K). Returns ``largest``, a
-        csr_array (n, n) with sorted rows, the larger weight of both directions; and ``smallest``, (nnz,), the smaller
-        weight of each entry, 0 where only one end names the other.
-        """
-        raise NotImplementedError
-
-    def register_device_copy(self, host: Floats, given: Any) -> None:  # noqa: B027  (on the host there is nothing to note)
-        """Remember that ``given``, an array of any library on the engine's device, equals an array of the host."""
-
-    def track_rows(self, host: Floats, rows: Ints, picked: Floats) -> None:  # noqa: B027  (nor here)
-        """Remember that ``picked`` are rows of an array of the host, whose copy on the device may be known."""
-
-    def to_device(self, points: Floats) -> Array:
-        """Bring points to the engine, in their own precision, for several searches; they are not changed there."""
-        return points
-
-    def nearest_between(
-        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
-    ) -> tuple[Ints, Floats, Bools]:
-        """Search the nearest points of each query exactly, by the engine's own method.
-
-        queries: (q, d); points: (n, d), as ``to_device`` gives them; n_fetched >= n_wanted. Returns indices and
-        distances, both (q, n_fetched), distances ascending in double precision, ties (to nine digits) by index; and
-        is_lost, (q,): rounding may have dropped one of the wanted points.
-        """
-        raise NotImplementedError
-
-    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
-        """Search nearest points by the engine's own method.
-
-        points: (n, d), as ``to_device`` gives them; n_wanted counts the point itself. Returns indices, -1 where a
-        place stays empty, and ascending distances in double precision, both (n, n_wanted).
-        """
-        raise NotImplementedError
 
     def medians(self, X: Array) -> Floats:
         """Medians of the columns, on the host."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from siis._types import Floats, Sparse
 from siis.engine.lazy import cached_property
-from siis.engine.rows import dots, group_norms, shrink_factors
+from siis.engine.rows import group_norms
 from siis.engine.types import Array, Precision
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class WeightedEdges(Protocol):
         """D - W, shape (n, n)."""
 
     @property
-    def divergence(self) -> Sparse:
-        """P', shape (n, E)."""
+    def incidence(self) -> Sparse:
+        """P, shape (E, n)."""
 
     @property
     def edges(self) -> Any:
@@ -77,12 +77,15 @@ class EdgeMatrix:
 
 
 class EdgeRows:
-    """N, (E, n_groups, c), and the factors f, (E, n_groups), that shrink it: Q = f N; penalties p: (E,)."""
+    """Rows N, (E, n_groups, c), with factors f, (E, n_groups, 1), Q = f N, and penalty parameters p, (E,).
+
+    A ``penalty`` is one of ``siis.program.penalties``.
+    """
 
     def __init__(self, engine: Engine, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> None:
         self.engine, self.dtype = engine, dtype
         self.N = self.zeros((graph.n_edges, n_groups, c))
-        self.f = engine.zeros((graph.n_edges, n_groups), dtype)
+        self.f = engine.zeros((graph.n_edges, n_groups, 1), dtype)
         self.p = engine.zeros((graph.n_edges,), dtype)
         self.prepare(graph)
 
@@ -95,32 +98,32 @@ class EdgeRows:
         edges, engine = graph.edges, self.engine
         self.ends = [engine.asarray(ends, np.int64) for ends in (edges.heads, edges.tails)]
         self.weights = engine.asarray(edges.weights, self.dtype)[:, None]
-        self.PT = engine.operator(graph.divergence, self.dtype)
+        self.PT = engine.operator(graph.incidence, self.dtype).T
 
     def differences(self, F: Array) -> Array:
         """P F: w (F_i - F_j) along the edges, shape (E, k c)."""
         heads, tails = (self.engine.xp.take(F, ends, axis=0) for ends in self.ends)
         return self.weights * (heads - tails)
 
-    def set_penalties(self, p: Array, gamma: float) -> None:
-        """Take penalties p, shape (E,), and shrink: f = max(1 - gamma / (p ||N||), 0)."""
+    def set_penalties(self, p: Array, penalty: Any) -> None:
+        """Take penalty parameters p, shape (E,), and shrink."""
         self.p = self.engine.asarray(p, self.dtype)
-        self._shrink(gamma)
+        self._shrink(penalty)
 
-    def step(self, F: Array, gamma: float, relaxation: float) -> Array:
+    def step(self, F: Array, penalty: Any, relaxation: float) -> Array:
         """N = relaxation P F + (1 - relaxation f) N, shrink, and give P' p (2 f - 1) N, shape (n, k c)."""
         PF = self.engine.xp.reshape(self.differences(F), self.N.shape)
-        self.N = self.engine.keep(relaxation * PF + (1 - relaxation * self.f)[:, :, None] * self.N)
-        self._shrink(gamma)
+        self.N = self.engine.keep(relaxation * PF + (1 - relaxation * self.f) * self.N)
+        self._shrink(penalty)
         return self.divergence(2.0, -1.0)
 
     def divergence(self, slope: float, offset: float) -> Array:
         """P' p (slope f + offset) N, shape (n, k c)."""
-        flow = (self.p[:, None] * (slope * self.f + offset))[:, :, None] * self.N
+        flow = self.p[:, None, None] * (slope * self.f + offset) * self.N
         return self.PT @ self.engine.xp.reshape(flow, (flow.shape[0], flow.shape[1] * flow.shape[2]))
 
     def norms(self, F: Array) -> Array:
-        """Row norms of P F in each group, shape (E, k), in double precision."""
+        """Euclidean row norms of P F in each group, shape (E, k), in double precision."""
         norms = group_norms(self.differences(F), self.N.shape[1], self.engine.xp)
         return self.engine.asarray(norms, np.float64)
 
@@ -129,10 +132,10 @@ class EdgeRows:
         yield slice(None)
 
     def rescale(self, ratio: Array) -> None:
-        """N = Q + multiplier / q with q = p / ratio: Q and the multipliers stay while penalties change."""
+        """N = Q + multiplier / q with q = p / ratio: Q and the multipliers stay while p becomes q."""
         for some in self.edge_slices():
             f = self.f[some, ...]
-            self.N[some, ...] *= (f + (1 - f) * self.engine.asarray(ratio[some], self.dtype)[:, None])[:, :, None]
+            self.N[some, ...] *= f + (1 - f) * self.engine.asarray(ratio[some], self.dtype)[:, None, None]
 
     def set_rows(self, N: Array) -> None:
         """Take N, shape (E, k c)."""
@@ -142,18 +145,15 @@ class EdgeRows:
 
     def multipliers(self, g: int) -> Array:
         """Give the multipliers p (1 - f) N of one group, shape (E, c), in double precision."""
-        rows = (self.p * (1 - self.f[:, g]))[:, None] * self.N[:, g, :]
-        return self.engine.asarray(rows, np.float64)
+        return self.engine.asarray(self.p[:, None] * (1 - self.f[:, g, :]) * self.N[:, g, :], np.float64)
 
     def final_multipliers(self, g: int, scale: float) -> Array:
         """The multipliers of one group times a factor, in the place of N, which is of no use afterwards."""
         for some in self.edge_slices():
-            self.N[some, g, :] *= (scale * self.p[some] * (1 - self.f[some, g]))[:, None]
+            self.N[some, g, :] *= scale * self.p[some][:, None] * (1 - self.f[some, g, :])
         return self.N[:, g, :]
 
-    def _shrink(self, gamma: float) -> None:
-        xp = self.engine.xp
+    def _shrink(self, penalty: Any) -> None:
+        """Set f for the rows N: the proximal map of the penalty over p.  (M2)."""
         for some in self.edge_slices():
-            rows = self.N[some, ...]
-            norms = xp.sqrt(dots(rows, rows, -1, xp))
-            self.f[some, ...] = shrink_factors(norms, gamma / self.p[some][:, None], xp)
+            self.f[some, ...] = penalty.prox_factors(self.N[some, ...], penalty.weight / self.p[some][:, None])

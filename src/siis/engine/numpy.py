@@ -139,30 +139,30 @@ class FusedEdgeRows(EdgeRows):
         heads[0], heads[-1] = 0, self.n
         self.pieces = [(int(a), int(b)) for a, b in pairwise(heads) if a < b]
 
-    def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
+    def step(self, F: Floats, penalty: Any, relaxation: float) -> Floats:
         """N = relaxation P F + (1 - relaxation f) N, shrink, and give P' p (2 f - 1) N, shape (n, k c)."""
-        kind, N = self.dtype, self._flat
+        kind, N, f = self.dtype, self._flat, self.f[:, :, 0]
         first, tails, weights = self.arrays
-        F = np.ascontiguousarray(F)
+        gamma, F = penalty.weight, np.ascontiguousarray(F)
 
         def piece(out: Floats, a: int, b: int) -> None:
-            edge_step(first, tails, weights, self.p, kind(gamma), kind(relaxation), F, N, self.f, out, a, b)
+            edge_step(first, tails, weights, self.p, kind(gamma), kind(relaxation), F, N, f, out, a, b)
 
         return self._gathered(piece)
 
     def divergence(self, slope: float, offset: float) -> Floats:
         """P' p (slope f + offset) N, shape (n, k c)."""
-        kind, N = self.dtype, self._flat
+        kind, N, f = self.dtype, self._flat, self.f[:, :, 0]
         first, tails, weights = self.arrays
 
         def piece(out: Floats, a: int, b: int) -> None:
-            edge_divergence(first, tails, weights, self.p, self.f, kind(slope), kind(offset), N, out, a, b)
+            edge_divergence(first, tails, weights, self.p, f, kind(slope), kind(offset), N, out, a, b)
 
         return self._gathered(piece)
 
     def norms(self, F: Floats) -> Floats:
         """Row norms of P F in each group, shape (E, k), in double precision."""
-        out = np.empty(self.f.shape, self.dtype)
+        out = np.empty(self.f.shape[:2], self.dtype)
         first, tails, weights = self.arrays
         F = np.ascontiguousarray(F)
         in_threads(lambda piece: edge_norms(first, tails, weights, F, out, *piece), self.pieces)

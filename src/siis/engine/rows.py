@@ -1,11 +1,8 @@
-"""Row norms and row shrinkage: the two non-linear maps of the core.
-
-All take the namespace of their arrays' library as ``xp``.
-"""
+"""Norms and dot products of rows and columns, for any array library: ``xp`` is its namespace."""
 
 import numpy as np
 
-from siis._types import Ints
+from siis._types import Floats, Ints
 from siis.engine.types import Array, Namespace
 
 
@@ -27,27 +24,16 @@ def column_norms(X: Array, xp: Namespace = np) -> Array:
 
 
 def row_norms(N: Array, xp: Namespace = np) -> Array:
-    """Compute ||N_i||, shape (n,), for each row of N, shape (n, c)."""
+    """Compute the norm, shape (...), of each row of N, shape (..., c)."""
     return xp.sqrt(dots(N, N, -1, xp))
 
 
 def group_norms(N: Array, n_groups: int, xp: Namespace = np) -> Array:
     """Compute the norms of equal groups of columns of each row of N, shape (n, k c): shape (n, k)."""
-    grouped = xp.reshape(N, (N.shape[0], n_groups, N.shape[1] // n_groups))
-    return xp.sqrt(dots(grouped, grouped, -1, xp))
+    return row_norms(xp.reshape(N, (N.shape[0], n_groups, N.shape[1] // n_groups)), xp)
 
 
-def shrink_factors(norms: Array, threshold: Array | float, xp: Namespace = np) -> Array:
-    """Compute max(1 - t / ||N_i||, 0), and 0 where N_i = 0: row shrinkage is S_t(N)_i = factor_i N_i."""
-    positive = norms > 0
-    return xp.where(positive, xp.clip(1 - threshold / xp.where(positive, norms, 1.0), 0.0, None), 0.0)
-
-
-def shrink_rows(N: Array, threshold: Array | float, xp: Namespace = np) -> Array:
-    """Compute S_t(N), the proximal map of t ||.||_{2,1}: shape (n, c)."""
-    return shrink_factors(row_norms(N, xp), threshold, xp)[:, None] * N
-
-
-def project_rows(V: Array, radius: Array | float, xp: Namespace = np) -> Array:
-    """Project each row of V to the ball of its radius: shape (n, c)."""
-    return V * xp.clip(radius / xp.clip(row_norms(V, xp), 1e-300, None), None, 1.0)[:, None]
+def fix_signs(V: Floats) -> Floats:
+    """Make the (first) entry of largest magnitude of each column positive, as signs of eigenvectors are arbitrary."""
+    largest = V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])]
+    return np.asarray(V * np.where(largest < 0, -1, 1).astype(V.dtype))

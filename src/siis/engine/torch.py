@@ -9,17 +9,14 @@ from typing import Any
 
 import array_api_compat.torch as namespace
 import numpy as np
-import scipy.sparse as sp
 import torch
 
-from siis._types import Bools, Floats, Ints, Sparse
+from siis._types import Floats, Sparse
 from siis.engine.base import Engine
 from siis.engine.edges import EdgeMatrix, EdgeRows, WeightedEdges
-from siis.engine.torch_neighbors import nearest_between, nearest_indices, symmetric_pairs
-from siis.engine.types import Array, Precision, Report
+from siis.engine.torch_neighbors import KINDS, TorchSearch
+from siis.engine.types import Array, Precision
 
-KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
-DLPACK = {"cpu": (1,), "cuda": (2, 10)}  # numbers of devices there; 10: AMD's
 MOST_SHORT_INDEX = 2**31 - 1  # entries up to which indices have 32 bits
 LONG_ROW = 2048  # entries of a row that are added up one after the other
 MANY_DRAWS = 2**22  # random numbers, from which on the device draws them itself
@@ -131,10 +128,6 @@ class DeviceGraph:
         data[at], data[own] = -self.data, diagonal
         return DeviceGraph(self.indptr + shift, indices, data)
 
-    def scaled(self, scale: Array) -> Array:
-        """Entries of diag(scale) M diag(scale)."""
-        return self.data * scale[self.rows] * scale[self.indices]
-
 
 class _EdgeMatrix(EdgeMatrix):
     """Pattern and row sums on the device."""
@@ -172,13 +165,12 @@ class TorchEngine(Engine):
     """Arrays are tensors on one device, by PyTorch's name: "cpu", "cuda", "cuda:1"."""
 
     xp = namespace
-    can_search = True
 
     def __init__(self, device: str = "cuda") -> None:
         self.device = torch.device(device)
         torch.zeros(1, device=self.device).cpu()  # it answers
         self._last_graph: tuple[Sparse, DeviceGraph] | None = None
-        self._device_copy: tuple[Floats, Array] | None = None
+        self.search = TorchSearch(self.device)
 
     @property
     def name(self) -> str:
@@ -186,45 +178,6 @@ class TorchEngine(Engine):
         if self.device.type != "cuda":
             return f"PyTorch's {self.device.type}"
         return str(torch.cuda.get_device_name(self.device))
-
-    def register_device_copy(self, host: Floats, given: Any) -> None:
-        """Remember examples that were given as an array of this device."""
-        if not hasattr(given, "__dlpack_device__") or isinstance(given, np.ndarray):
-            return
-        if int(given.__dlpack_device__()[0]) not in DLPACK.get(self.device.type, ()):
-            return
-        there = given.detach() if isinstance(given, torch.Tensor) else torch.from_dlpack(given)
-        if there.dtype == KINDS[host.dtype.type]:
-            self._device_copy = host, there.to(self.device)
-
-    def track_rows(self, host: Floats, rows: Ints, picked: Floats) -> None:
-        """Pick the same rows on the device."""
-        if self._device_copy is not None and self._device_copy[0] is host:
-            self._device_copy = picked, self._device_copy[1][torch.tensor(rows, device=self.device)]
-
-    def to_device(self, points: Floats) -> Array:
-        """The tensor in the precision of the points; what is there already is not sent again."""
-        if isinstance(points, torch.Tensor):
-            return points
-        if self._device_copy is not None and self._device_copy[0] is points:
-            return self._device_copy[1]
-        return torch.tensor(np.ascontiguousarray(points), device=self.device)
-
-    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
-        """Neighbours on the device: exactly, or within overlapping cells."""
-        return nearest_indices(self.to_device(points), n_wanted, seed, report)
-
-    def nearest_between(
-        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
-    ) -> tuple[Ints, Floats, Bools]:
-        """Neighbours of other points on the device, exactly."""
-        return nearest_between(self.to_device(queries), self.to_device(points), n_wanted, n_fetched)
-
-    def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
-        """Symmetric neighbourhoods by sorting pairs on the device."""
-        n, parts = len(indices), symmetric_pairs(indices, weights, self.device)
-        indptr, columns, largest, smallest = (part.cpu().numpy() for part in parts)
-        return sp.csr_array((largest, columns, indptr), shape=(n, n)), smallest
 
     def asarray(self, a: Any, dtype: type) -> Array:
         """The tensor on the device, in this precision."""
@@ -255,17 +208,17 @@ class TorchEngine(Engine):
 
     def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> TorchOperator:
         """Entries are scaled on the device."""
-        there = self.device_graph(M)
-        return self.by_rows(
-            there.indptr, there.indices, there.scaled(self.asarray(scale, np.float64)), M.shape, dtype
-        )
+        return self._scaled(self.device_graph(M), scale, dtype)
 
     def laplacian(self, graph: WeightedEdges, scale: Floats, dtype: Precision) -> TorchOperator:
         """Made of the weights on the device."""
-        L = self.device_graph(graph.weights).with_diagonal(self.asarray(graph.degrees, np.float64))
-        return self.by_rows(
-            L.indptr, L.indices, L.scaled(self.asarray(scale, np.float64)), graph.weights.shape, dtype
-        )
+        there = self.device_graph(graph.weights)
+        return self._scaled(there.with_diagonal(self.asarray(graph.degrees, np.float64)), scale, dtype)
+
+    def _scaled(self, M: DeviceGraph, scale: Floats, dtype: Precision) -> TorchOperator:
+        on_device = self.asarray(scale, np.float64)
+        entries = M.data * on_device[M.rows] * on_device[M.indices]
+        return self.by_rows(M.indptr, M.indices, entries, (len(scale), len(scale)), dtype)
 
     def largest_degree_sum(self, graph: WeightedEdges) -> float:
         """By the edges on the device."""

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
-from siis._types import Bools, Floats, Ints
+from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine.types import Array, Report
 
+KINDS: dict[type, Any] = {np.float64: torch.float64, np.float32: torch.float32, np.int64: torch.int64}
+DLPACK = {"cpu": (1,), "cuda": (2, 10)}  # numbers of devices there; 10: AMD's
 MOST_EXACT_POINTS = 200_000  # points that are all compared with each other
 BIN_SIZE = 256  # points
 QUERIES_AT_ONCE = 2048  # in one block; fewer where memory is short
@@ -27,66 +30,87 @@ POINTS_PER_CELL = 2000
 SAMPLED_PER_CENTER, CENTER_ROUNDS = 200, 8  # points for each centre, and rounds, by which centres are found
 
 
-def nearest_indices(given: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
-    """Nearest points of each of (n, d), itself among them, in single precision about their mean.
+class TorchSearch:
+    """The neighbour search of one device, as ``siis.engine.base.NeighborSearch``."""
 
-    Returns indices, -1 if empty, and double distances, (n, n_wanted), ascending, ties (to nine digits) by index.
-    """
-    X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
-    found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT_POINTS else _in_cells(X, n_wanted, seed, report)
-    del X
-    return _ranked(given, given, found)
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._copy: tuple[Floats, Array] | None = None  # an array of the host, and the same on the device
 
+    def register(self, host: Floats, given: Any) -> None:
+        """Remember examples that were given as an array of this device."""
+        if not hasattr(given, "__dlpack_device__") or isinstance(given, np.ndarray):
+            return
+        if int(given.__dlpack_device__()[0]) not in DLPACK.get(self.device.type, ()):
+            return
+        there = given.detach() if isinstance(given, torch.Tensor) else torch.from_dlpack(given)
+        if there.dtype == KINDS[host.dtype.type]:
+            self._copy = host, there.to(self.device)
 
-def nearest_between(queries: Array, points: Array, n_wanted: int, n_fetched: int) -> tuple[Ints, Floats, Bools]:
-    """As ``Engine.nearest_between``, with all queries compared with all points in single precision."""
-    center = points.double().mean(dim=0).to(points.dtype)
-    left, right = queries - center, points - center
-    largest = max(float(left.abs().amax()), float(right.abs().amax())) or 1.0
-    a, b = (left / largest).float(), (right / largest).float()
-    del left, right
-    squares = (b * b).sum(1)
+    def track(self, host: Floats, rows: Ints, picked: Floats) -> None:
+        """Pick the same rows on the device."""
+        if self._copy is not None and self._copy[0] is host:
+            self._copy = picked, self._copy[1][torch.tensor(rows, device=self.device)]
 
-    def block(first: int, last: int) -> tuple[Array, Array]:
-        return smallest(torch.addmm(squares[None], a[first:last], b.T, alpha=-2), n_fetched)
+    def to_device(self, points: Floats) -> Array:
+        """The tensor in the precision of the points; what is there already is not sent again."""
+        if isinstance(points, torch.Tensor):
+            return points
+        if self._copy is not None and self._copy[0] is points:
+            return self._copy[1]
+        return torch.tensor(np.ascontiguousarray(points), device=self.device)
 
-    found = torch.empty((len(a), n_fetched), dtype=torch.int64, device=a.device)
-    farthest = torch.empty(len(a), dtype=torch.float64, device=a.device)
-    for first, last, (values, columns) in _by_blocks(
-        block, len(a), max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // len(b)))
-    ):
-        found[first:last], farthest[first:last] = columns, values[:, -1].double()
-    own = (a * a).sum(1).double()
-    error = torch.finfo(torch.float32).eps * (8 + a.shape[1] ** 0.5) * (own + squares.max().double())
-    indices, distances = _ranked(queries, points, found)
-    beyond = largest * (farthest + own - error).clamp(min=0).sqrt().cpu().numpy()
-    return indices, distances, (distances[:, n_wanted - 1] > beyond) & (n_fetched < len(b))
+    def nearest(self, points: Array, n_wanted: int, seed: int, report: Report) -> tuple[Ints, Floats]:
+        """Exactly, or within overlapping cells, in single precision about the mean."""
+        given = self.to_device(points)
+        X = (given - given.double().mean(dim=0).to(given.dtype)).to(torch.float32)
+        found = _exact(X, n_wanted, report) if len(X) <= MOST_EXACT_POINTS else _in_cells(X, n_wanted, seed, report)
+        del X
+        return _ranked(given, given, found)
 
+    def nearest_between(
+        self, queries: Array, points: Array, n_wanted: int, n_fetched: int
+    ) -> tuple[Ints, Floats, Bools]:
+        """All queries are compared with all points in single precision."""
+        queries, points = self.to_device(queries), self.to_device(points)
+        center = points.double().mean(dim=0).to(points.dtype)
+        left, right = queries - center, points - center
+        largest = max(float(left.abs().amax()), float(right.abs().amax())) or 1.0
+        a, b = (left / largest).float(), (right / largest).float()
+        del left, right
+        found = torch.empty((len(a), n_fetched), dtype=torch.int64, device=a.device)
+        farthest = torch.empty(len(a), dtype=torch.float64, device=a.device)
+        at_once = max(1, min(QUERIES_AT_ONCE, SCORES_AT_ONCE // len(b)))
+        for first, last, (values, columns) in _least_scores(a, b, n_fetched, at_once):
+            found[first:last], farthest[first:last] = columns, values[:, -1].double()
+        own, largest_square = (a * a).sum(1).double(), (b * b).sum(1).max().double()
+        error = torch.finfo(torch.float32).eps * (8 + a.shape[1] ** 0.5) * (own + largest_square)
+        indices, distances = _ranked(queries, points, found)
+        beyond = largest * (farthest + own - error).clamp(min=0).sqrt().cpu().numpy()
+        return indices, distances, (distances[:, n_wanted - 1] > beyond) & (n_fetched < len(b))
 
-def symmetric_pairs(indices: Ints, weights: Floats, device: torch.device) -> tuple[Array, Array, Array, Array]:
-    """Rows of the symmetric matrix of directed neighbourhoods; indices, weights: (n, K).
-
-    Returns indptr, columns, and the larger and the smaller weight of both ends, (nnz,), 0 if only one names the
-    other.
-    """
-    n, K = indices.shape
-    heads = torch.arange(n, device=device).repeat_interleave(K)
-    tails, w = (torch.from_numpy(np.ascontiguousarray(a)).to(device).reshape(-1) for a in (indices, weights))
-    keys, order = torch.sort(torch.cat([heads * n + tails, tails * n + heads]), stable=True)
-    del heads, tails
-    w = torch.cat([w, w])[order]
-    is_new = torch.ones_like(keys, dtype=torch.bool)
-    is_new[1:] = keys[1:] != keys[:-1]
-    first = torch.nonzero(is_new)[:, 0]
-    following = (first + 1).clamp(max=len(keys) - 1)
-    is_pair = ~is_new[following] & (following > first)  # both ends name each other
-    one, other = w[first], w[following]
-    largest = torch.where(is_pair, torch.maximum(one, other), one)
-    smallest = torch.where(is_pair, torch.minimum(one, other), torch.zeros_like(one))
-    keys = keys[first]
-    index = torch.int32 if max(n, len(keys)) < 2**31 else torch.int64
-    ends = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
-    return ends.to(index), (keys % n).to(index), largest, smallest
+    def pairs(self, indices: Ints, weights: Floats) -> tuple[Sparse, Floats]:
+        """By sorting pairs on the device."""
+        (n, K), device = indices.shape, self.device
+        heads = torch.arange(n, device=device).repeat_interleave(K)
+        tails, w = (torch.from_numpy(np.ascontiguousarray(a)).to(device).reshape(-1) for a in (indices, weights))
+        keys, order = torch.sort(torch.cat([heads * n + tails, tails * n + heads]), stable=True)
+        del heads, tails
+        w = torch.cat([w, w])[order]
+        is_new = torch.ones_like(keys, dtype=torch.bool)
+        is_new[1:] = keys[1:] != keys[:-1]
+        first = torch.nonzero(is_new)[:, 0]
+        following = (first + 1).clamp(max=len(keys) - 1)
+        is_pair = ~is_new[following] & (following > first)  # both ends name each other
+        one, other = w[first], w[following]
+        largest = torch.where(is_pair, torch.maximum(one, other), one)
+        smallest = torch.where(is_pair, torch.minimum(one, other), torch.zeros_like(one))
+        keys = keys[first]
+        index = torch.int32 if max(n, len(keys)) < 2**31 else torch.int64
+        ends = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
+        parts = largest, (keys % n).to(index), ends.to(index)
+        W = sp.csr_array(tuple(part.cpu().numpy() for part in parts), shape=(n, n))
+        return W, smallest.cpu().numpy()
 
 
 def smallest(products: Array, k: int) -> tuple[Array, Array]:
@@ -126,16 +150,23 @@ def _ranked(queries: Array, points: Array, found: Array) -> tuple[Ints, Floats]:
 
 
 def _exact(X: Array, n_wanted: int, report: Report) -> Array:
-    squares = (X * X).sum(1)
-
-    def block(first: int, last: int) -> Array:
-        return smallest(torch.addmm(squares[None], X[first:last], X.T, alpha=-2), n_wanted)[1]
-
     found = torch.empty((len(X), n_wanted), dtype=torch.int64, device=X.device)
-    for first, last, columns in _by_blocks(block, len(X)):
+    for first, last, (_, columns) in _least_scores(X, X, n_wanted):
         found[first:last] = columns
         report(last / len(X))
     return found
+
+
+def _least_scores(
+    A: Array, B: Array, k: int, queries: int = QUERIES_AT_ONCE
+) -> Iterator[tuple[int, int, tuple[Array, Array]]]:
+    """The k least ||b||^2 - 2 a'b of each row a of A, and the rows b of B, by blocks of rows of A."""
+    squares = (B * B).sum(1)
+
+    def block(first: int, last: int) -> tuple[Array, Array]:
+        return smallest(torch.addmm(squares[None], A[first:last], B.T, alpha=-2), k)
+
+    return _by_blocks(block, len(A), queries)
 
 
 def _by_blocks(
@@ -175,14 +206,8 @@ def _centers(X: Array, k: int, seed: int) -> Array:
 
 
 def _nearest_cells(X: Array, centers: Array, n_cells: int) -> Array:
-    squares = (centers * centers).sum(1)
     found = torch.empty((len(X), n_cells), dtype=torch.int64, device=X.device)
-
-    def block(first: int, last: int) -> Array:
-        scores = torch.addmm(squares[None], X[first:last], centers.T, alpha=-2)
-        return torch.topk(scores, n_cells, dim=1, largest=False).indices
-
-    for first, last, cells in _by_blocks(block, len(X), 32 * QUERIES_AT_ONCE):
+    for first, last, (_, cells) in _least_scores(X, centers, n_cells, 32 * QUERIES_AT_ONCE):
         found[first:last] = cells
     return found
 
@@ -193,19 +218,14 @@ def _in_cells(X: Array, n_wanted: int, seed: int, report: Report) -> Array:
     flat = cells.reshape(-1)
     order = torch.argsort(flat, stable=True)
     ends = torch.cumsum(torch.bincount(flat, minlength=k), 0).tolist()
-    squares = (X * X).sum(1)
     indices = torch.full((n, CELLS * n_wanted), -1, dtype=torch.int32, device=X.device)
     scores = torch.full((n, CELLS * n_wanted), torch.inf, device=X.device)
     first = 0
     for c, last in enumerate(ends):
         entries, first = order[first:last], last
         rows, slots = entries // CELLS, entries % CELLS
-        P, here = X[rows], squares[rows]
-
-        def block(a: int, b: int, P: Array = P, here: Array = here) -> tuple[Array, Array]:
-            return smallest(torch.addmm(here[None], P[a:b], P.T, alpha=-2), min(n_wanted, len(P)))
-
-        for a, b, (values, columns) in _by_blocks(block, len(P), 4 * QUERIES_AT_ONCE):
+        P = X[rows]
+        for a, b, (values, columns) in _least_scores(P, P, min(n_wanted, len(P)), 4 * QUERIES_AT_ONCE):
             at = slots[a:b, None] * n_wanted + torch.arange(values.shape[1], device=X.device)[None]
             indices[rows[a:b, None], at] = rows[columns].int()
             scores[rows[a:b, None], at] = values

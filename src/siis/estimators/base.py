@@ -110,7 +110,8 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         labels = read_labels(*(on_host(part) for part in (y, sample_weight, verified)))
         check_consistent_length(X, labels.used)
         engine = self._engine(X, progress)
-        engine.register_device_copy(X, given)
+        if engine.search is not None:
+            engine.search.register(X, given)
         try:
             result = self._classify(X, labels, seed, progress, engine)
         except RuntimeError as wrong:

@@ -34,8 +34,8 @@ from siis.parameters import (
     some_of,
 )
 from siis.program import Program
+from siis.program.basis import smooth_basis
 from siis.progress import Progress
-from siis.spectral import smooth_basis
 
 PLAIN = {  # values of "auto" with the plain method
     "alpha": 100.0,

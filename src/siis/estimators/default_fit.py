@@ -31,13 +31,13 @@ from siis.model.scores import softmax
 from siis.model.tables import TOO_FEW, with_program_weight
 from siis.model.vertices import Vertices, merge_examples
 from siis.program import Program
+from siis.program.basis import SmoothBasis
+from siis.program.solvers import Solution
 from siis.progress import Progress
 from siis.quality import Assessment, assess_labels, warn_about_labels
 from siis.quality.listings import suspect_labels
 from siis.quality.sets import coverage_levels, enough_rows
 from siis.quality.shares import class_shares
-from siis.solvers import Solution
-from siis.spectral import SmoothBasis
 
 
 @dataclass(frozen=True, eq=False)

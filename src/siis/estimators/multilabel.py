@@ -23,10 +23,9 @@ from siis.labels import GivenLabels, VertexLabels, gather, read_labels
 from siis.labels.unlabelled import is_missing
 from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule, check_parameters, one_of, seed_of
 from siis.program import Program
+from siis.program.basis import SmoothBasis, smooth_basis
+from siis.program.solvers import Solution, solve_batch
 from siis.progress import Progress, Report
-from siis.solvers import Solution
-from siis.solvers.certified import solve_batch
-from siis.spectral import SmoothBasis, smooth_basis
 
 TOGETHER = 20  # iterations of the batch, before each program is finished by itself
 HAS_TAG = 1  # the class of an example that has the tag; 0: it has not

@@ -13,11 +13,11 @@ from siis.graph import NeighborGraph
 from siis.model.choose import Choices
 from siis.model.located import FittedGraph
 from siis.model.predictor import Predictor
+from siis.program.basis import SmoothBasis
+from siis.program.solvers import Solution
+from siis.program.solvers.solution import History
 from siis.quality.noise import NoiseModel
 from siis.result_table import Table
-from siis.solvers import Solution
-from siis.solvers.solution import History
-from siis.spectral import SmoothBasis
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from siis.errors import Message, warn
 from siis.graph import Graph
 from siis.program import Program
+from siis.program.solvers import Solution, solve_certified, solve_paper
+from siis.program.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 from siis.progress import Progress, Report, no_progress
-from siis.solvers import Solution, solve_certified, solve_paper
-from siis.solvers.paper import MAX_ITER as PAPER_MAX_ITER
 
 
 @dataclass(frozen=True)

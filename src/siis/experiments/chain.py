@@ -14,8 +14,8 @@ from siis.experiments.run_records import Records, markdown
 from siis.experiments.settings import Options
 from siis.graph import Graph
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import identity_basis, smooth_basis
+from siis.program.basis import identity_basis, smooth_basis
+from siis.program.solvers import solve_certified
 
 ALPHA = 1.0
 

@@ -22,8 +22,8 @@ from siis.experiments.settings import Options
 from siis.graph import NeighborGraph, build_neighbor_graph
 from siis.labels import VertexLabels, distributions, gather, one_hot
 from siis.program import Program
-from siis.solvers import solve_certified, solve_paper
-from siis.spectral import SmoothBasis, smooth_basis
+from siis.program.basis import SmoothBasis, smooth_basis
+from siis.program.solvers import solve_certified, solve_paper
 
 METHODS = ("svm", "gfhf", "lssc", "gtf", "spmr", "siis", "siis-tuned")
 GTF_TOL = 1e-2  # relative gap of GTF: its answers no longer change below

@@ -16,8 +16,8 @@ from siis.graph import build_neighbor_graph
 from siis.labels import coded, one_hot
 from siis.labels.unlabelled import coded_rows
 from siis.program import Program
-from siis.solvers import solve_certified, solve_paper
-from siis.spectral import smooth_basis
+from siis.program.basis import smooth_basis
+from siis.program.solvers import solve_certified, solve_paper
 
 NOISE, N_ITER, SOLVERS = 0.4, 100, ("paper", "certified")
 FIELDS = ("data", "solver", "iteration", "change", "objective", "relative_gap")

@@ -10,7 +10,7 @@ from siis.experiments.comparison import SETTINGS, Prepared, prepare, siis_progra
 from siis.experiments.figures import draw
 from siis.experiments.run_records import Records, fingerprint, markdown
 from siis.experiments.settings import Options
-from siis.solvers import solve_certified
+from siis.program.solvers import solve_certified
 
 NOISE, GRID, TOL = 0.4, (1.0, 10.0, 100.0, 1000.0), 1e-3
 KEYS, MEASURES = ("data", "alpha", "beta", "run"), ("unlabelled_accuracy",)

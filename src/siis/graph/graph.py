@@ -142,20 +142,12 @@ class Graph:
 
     @cached_property
     def incidence(self) -> Sparse:
-        """P, shape (E, n), of a shard (E, n + h): the row of edge (i, j), i < j, is w_ij (e_i - e_j)."""
+        """P, the paper's (1), shape (E, n), of a shard (E, n + h): w_ij (e_i - e_j) for edge (i, j), i < j."""
         edges = self.edges
         entries = np.column_stack([edges.weights, -edges.weights]).ravel()
         columns = np.column_stack([edges.heads, edges.tails]).ravel()
         indptr = np.arange(0, 2 * self.n_edges + 1, 2)
         return sp.csr_array((entries, columns, indptr), shape=(self.n_edges, self.weights.shape[1]))
-
-    @cached_property
-    def divergence(self) -> Sparse:
-        """P', shape (n, E): its rows have as many entries as those of the weights."""
-        W = self.weights
-        rows = np.repeat(np.arange(self.n_vertices, dtype=W.indices.dtype), np.diff(W.indptr))
-        entries = np.where(rows < W.indices, W.data, -W.data)
-        return sp.csr_array((entries, self.edges.entries, W.indptr), shape=(self.n_vertices, self.n_edges))
 
     @cached_property
     def component(self) -> Ints:
@@ -183,8 +175,8 @@ def components_of(W: Sparse) -> Ints:
 
 def join(neighbors: Neighbors, weights: Floats, kind: str = "union", engine: Engine = NUMPY) -> Sparse:
     """Make directed neighbourhoods with weights, (n, K), a symmetric matrix, (n, n); see ``Graph.from_neighbors``."""
-    if engine.can_search:
-        union, smallest = engine.pairs(neighbors.indices, weights)
+    if engine.search is not None:
+        union, smallest = engine.search.pairs(neighbors.indices, weights)
         if kind == "mutual":
             union.data = ONE_SIDED_SHARE * union.data + (1 - ONE_SIDED_SHARE) * smallest
         return union

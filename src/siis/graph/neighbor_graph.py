@@ -69,7 +69,8 @@ def build_neighbor_graph(
     vertex = np.full(n, -1, dtype=np.int64)
     vertex[present] = distinct.vertex
     points = distinct.X
-    engine.track_rows(prepared, np.flatnonzero(present)[distinct.rows], points)
+    if engine.search is not None:
+        engine.search.track(prepared, np.flatnonzero(present)[distinct.rows], points)
     n_vertices = points.shape[0]
     k = min(n_neighbors, n_vertices - 1)
     if k < n_neighbors:

@@ -74,15 +74,18 @@ def neighbors_between(
 
     An engine with a search of its own searches dense points; ``held`` are the points on it, where they are already.
     """
-    n = points.shape[0]
+    n, search = points.shape[0], engine.search
     if not 1 <= n_neighbors <= n:
         raise ValueError(Message("{n_neighbors} must lie in 1..{n}; found {k}", n=n, k=n_neighbors))
-    if engine.can_search and queries.shape[0] and not sp.issparse(points):
-        there = engine.to_device(points) if held is None else held
-        found = Neighbors(*_between_on_engine(engine, queries, points, there, n_neighbors))
+    if search is None or not queries.shape[0] or sp.issparse(points):
+        indices, distances = _ranked(queries, points, n_neighbors)
     else:
-        found = _ranked(queries, points, n_neighbors)
-    return Neighbors(found.indices[:, :n_neighbors], found.distances[:, :n_neighbors])
+        held, n_fetched = search.to_device(points) if held is None else held, min(n_neighbors + SPARE_NEIGHBORS, n)
+        indices, distances, is_lost = search.nearest_between(queries, held, n_neighbors, n_fetched)
+        _check_finite(distances)
+        if is_lost.any():  # to rounding
+            indices[is_lost], distances[is_lost] = _ranked(queries[is_lost], points, n_neighbors)
+    return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors])
 
 
 def neighbors_within(
@@ -99,16 +102,13 @@ def neighbors_within(
     and for sparse ones, then uses faiss where it is installed; an engine with a search of its own searches dense
     points. The seed is of an approximate search, and of the sample on which its recall is measured.
     """
-    on_engine = isinstance(search, str) and search == "auto" and engine.can_search and not sp.issparse(points)
-    method = ON_ENGINE if on_engine else _method(search, points)
-    if on_engine:
-        found = _on_engine(engine, points, n_neighbors + 1, seed, report)
-    elif method == "exact":
-        found = _ranked(points, points, n_neighbors + 1, report)
+    n_wanted, method, share = n_neighbors + 1, _method(search, points, engine), 1.0
+    if method == "exact":
+        indices, distances = _ranked(points, points, n_wanted, report)
     else:
-        found = _approximate(search, method, points, n_neighbors + 1, seed, report)
-    indices, distances = without_self(found.indices, found.distances)
-    return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors], found.method, found.recall)
+        indices, distances, share = _approximate(search, method, points, n_wanted, seed, report, engine)
+    indices, distances = without_self(indices, distances)
+    return Neighbors(indices[:, :n_neighbors], distances[:, :n_neighbors], method, share)
 
 
 def without_self(indices: Ints, values: Floats, own: Ints | None = None) -> tuple[Ints, Floats]:
@@ -123,9 +123,11 @@ def without_self(indices: Ints, values: Floats, own: Ints | None = None) -> tupl
     return indices[~is_self].reshape(n, k - 1), values[~is_self].reshape(n, k - 1)
 
 
-def _method(search: Any, points: Features) -> str:
+def _method(search: Any, points: Features, engine: Engine) -> str:
     if not isinstance(search, str):
         return type(search).__name__
+    if search == "auto" and engine.search is not None and not sp.issparse(points):
+        return ON_ENGINE
     if search != "auto":
         if search != "exact" and sp.issparse(points):
             raise ValueError(
@@ -150,55 +152,33 @@ def _method(search: Any, points: Features) -> str:
     return "exact"
 
 
-def _approximate(search: Any, method: str, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
-    """Candidates by an approximate search; distances from coordinate differences; recall on a sample."""
-    n = points.shape[0]
-    sample, exact = _sampled(points, n_wanted, seed)
+def _approximate(
+    search: Any, method: str, points: Floats, n_wanted: int, seed: int, report: Report, engine: Engine
+) -> tuple[Ints, Floats, float]:
+    """Candidates by the engine, faiss or the user's index, with exact distances; recall on a sample."""
+    n, held, on_device = points.shape[0], None, engine.search if method == ON_ENGINE else None
+    if on_device is not None:
+        held = on_device.to_device(points)
+        indices, distances = on_device.nearest(held, min(n_wanted + SPARE_NEIGHBORS, n), seed, report)
+    sample = np.sort(np.random.default_rng(seed).permutation(n)[:RECALL_SAMPLE])
+    exact = neighbors_between(points[sample], points, n_wanted, NUMPY if held is None else engine, held).indices
     if method == "faiss":
         indices = with_faiss(points, n_wanted, sample, exact, seed, report)
-    else:
+    elif on_device is None:
         indices = with_own(search, points, n_wanted)
-    indices = complete(indices, n)
-    share = _measured(recall(indices[sample], exact), method, sample.size)
-    distances = distances_between(points, points, indices)
-    _check_finite(distances)
-    order = np.lexsort((indices, distances))
-    return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1), method, share)
-
-
-def _on_engine(engine: Engine, points: Floats, n_wanted: int, seed: int, report: Report) -> Neighbors:
-    """The engine's own search, with its recall on a sample."""
-    n, there = points.shape[0], engine.to_device(points)
-    indices, distances = engine.nearest(there, min(n_wanted + SPARE_NEIGHBORS, n), seed, report)
-    if (indices[:, n_wanted - 1] < 0).any():
+    if on_device is None or (indices[:, n_wanted - 1] < 0).any():
         indices = complete(indices, n)
         distances = distances_between(points, points, indices)
-        order = np.lexsort((indices, distances))
-        indices, distances = np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
+        indices, distances = _sorted(indices, distances, distances)
     indices, distances = indices[:, :n_wanted], distances[:, :n_wanted]
     _check_finite(distances)
-    sample, exact = _sampled(points, n_wanted, seed, engine, there)
-    share = _measured(recall(indices[sample], exact), ON_ENGINE, sample.size)
-    return Neighbors(indices, distances, ON_ENGINE, share)
+    return indices, distances, _measured(recall(indices[sample], exact), method, sample.size)
 
 
-def _between_on_engine(
-    engine: Engine, queries: Floats, points: Floats, held: Any, n_wanted: int
-) -> tuple[Ints, Floats]:
-    """The engine's own search; repeated on the host where rounding may have lost a neighbour."""
-    n_fetched = min(n_wanted + SPARE_NEIGHBORS, points.shape[0])
-    indices, distances, is_lost = engine.nearest_between(queries, held, n_wanted, n_fetched)
-    _check_finite(distances)
-    if is_lost.any():
-        again = _ranked(queries[is_lost], points, n_wanted)
-        indices[is_lost], distances[is_lost] = again.indices, again.distances
-    return indices, distances
-
-
-def _sampled(points: Floats, n_wanted: int, seed: int, engine: Engine = NUMPY, held: Any = None) -> tuple[Ints, Ints]:
-    """Some of the points, and their exact neighbours: indices of shapes (s,) and (s, n_wanted)."""
-    sample = np.sort(np.random.default_rng(seed).permutation(points.shape[0])[:RECALL_SAMPLE])
-    return sample, neighbors_between(points[sample], points, n_wanted, engine, held).indices
+def _sorted(indices: Ints, distances: Floats, keys: Floats) -> tuple[Ints, Floats]:
+    """Each row in the order of its keys, then of its indices."""
+    order = np.lexsort((indices, keys))
+    return np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1)
 
 
 def _measured(share: float, method: str, n_sample: int) -> float:
@@ -218,7 +198,7 @@ def _measured(share: float, method: str, n_sample: int) -> float:
     return share
 
 
-def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = no_progress) -> Neighbors:
+def _ranked(queries: Features, points: Features, n_wanted: int, report: Report = no_progress) -> tuple[Ints, Floats]:
     """The nearest points and a few more, by exact distance, then by index."""
     n_fetched = min(n_wanted + SPARE_NEIGHBORS, points.shape[0])
     if sp.issparse(points):
@@ -236,8 +216,7 @@ def _ranked(queries: Features, points: Features, n_wanted: int, report: Report =
             )
     else:
         indices, distances = _dense_search(queries, points, n_wanted, n_fetched, report)
-    order = np.lexsort((indices, _ties(distances)))
-    return Neighbors(np.take_along_axis(indices, order, 1), np.take_along_axis(distances, order, 1))
+    return _sorted(indices, distances, _ties(distances))
 
 
 def _sparse_search(queries: Sparse, points: Sparse, n_fetched: int) -> Ints:
@@ -302,8 +281,8 @@ def candidates(queries: Floats, points: Floats, n_wanted: int, report: Report = 
 
 def candidate_neighbors(points: Floats, n_neighbors: int, engine: Engine = NUMPY) -> Neighbors:
     """Nearest other points by a single-precision search without checks, for candidate graphs."""
-    if engine.can_search:
-        indices, distances = engine.nearest(points, min(n_neighbors + 1, len(points)), 0, no_progress)
+    if engine.search is not None:
+        indices, distances = engine.search.nearest(points, min(n_neighbors + 1, len(points)), 0, no_progress)
         return Neighbors(*without_self(indices, distances))
     centered = points - points.mean(axis=0)
     largest = float(np.abs(centered).max()) or 1.0  # any units of X fit into single precision

@@ -15,9 +15,9 @@ from siis.graph import Graph
 from siis.labels import coded
 from siis.model.constraints import Constraints
 from siis.program import Program
+from siis.program.basis import SmoothBasis, smooth_basis
+from siis.program.solvers import Solution
 from siis.progress import Report, no_progress
-from siis.solvers import Solution
-from siis.spectral import SmoothBasis, smooth_basis
 
 EASY = 0.1  # of the value at A = 0: where the average is all but smooth, the objective is no scale for its error
 MOST_COLUMNS, FEW_COLUMNS = 200, 64  # classes with a column each, and columns of a program of more classes

@@ -6,8 +6,7 @@ import numpy as np
 
 from siis._types import Floats, Sparse, answer_type
 from siis.engine import NUMPY, Engine, Operator
-from siis.engine.cg import conjugate_gradients
-from siis.engine.correction import subspace_correction
+from siis.engine.linear_systems import conjugate_gradients, subspace_correction
 from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array
 from siis.labels import VertexLabels

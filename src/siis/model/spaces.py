@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from siis._types import Bools, Features, Floats
 from siis.engine import NUMPY
-from siis.engine.signs import fix_signs
+from siis.engine.rows import fix_signs
 from siis.graph import prepare
 from siis.model.linear import live_columns
 

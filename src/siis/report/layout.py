@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from sklearn.manifold import TSNE
 
 from siis._types import Floats, Ints
-from siis.engine.signs import fix_signs
+from siis.engine.rows import fix_signs
 from siis.engine.threads import n_threads, one_blas_thread
 from siis.model.gaussian import squared_distances
 

@@ -21,10 +21,10 @@ from siis.model.predictor import Predictor
 from siis.model.programs import ProgramConfig
 from siis.model.spaces import Space
 from siis.model.trees import Forest
+from siis.program.solvers.solution import History
 from siis.quality import Calibration, NoiseModel
 from siis.saved.archive import OtherFormat, archive_bytes, read_archive
 from siis.saved.checks import check_extra, check_model
-from siis.solvers.solution import History
 
 NAMES = ("model", "features", "result", "extra")
 FEATURES = ("n_features_in_", "feature_names_in_")  # which scikit-learn sets

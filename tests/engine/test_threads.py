@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
 
 from siis.engine import loops, threads
-from siis.engine.threads import Interrupted, in_threads, is_busy, n_threads, one_blas_thread, pause_point
+from siis.engine.threads import in_threads, is_busy, n_threads, one_blas_thread, pause_point
 
 several = pytest.mark.skipif(n_threads() < 2, reason="one core: pieces run one after the other")
 
@@ -21,27 +21,6 @@ def until(holds, seconds=20):
     while not holds() and time.monotonic() < end:
         time.sleep(0.01)
     return holds()
-
-
-@several
-def test_a_failure_is_raised_although_an_earlier_piece_is_not_done():
-    ended = threading.Event()
-
-    def piece(k):
-        if k == 1:
-            raise ValueError("broken")
-        try:
-            while True:
-                time.sleep(0.01)
-                pause_point()
-        except Interrupted:
-            ended.set()
-            raise
-
-    with pytest.raises(ValueError, match="broken"):
-        in_threads(piece, [0, 1])
-    assert ended.wait(20)
-    assert until(lambda: not is_busy())
 
 
 @several
@@ -108,6 +87,10 @@ def test_results_keep_their_order():
     assert in_threads(lambda k: (time.sleep(0.01 * (3 - k)), k)[1], range(3)) == [0, 1, 2]
     assert not is_busy()
     np.testing.assert_array_equal(in_threads(np.square, []), [])
+    nested = in_threads(lambda i: sum(in_threads(lambda j: i * j, range(4))), range(4))
+    assert nested == [0, 6, 12, 18]
+    with pytest.raises(ZeroDivisionError):
+        in_threads(lambda i: 1 // i, [3, 2, 1, 0])
 
 
 def test_no_more_pieces_run_at_once_than_asked():
@@ -296,3 +279,23 @@ def test_a_busy_pool_holds_nothing_of_work_that_is_done():
     assert [one() for one in held] == [None] * 3
     free.set()
     others[0].join()
+
+
+def test_running_pieces_end_when_another_fails(monkeypatch):
+    monkeypatch.setattr("siis.engine.threads.n_threads", lambda: 2)  # whatever the machine and OMP_NUM_THREADS allow
+    ended, begun = threading.Event(), threading.Event()
+
+    def piece(i):
+        if i == 0:
+            begun.wait(10)
+            raise KeyboardInterrupt
+        begun.set()
+        try:
+            while True:
+                pause_point()
+        finally:
+            ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(piece, [0, 1])
+    assert ended.wait(10)

@@ -5,6 +5,7 @@ from scipy.sparse.csgraph import connected_components
 
 from siis.graph import (
     Graph,
+    candidates,
     distinct_rows,
     gaussian_weights,
     join,
@@ -13,6 +14,7 @@ from siis.graph import (
     neighbors_within,
     prepare,
 )
+from siis.graph.neighbor_graph import local_order
 
 
 def brute(X, k):
@@ -92,19 +94,6 @@ def test_union_and_mutual_by_hand():
     np.testing.assert_allclose(mutual, [[0, a, 0], [a, 0, 0.01 * b], [0, 0.01 * b, 0]])
 
 
-def test_incidence_and_laplacian_agree(rng):
-    W = sp.random_array((15, 15), density=0.3, rng=rng)
-    W = sp.csr_array(sp.triu(W, 1))
-    graph = Graph(W + W.T)
-    P = graph.incidence.toarray()
-    assert P.shape == (graph.n_edges, 15)
-    heads, tails = P.argmax(1), P.argmin(1)
-    np.testing.assert_allclose(P.max(1), graph.weights.toarray()[heads, tails])
-    np.testing.assert_allclose(P.sum(1), 0, atol=1e-15)
-    squared = Graph(sp.csr_array(graph.weights.multiply(graph.weights)))
-    np.testing.assert_allclose(P.T @ P, squared.laplacian.toarray(), atol=1e-12)
-
-
 def test_median_bandwidth_ignores_copies():
     near = neighbors_within(np.array([[0.0], [0], [0], [1], [2]]), 2)
     positive = near.distances[near.distances > 0]
@@ -157,7 +146,8 @@ def test_edges_components_and_incidence_are_those_of_the_weights(n_entries):
     P = np.zeros((graph.n_edges, n))
     P[np.arange(graph.n_edges), edges.heads], P[np.arange(graph.n_edges), edges.tails] = edges.weights, -edges.weights
     np.testing.assert_array_equal(graph.incidence.toarray(), P)
-    np.testing.assert_array_equal(graph.divergence.toarray(), P.T)
+    squared = Graph(sp.csr_array(graph.weights.multiply(graph.weights)))
+    np.testing.assert_allclose(P.T @ P, squared.laplacian.toarray(), atol=1e-12)
 
 
 def test_a_graph_that_we_built_is_the_checked_one():
@@ -167,3 +157,22 @@ def test_a_graph_that_we_built_is_the_checked_one():
     np.testing.assert_array_equal(found.weights.indices, expected.weights.indices)
     np.testing.assert_allclose(found.weights.data, expected.weights.data, rtol=1e-15)
     assert not found.weights.data.flags.writeable
+
+
+def test_candidates_are_the_nearest(rng):
+    points = rng.standard_normal((300, 5)).astype(np.float32)
+    indices, scores = candidates(points[:40], points, 9)
+    squares = ((points[:40, None].astype(float) - points) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(np.sort(indices, 1), np.sort(np.argsort(squares, axis=1)[:, :9], 1))
+    assert (np.diff(scores, axis=1) >= 0).all()
+
+
+def test_an_order_keeps_neighbours_together():
+    """Points on a line in random order: neighbours come back within a group."""
+    n = 30_000
+    at = np.argsort(np.random.default_rng(0).permutation(n))
+    W = sp.csr_array((np.ones(n - 1), (at[:-1], at[1:])), shape=(n, n))
+    order = local_order(sp.csr_array(W + W.T))
+    assert np.array_equal(np.sort(order), np.arange(n))
+    number = np.argsort(order)
+    assert np.mean(np.abs(number[at[:-1]] - number[at[1:]]) <= 2) > 0.99

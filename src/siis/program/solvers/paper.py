@@ -5,11 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from siis._types import Floats
-from siis.engine.factor import positive_solver
-from siis.engine.rows import row_norms, shrink_rows
+from siis.engine.linear_systems import positive_solver
 from siis.engine.threads import pause_point
 from siis.program import NO_BOUND, Program
-from siis.solvers.solution import Recorder, Solution, relative_change
+from siis.program.solvers.solution import Recorder, Solution, relative_change
 
 MU, RHO, MU_MAX, MAX_ITER, EPSILON = 1.0, 1.2, 1e10, 100, 1e-4
 
@@ -23,16 +22,10 @@ def solve_paper(
 ) -> Solution:
     """Minimise (M1) by the paper's Algorithm 1.
 
-    ADMM splits Q = P F (E x c) and B = J F - Y (l x c), F = U A, with multipliers L1 and L2 and penalty mu:
-
-    Q = S_{gamma/mu}(P F - L1/mu)                                                                              (M2)
-    B = S_{alpha/mu}(J F - Y - L2/mu)                                                                          (M3)
-    (2 beta Sigma + mu U'P'P U + mu U'J'J U) A = U'P'(L1 + mu Q) + U'J'(L2 + mu (B + Y))                       (M4)
-    L1 += mu (Q - P F);  L2 += mu (B - J F + Y);  mu = min(1.2 mu, 1e10)                                       (M5)
-
-    with S_t the row shrinkage, S_t(N)_i = max(1 - t / ||N_i||, 0) N_i. Multipliers start at ones, A at 0, mu at 1 and
-    grows by 1.2 to at most 1e10; it stops when max |A_new - A| / max |A| <= tol, never at the first iteration, where
-    the ratio is undefined. The gap is measured but does not stop the iteration: a small step is no proof.
+    ADMM splits Q = P F (E x c) and B = J F - Y (l x c), F = U A, with multipliers L1 and L2 and the penalty parameter
+    mu, by (M2) to (M5) of docs/math.md. Multipliers start at ones, A at 0, mu at 1, which grows by 1.2 to at most
+    1e10. It stops when max |A_new - A| / max |A| <= tol, never at the first iteration, where the ratio is undefined.
+    The gap is measured but does not stop the iteration: a small step is no proof.
 
     Parameters
     ----------
@@ -52,6 +45,7 @@ def solve_paper(
     """
     engine, xp, basis, c = program.engine, program.engine.xp, program.basis, program.Y.shape[1]
     P, J, n_labels = program.P, program.J, program.vertices.size
+    trend_filtering, fidelity = program.trend_filtering, program.fidelity
     Y, alpha = (engine.asarray(a, np.float64) for a in (program.Y, program.alpha))
     gram = program.gram(np.ones(P.shape[0]), np.ones(n_labels))  # U'P'PU + U'J'JU
     energy = 2 * program.beta * basis.energy_matrix()
@@ -62,11 +56,11 @@ def solve_paper(
     for iteration in range(1, max_iter + 1):
         pause_point()
         before = A
-        Q = shrink_rows(PF - L1 / mu, program.gamma / mu, xp)  # (M2)
-        B = shrink_rows(JF - Y - L2 / mu, alpha / mu, xp)  # (M3)
+        Q = trend_filtering.prox(PF - L1 / mu, program.gamma / mu)  # (M2), the paper's (9)
+        B = fidelity.prox(JF - Y - L2 / mu, alpha / mu)  # (M3), (12)
         Z1, Z2 = L1 + mu * Q, L2 + mu * (B + Y)
         solve = positive_solver(energy + mu * gram, engine=engine)
-        A = solve(basis.analyze(P.T @ Z1 + J.T @ Z2), A)  # (M4)
+        A = solve(basis.analyze(P.T @ Z1 + J.T @ Z2), A)  # (M4), (14)
         F = engine.keep(basis.synthesize(A))
         PF, JF = P @ F, J @ F
         L1, L2 = engine.keep(Z1 - mu * PF), engine.keep(Z2 - mu * JF)  # (M5)
@@ -77,7 +71,7 @@ def solve_paper(
             callback(iteration, A)
         status = "stopped" if change <= tol else "max_iter"
         if status == "stopped" or iteration % check_every == 0 or iteration == max_iter:
-            objective = program.value_of(row_norms(PF, xp), row_norms(JF - Y, xp), A)
+            objective = program.value_of(trend_filtering.norms(PF), fidelity.norms(JF - Y), A)
             best = max(best, program.dual_point(-L1, -L2), key=lambda point: point.value)
             gap = program.relative_gap(objective, best.value)
             recorder.add(iteration, objective, best.value, gap, change)

@@ -1,4 +1,4 @@
-"""The space in which soft labels live: F = U A."""
+"""The space of soft labels F = U A: that of the paper's smooth eigenbase pursuit, or all functions of vertices."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from siis._types import Bools, Floats, Ints, Sparse
 from siis.engine import NUMPY, Engine, Operator
 from siis.engine.edges import EdgeMatrix, WeightedEdges
-from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.lazy import cached_property
+from siis.engine.linear_systems import LinearSolver, positive_solver
 from siis.engine.numpy import NumpyOperator
 from siis.engine.types import Array, Precision
 

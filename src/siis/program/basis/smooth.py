@@ -8,20 +8,20 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.engine import NUMPY, Engine, Operator
 from siis.engine.base import scaled
-from siis.engine.factor import THIN_ENVELOPE, envelope_share
 from siis.engine.lazy import cached_property
+from siis.engine.linear_systems import THIN_ENVELOPE, envelope_share
 from siis.engine.rows import column_norms
 from siis.engine.threads import one_blas_thread
 from siis.engine.types import Array, Precision
 from siis.errors import Message, NumericalError
 from siis.graph import Graph
+from siis.program.accuracy import Accuracy
+from siis.program.basis.bases import IdentityBasis, SmoothBasis
+from siis.program.basis.coarse import coarse_eigenvectors
+from siis.program.basis.host import LEAST_EIGENVALUE, dense_eigenpairs, shift_invert
+from siis.program.basis.spectrum import Spectrum, estimate_spectrum
+from siis.program.basis.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 from siis.progress import Report, no_progress
-from siis.spectral.basis import IdentityBasis, SmoothBasis
-from siis.spectral.coarse import CoarseVectors, coarse_eigenvectors
-from siis.spectral.dense import dense_eigenpairs
-from siis.spectral.shift_invert import LEAST_EIGENVALUE, shift_invert
-from siis.spectral.spectrum import Spectrum, estimate_spectrum
-from siis.spectral.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 
 RESIDUAL = 1e-6  # times the upper bound of the spectrum
 RESIDUAL_ROUNDINGS = 10  # of the precision: the least residual
@@ -90,7 +90,7 @@ def smooth_basis(
     n_null = min(m, null.shape[1])
     n_rest = m - n_null
     high = _upper_bound(graph, laplacian, engine)
-    tol = max(residual, RESIDUAL_ROUNDINGS * float(np.finfo(dtype).eps)) * high
+    tol = max(residual, RESIDUAL_ROUNDINGS * Accuracy.of(dtype).eps) * high
     constants = null[:, :n_null].toarray()
     values = np.zeros(n_null)
     S = engine.laplacian(graph, scale, np.float64)
@@ -100,22 +100,20 @@ def smooth_basis(
     del S, constants
     check, used = "components", "components"
     if n_rest:
-        warm = None if start is None or not start.shape[1] else _unscaled(start, scale, engine)
+        warm = None
+        if start is not None and start.shape[1]:  # vectors of a basis as eigenvectors of S
+            warm = engine.asarray(start, np.float64) / engine.asarray(scale, np.float64)[:, None]
         problem = _Problem(null, graph, scale, n_rest, high, tol, dtype, engine, report)
         found, check, used = _find(problem, method, warm, random_state)
         found = found.first(n_rest)
-        rest = engine.asarray(_fix_signs(found.vectors, engine), dtype)
+        vectors = engine.asarray(found.vectors, dtype if used == "chebyshev" else np.float64)
+        rest = engine.asarray(_fix_signs(vectors, engine), dtype)
         rest *= engine.asarray(scale * mean, dtype)[:, None]
         V = engine.xp.concat([V, rest], axis=1)
         # below the floor an eigenvalue is rounding, and may be negative; the energy must not be
         values = np.concatenate([values, np.maximum(found.values, LEAST_EIGENVALUE * high)])
         residuals = np.concatenate([residuals, found.residuals])
     return SmoothBasis(V, values, laplacian, n_null, residuals, used, check, dtype, engine)
-
-
-def _unscaled(start: Array, scale: Floats, engine: Engine) -> Array:
-    """Vectors of a basis as eigenvectors of S, in double precision."""
-    return engine.asarray(start, np.float64) / engine.asarray(scale, np.float64)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +145,62 @@ class _Problem:
         """Vectors of a factorisation or of a start."""
         return min(self.n - int(self.null.shape[1]), self.n_wanted + max(8, self.n_wanted // 5))
 
+    def dense(self, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
+        """On the host, component by component."""
+        component, flat = self.graph.component, 1 / self.scale
+        return dense_eigenpairs(self.S, self.null, component, flat, self.n_wanted, self.high), "dense"
+
+    def shift_invert(self, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
+        """On the host, from the first vectors of a warm start."""
+        start: Floats
+        if warm is None:
+            start = np.random.default_rng(seed).standard_normal((self.S.shape[0], self.block))
+        else:
+            start = self.engine.numpy(warm[:, : min(self.block, warm.shape[1])])
+        return shift_invert(self.S, self.null, start, self.n_wanted, self.high, self.tol)
+
+    def chebyshev(self, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
+        """Filter blocks on the engine, in the wanted precision."""
+        engine, block = self.engine, self.block if warm is None else min(self.block, warm.shape[1])
+        S = engine.laplacian(self.graph, self.scale, self.dtype)
+        null = engine.narrow_operator(self.null, self.dtype)
+        with one_blas_thread():
+            coarse = self._coarse(seed) if warm is None else None
+            is_near = warm is not None or coarse is not None
+            spectrum = estimate_spectrum(S, null, self.high, block)
+            start = self._start(S, spectrum, block, warm, coarse, seed)
+            del warm, coarse  # as large as a block of the subspace
+            found = lowest_eigenpairs(
+                S, null, start.take(), self.n_wanted, self.tol, spectrum, block + seed, is_near, self.report
+            )
+        return found, "probe"
+
+    def _coarse(self, seed: int) -> tuple[Array, Floats] | None:
+        """Vectors of a coarsened graph, on the host only: elsewhere filters cost less than coarsening."""
+        if self.graph.n_vertices < COARSE_FROM or not self.engine.is_host:
+            return None
+        scaled_graph = self.S, self.null, self.graph.weights, self.scale
+        return coarse_eigenvectors(*scaled_graph, self.n_wanted + GUARD, seed, self.engine, self.dtype)
+
+    def _start(
+        self,
+        S: Operator,
+        spectrum: Spectrum,
+        block: int,
+        warm: Array | None,
+        coarse: tuple[Array, Floats] | None,
+        seed: int,
+    ) -> Buffer:
+        """The first block: of a warm start, of a coarsened graph, or random."""
+        engine, n_wanted = self.engine, self.n_wanted
+        if warm is not None:
+            return Buffer(engine.asarray(warm[:, :block], self.dtype))
+        if coarse is not None:
+            vectors, level = coarse[0], float(coarse[1][n_wanted - 1])
+            return Buffer(filter_block(S, vectors, level, COARSE_CUT * level, spectrum.high))
+        drawn = engine.normal(np.random.default_rng(seed), S.shape[0], block, self.dtype)
+        return Buffer(engine.xp.asarray(drawn[:, : min(block_width(n_wanted, engine), block)], copy=True))
+
 
 def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
     """All wanted pairs, how completeness was checked, and the method; "auto" tries others where one is incomplete."""
@@ -173,14 +227,9 @@ def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tupl
 
 def _attempt(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
     """Find the pairs by one method, and check their residuals."""
-    n_wanted, tol = problem.n_wanted, problem.tol
-    if method == "dense":
-        found, check = _dense(problem), "dense"
-    elif method == "shift-invert":
-        found, check = _shift_invert(problem, warm, seed)
-    else:
-        found, check = _chebyshev(problem, warm, seed)
-    worst = float(found.residuals[:n_wanted].max())
+    find = {"dense": problem.dense, "shift-invert": problem.shift_invert, "chebyshev": problem.chebyshev}[method]
+    (found, check), tol = find(warm, seed), problem.tol
+    worst = float(found.residuals[: problem.n_wanted].max())
     if worst > tol:
         raise NumericalError(f"residuals reach {worst:.1e}, above the tolerance {tol:.1e}")
     return found, check, method
@@ -228,74 +277,6 @@ def _choose(S: Sparse, block: int) -> str:
         return "dense"
     share, n = envelope_share(S), S.shape[0]
     return "shift-invert" if share <= THIN_ENVELOPE and share * n * n <= MOST_FILL else "chebyshev"
-
-
-def _dense(problem: _Problem) -> RitzPairs:
-    """On the host, component by component."""
-    found = dense_eigenpairs(
-        problem.S, problem.null, problem.graph.component, 1 / problem.scale, problem.n_wanted, problem.high
-    )
-    return _on_engine(found, problem.engine)
-
-
-def _shift_invert(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
-    """On the host, from the first vectors of a warm start."""
-    start: Floats
-    if warm is None:
-        start = np.random.default_rng(seed).standard_normal((problem.S.shape[0], problem.block))
-    else:
-        start = problem.engine.numpy(warm[:, : min(problem.block, warm.shape[1])])
-    found, check = shift_invert(problem.S, problem.null, start, problem.n_wanted, problem.high, problem.tol)
-    return _on_engine(found, problem.engine), check
-
-
-def _on_engine(found: RitzPairs, engine: Engine) -> RitzPairs:
-    return RitzPairs(found.values, engine.asarray(found.vectors, np.float64), found.residuals)
-
-
-def _chebyshev(problem: _Problem, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
-    """Filter blocks on the engine, in the wanted precision."""
-    engine, block = problem.engine, problem.block if warm is None else min(problem.block, warm.shape[1])
-    S = engine.laplacian(problem.graph, problem.scale, problem.dtype)
-    null = engine.narrow_operator(problem.null, problem.dtype)
-    with one_blas_thread():
-        coarse = _coarse(problem, seed) if warm is None else None
-        is_near = warm is not None or coarse is not None
-        spectrum = estimate_spectrum(S, null, problem.high, block)
-        start = _start(problem, S, spectrum, block, warm, coarse, seed)
-        del warm, coarse  # as large as a block of the subspace
-        found = lowest_eigenpairs(
-            S, null, start.take(), problem.n_wanted, problem.tol, spectrum, block + seed, is_near, problem.report
-        )
-    return found, "probe"
-
-
-def _coarse(problem: _Problem, seed: int) -> CoarseVectors | None:
-    """Vectors of a coarsened graph, on the host only: elsewhere filters cost less than coarsening."""
-    if problem.graph.n_vertices < COARSE_FROM or not problem.engine.is_host:
-        return None
-    scaled_graph = problem.S, problem.null, problem.graph.weights, problem.scale
-    return coarse_eigenvectors(*scaled_graph, problem.n_wanted + GUARD, seed, problem.engine, problem.dtype)
-
-
-def _start(
-    problem: _Problem,
-    S: Operator,
-    spectrum: Spectrum,
-    block: int,
-    warm: Array | None,
-    coarse: CoarseVectors | None,
-    seed: int,
-) -> Buffer:
-    """The first block: of a warm start, of a coarsened graph, or random."""
-    engine, dtype, n_wanted = problem.engine, problem.dtype, problem.n_wanted
-    if warm is not None:
-        return Buffer(engine.asarray(warm[:, :block], dtype))
-    if coarse is not None:
-        level = float(coarse.values[n_wanted - 1])
-        return Buffer(filter_block(S, coarse.vectors, level, COARSE_CUT * level, spectrum.high))
-    drawn = engine.normal(np.random.default_rng(seed), S.shape[0], block, dtype)
-    return Buffer(engine.xp.asarray(drawn[:, : min(block_width(n_wanted, engine), block)], copy=True))
 
 
 def _fix_signs(V: Array, engine: Engine) -> Array:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siis.engine.factor import positive_solver
+from siis.engine.linear_systems import positive_solver
 from siis.errors import NumericalError
 
 

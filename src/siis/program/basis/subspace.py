@@ -21,14 +21,12 @@ from siis.engine import NUMPY, Engine, Operator
 from siis.engine.rows import column_norms
 from siis.engine.types import Array, Precision
 from siis.errors import NumericalError
+from siis.program.basis.spectrum import Spectrum
 from siis.progress import Report, no_progress
-from siis.spectral.spectrum import Spectrum
 
 BlockProjection: TypeAlias = Callable[[Array], Array]
 
-WIDEST_BLOCK = 64  # columns of a block; else a quarter of the wanted ones
 IDLE_STEPS = 3  # steps that find no pair, after which blocks are twice as wide: a cluster must fit into the subspace
-WIDEST_GROWN_BLOCK = 512
 AMPLIFICATION = 300.0  # of the block's eigenvectors over the damped ones, in one filter
 MOST_ROUNDING = 1e-3  # how much of a filtered vector may be rounding that grew along the smoothest ones
 MAX_DEGREE = 100
@@ -55,6 +53,14 @@ class RitzPairs:
         """Some of the pairs."""
         return RitzPairs(self.values[which], engine.take(self.vectors, which, 1), self.residuals[which])
 
+    def extended(self, pairs: RitzPairs, engine: Engine) -> RitzPairs:
+        """These pairs, then others; these are not used again."""
+        return RitzPairs(
+            np.concatenate([self.values, pairs.values]),
+            engine.keep(engine.hstack(self.vectors, pairs.vectors)),
+            np.concatenate([self.residuals, pairs.residuals]),
+        )
+
 
 class Buffer:
     """A block that is handed over: ``take`` leaves no reference here, so that its memory can be used again."""
@@ -69,13 +75,9 @@ class Buffer:
 
 
 def block_width(n_wanted: int, engine: Engine = NUMPY) -> int:
-    """Columns that are filtered together when so many pairs are wanted."""
-    return engine.narrowest if engine.low_memory else int(np.clip(n_wanted // 4, engine.narrowest, WIDEST_BLOCK))
-
-
-def _small_eigh(H: Floats) -> tuple[Floats, Floats]:
-    values, vectors = sl.eigh((H + H.T) / 2, check_finite=False)
-    return values, vectors
+    """Columns that are filtered together when so many pairs are wanted: a quarter of them, within bounds."""
+    narrowest, widest, _ = engine.block_widths
+    return int(np.clip(n_wanted // 4, narrowest, widest))
 
 
 def orthonormalize(X: Array, outside: BlockProjection, engine: Engine, dtype: Precision) -> Array:
@@ -131,7 +133,10 @@ def lowest_eigenpairs(
     rng, width = np.random.default_rng(seed), block_width(n_wanted, engine)
     idle = 0
     capacity = n_wanted + engine.spare_blocks * width
-    found, subspace = RitzPairs(np.zeros(0), no_columns(S, n_wanted), np.zeros(0)), Subspace(S, capacity)
+    found, subspace = (
+        RitzPairs(np.zeros(0), engine.empty_block(S.shape[0], n_wanted, S.dtype), np.zeros(0)),
+        Subspace(S, capacity),
+    )
 
     def outside(X: Array) -> Array:
         X = X - null @ (null.T @ X)
@@ -154,11 +159,11 @@ def lowest_eigenpairs(
         pairs = subspace.lowest(min(max(width, n_columns), missing))
         good = pairs.residuals <= tol
         n_good = good.size if good.all() else int(np.argmin(good))
-        found = _joined(found, pairs.first(n_good), engine)
+        found = found.extended(pairs.first(n_good), engine)
         del pairs
         report(min(found.values.size / n_wanted, 1.0))
         idle = 0 if n_good else idle + 1
-        if idle > IDLE_STEPS and not engine.low_memory and width < min(WIDEST_GROWN_BLOCK, n // 8):
+        if idle > IDLE_STEPS and width < min(engine.block_widths[2], n // 8):
             width, idle = 2 * width, 0
         largest = n_wanted + engine.spare_blocks * width
         if found.values.size >= n_wanted:
@@ -179,14 +184,6 @@ def lowest_eigenpairs(
     raise NumericalError(
         f"the {n_wanted} smoothest eigenvectors were not found in {MAX_STEPS} steps: {found.values.size} have "
         f"residuals of at most {tol:.1e}"
-    )
-
-
-def _joined(found: RitzPairs, pairs: RitzPairs, engine: Engine) -> RitzPairs:
-    return RitzPairs(
-        np.concatenate([found.values, pairs.values]),
-        engine.keep(engine.hstack(found.vectors, pairs.vectors)),
-        np.concatenate([found.residuals, pairs.residuals]),
     )
 
 
@@ -226,16 +223,6 @@ def missing_below(
     return None
 
 
-def no_columns(S: Operator, capacity: int) -> Array:
-    """A block without columns; where memory is short, with memory for so many."""
-    engine = S.engine
-    return (
-        engine.zeros((S.shape[0], capacity), S.dtype)[:, :0]
-        if engine.low_memory
-        else engine.zeros((S.shape[0], 0), S.dtype)
-    )
-
-
 class Subspace:
     """Orthonormal V on the engine, and the Ritz values of S in its span; S V, as large as V, is not kept.
 
@@ -244,7 +231,7 @@ class Subspace:
 
     def __init__(self, S: Operator, capacity: int = 0) -> None:
         self.S, self.engine = S, S.engine
-        self.V: Array = no_columns(S, capacity)
+        self.V: Array = S.engine.empty_block(S.shape[0], capacity, S.dtype)
         self.H: Floats = np.zeros((0, 0))
         self.theta: Floats = np.zeros(0)
         self.Y: Floats = self.H
@@ -272,7 +259,7 @@ class Subspace:
         self.H = np.block([[self.H, coupling], [coupling.T, corner]])
         del SX
         self.V = engine.keep(engine.hstack(self.V, X))
-        self.theta, self.Y = _small_eigh(self.H)
+        self.theta, self.Y = sl.eigh((self.H + self.H.T) / 2, check_finite=False)
 
     def lowest(self, k: int) -> RitzPairs:
         """The k lowest Ritz pairs (or all)."""

@@ -5,7 +5,7 @@ import pytest
 
 from coil_case import coil_program
 from programs import random_program
-from siis.solvers import solve_paper
+from siis.program.solvers import solve_paper
 
 
 def algorithm_1(P, U, Sigma, J, Y, alpha, beta, gamma):

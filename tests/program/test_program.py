@@ -5,8 +5,8 @@ import scipy.sparse as sp
 from programs import random_program
 from siis.graph import Graph
 from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import identity_basis, smooth_basis
+from siis.program.basis import identity_basis, smooth_basis
+from siis.program.solvers import solve_certified
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,24 +1,51 @@
-"""Eigenpairs by factorisation: Lanczos on the inverse, checked by inertia, on the host."""
+"""Eigenpairs by factorisations on the host: dense ones, or Lanczos on the inverse, checked by inertia."""
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg as sl
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh
 
-from siis._types import BlockProduct, Floats, Sparse
+from siis._types import BlockProduct, Floats, Ints, Sparse
 from siis.engine import NUMPY
-from siis.engine.factor import factorize
+from siis.engine.linear_systems import factorize
 from siis.engine.threads import pause_point
 from siis.errors import NumericalError
-from siis.spectral.spectrum import estimate_spectrum
-from siis.spectral.subspace import RitzPairs, Subspace, missing_below
+from siis.program.basis.spectrum import estimate_spectrum
+from siis.program.basis.subspace import RitzPairs, Subspace, missing_below
 
 LEAST_EIGENVALUE = 1e-13  # times the upper bound: smallest eigenvalue outside the null space
 SHIFT = 1e-10  # times the upper bound
 LANCZOS_RESTARTS = 50
 BLOCK_STEPS = 10
 LANCZOS_ROUNDS = 10  # of Lanczos, each outside what the others found
+
+
+def dense_eigenpairs(S: Sparse, null: Sparse, component: Ints, flat: Floats, n_wanted: int, high: float) -> RitzPairs:
+    """All pairs of each component; null vectors (n, k), with which small pairs mix, are shifted above ``high``.
+
+    component: (n,); flat: (n,), a null vector that is nowhere 0.
+    """
+    values, vectors = [], []
+    order, ends = np.argsort(component, kind="stable"), np.cumsum(np.bincount(component))
+    for members in np.split(order, ends[:-1]):
+        if members.size == 1:
+            continue
+        v = flat[members] / np.linalg.norm(flat[members])
+        lifted = S[members][:, members].toarray() + 2 * high * np.outer(v, v)
+        last = min(n_wanted, members.size - 1) - 1
+        theta, V = sl.eigh(lifted, subset_by_index=[0, last], overwrite_a=True, check_finite=False)
+        values.append(theta)
+        vectors.append((members, V))
+    lowest = np.argsort(np.concatenate(values), kind="stable")[:n_wanted]
+    of = np.repeat(np.arange(len(values)), [theta.size for theta in values])[lowest]
+    at = np.concatenate([np.arange(theta.size) for theta in values])[lowest]
+    X = np.zeros((S.shape[0], lowest.size))
+    for column, (part, k) in enumerate(zip(of, at, strict=True)):
+        members, V = vectors[part]
+        X[members, column] = V[:, k]
+    return ritz_pairs(S, null, X)
 
 
 def shift_invert(

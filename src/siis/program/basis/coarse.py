@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
@@ -12,29 +10,21 @@ from siis._types import Floats, Ints, Sparse
 from siis.engine import Engine
 from siis.engine.base import indicator
 from siis.engine.types import Array, Precision
-from siis.spectral.spectrum import estimate_spectrum
-from siis.spectral.subspace import block_width, lowest_eigenpairs
+from siis.program.basis.spectrum import estimate_spectrum
+from siis.program.basis.subspace import block_width, lowest_eigenpairs
 
 LEAST_AGGREGATES = 10  # for each wanted vector
 COARSE_RESIDUAL = 1e-4  # of the coarse eigenvectors, over the bound of their spectrum
 
 
-@dataclass(frozen=True, eq=False)
-class CoarseVectors:
-    """Smooth vectors, on each aggregate a multiple of a null vector."""
-
-    vectors: Array  # (n, p), orthonormal
-    values: Floats  # (p,), ascending, eigenvalues of the coarse problem, no less than those of the graph
-
-
 def coarse_eigenvectors(
     S: Sparse, null: Sparse, W: Sparse, scale: Floats, n_wanted: int, seed: int, engine: Engine, dtype: Precision
-) -> CoarseVectors | None:
+) -> tuple[Array, Floats] | None:
     """Find the smoothest functions that are multiples of a null vector on each aggregate, by Rayleigh-Ritz.
 
     The lowest eigenvectors v of P' S P give P v, with upper bounds of the eigenvalues (minimax), P orthonormal.
     S: (n, n), scaled Laplacian of W; null: (n, k), orthonormal; 1 / scale spans the null space on each component.
-    None where the aggregates would be too few.
+    Returns the orthonormal vectors, (n, p), and those bounds, (p,), ascending; None if the aggregates are too few.
     """
     least = LEAST_AGGREGATES * (n_wanted + null.shape[1])
     member_of = aggregates(W, least)
@@ -54,7 +44,7 @@ def coarse_eigenvectors(
         small, small_null, engine.asarray(start, np.float64), n_wanted, COARSE_RESIDUAL * bound, spectrum, seed
     )
     vectors = engine.operator(P, np.float64) @ found.vectors
-    return CoarseVectors(engine.asarray(vectors, dtype), found.values)
+    return engine.asarray(vectors, dtype), found.values
 
 
 def aggregates(W: Sparse, least: int) -> Ints:

@@ -5,17 +5,15 @@ import pytest
 import scipy.sparse as sp
 
 from siis.engine import NumpyEngine
-from siis.engine.factor import envelope_share
+from siis.engine.linear_systems import envelope_share
 from siis.errors import NumericalError
 from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
-from siis.graph.neighbor_graph import local_order
-from siis.spectral import identity_basis, smooth_basis
-from siis.spectral import shift_invert as shift_invert_module
-from siis.spectral import smooth as smooth_module
-from siis.spectral import subspace as subspace_module
-from siis.spectral.coarse import aggregates
-from siis.spectral.shift_invert import count_below
-from siis.spectral.spectrum import estimate_spectrum
+from siis.program.basis import host as host_module
+from siis.program.basis import identity_basis, smooth_basis
+from siis.program.basis import smooth as smooth_module
+from siis.program.basis import subspace as subspace_module
+from siis.program.basis.host import count_below
+from siis.program.basis.spectrum import estimate_spectrum
 from table_case import mixed_table
 
 pytestmark = pytest.mark.slow
@@ -46,25 +44,35 @@ def check(graph, m, laplacian, method="auto"):
     return basis
 
 
-BOTH = pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+LAPLACIANS = ["unnormalized", "normalized"]
+BOTH = pytest.mark.parametrize("laplacian", LAPLACIANS)
 METHODS = pytest.mark.parametrize("method", ["auto", "shift-invert", "chebyshev"])
 
 
-@BOTH
-@METHODS
-def test_disjoint_copies_of_one_graph(rng, laplacian, method):
-    one = knn(rng.standard_normal((40, 3))).weights
-    check(Graph(sp.csr_array(sp.block_diag([one] * 12))), 47, laplacian, method)  # cuts a twelve-fold eigenvalue
+@pytest.mark.parametrize(
+    ("size", "k", "copies", "m", "laplacian", "method"),
+    [(40, 6, 12, 47, laplacian, method) for laplacian in LAPLACIANS for method in ("shift-invert", "chebyshev")]
+    + [(40, 6, 12, 47, "normalized", "auto")]
+    + [(40, 6, 40, 75, "unnormalized", "chebyshev")]  # more copies than a block has columns
+    + [(60, 5, 20, 70, "normalized", "chebyshev")],  # the block widens where its edge cuts a cluster
+)
+def test_disjoint_copies_of_one_graph(rng, size, k, copies, m, laplacian, method):
+    """What is wanted ends within a repeated eigenvalue."""
+    one = knn(rng.standard_normal((size, 3)), k).weights
+    check(Graph(sp.csr_array(sp.block_diag([one] * copies))), m, laplacian, method)
 
 
 @BOTH
-@pytest.mark.parametrize("n_components", [1, 2, 7, 23, 50])
-def test_one_to_fifty_components(rng, n_components, laplacian):
+@pytest.mark.parametrize("n_components", [1, 2, 23, 50])
+def test_one_to_fifty_components_and_isolated_vertices(rng, n_components, laplacian):
     parts = [knn(rng.standard_normal((int(rng.integers(8, 30)), 2))).weights for _ in range(n_components)]
-    graph = Graph(sp.csr_array(sp.block_diag(parts)))
-    assert graph.n_components >= n_components
-    check(graph, graph.n_components + 15, laplacian)
+    graph = Graph(sp.csr_array(sp.block_diag([*parts, sp.csr_array((3, 3))])))
+    assert graph.n_components >= n_components + 3
+    assert check(graph, graph.n_components + 15, laplacian).n_null == graph.n_components
     check(graph, max(1, graph.n_components // 2), laplacian)
+    if n_components == 1:
+        check(graph, graph.n_vertices, laplacian)
+        assert smooth_basis(graph, 100, laplacian).shape == (graph.n_vertices,) * 2  # no more than there are
 
 
 @BOTH
@@ -79,39 +87,19 @@ def test_nearly_disconnected_coil(coil, laplacian, method):
 
 @METHODS
 def test_analytic_spectra(method):
+    def values(W, m):
+        return smooth_basis(Graph(sp.csr_array(W)), m, method=method).values
+
     n = 301
     path = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)).tolil()
-    np.testing.assert_allclose(
-        smooth_basis(Graph(sp.csr_array(path)), 20, method=method).values,
-        4 * np.sin(np.pi * np.arange(20) / (2 * n)) ** 2,
-        atol=1e-9,
-    )
+    np.testing.assert_allclose(values(path, 20), 4 * np.sin(np.pi * np.arange(20) / (2 * n)) ** 2, atol=1e-9)
     path[0, n - 1] = path[n - 1, 0] = 1.0
-    np.testing.assert_allclose(
-        smooth_basis(Graph(sp.csr_array(path)), 21, method=method).values,
-        np.sort(2 - 2 * np.cos(2 * np.pi * np.arange(n) / n))[:21],
-        atol=1e-9,
-    )
+    ring = np.sort(2 - 2 * np.cos(2 * np.pi * np.arange(n) / n))
+    np.testing.assert_allclose(values(path, 21), ring[:21], atol=1e-9)
     a, b = 6, 90  # complete bipartite: 0, then a repeated b - 1 times, b repeated a - 1 times, a + b
     bipartite = np.zeros((a + b, a + b))
     bipartite[:a, a:] = bipartite[a:, :a] = 1.0
-    values = smooth_basis(Graph(sp.csr_array(bipartite)), 30, method=method).values
-    np.testing.assert_allclose(values, [0] + [a] * 29, atol=1e-6)
-
-
-@BOTH
-def test_small_and_full(rng, laplacian):
-    graph = knn(rng.standard_normal((14, 2)), 4)
-    basis = smooth_basis(graph, 30, laplacian)
-    assert basis.shape == (14, 14)
-    np.testing.assert_allclose(basis.values, dense_values(graph, laplacian, 14), atol=1e-8)
-
-
-def test_isolated_vertices(rng):
-    W = sp.block_diag([knn(rng.standard_normal((30, 2))).weights, sp.csr_array((3, 3))])
-    for laplacian in ("unnormalized", "normalized"):
-        basis = check(Graph(sp.csr_array(W)), 12, laplacian)
-        assert basis.n_null == 4
+    np.testing.assert_allclose(values(bipartite, 30), [0] + [a] * 29, atol=1e-6)
 
 
 def test_method_follows_the_graph(rng):
@@ -121,14 +109,6 @@ def test_method_follows_the_graph(rng):
     thin, thick = smooth_basis(chain, 20), smooth_basis(cloud, 20)
     assert (thin.method, thin.completeness) == ("shift-invert", "inertia")
     assert (thick.method, thick.completeness) == ("chebyshev", "probe")
-
-
-def test_inertia_counts(rng):
-    graph = knn(rng.standard_normal((100, 3)))
-    values = dense_values(graph, "unnormalized", 100)
-    for k in (1, 5, 60):
-        middle = (values[k - 1] + values[k]) / 2
-        assert count_below(graph.laplacian, middle) == k
 
 
 @pytest.mark.parametrize("looks", [False, True])
@@ -151,11 +131,6 @@ def test_a_missing_vector_is_found_by_fresh_ones(rng, monkeypatch, looks):
     found = smooth_basis(graph, 12, method="chebyshev").values
     expected = values if looks else np.delete(values, 5)
     np.testing.assert_allclose(found, expected[:12], atol=1e-6)
-
-
-def test_more_copies_than_a_block_has_columns(rng):
-    one = knn(rng.standard_normal((40, 3))).weights
-    check(Graph(sp.csr_array(sp.block_diag([one] * 40))), 75, "unnormalized", "chebyshev")
 
 
 @BOTH
@@ -203,30 +178,17 @@ def test_warm_start_from_a_smaller_basis_and_from_a_similar_graph(rng, monkeypat
 def test_what_lanczos_forgets_is_found_again(rng, monkeypatch):
     """Hide eigenvectors from the first round of Lanczos: the inertia must ask for them."""
     graph = knn(np.sort(rng.random(800))[:, None], 4)
-    honest, rounds = shift_invert_module._lanczos, []
+    honest, rounds = host_module._lanczos, []
 
     def forgetful(*args):
         vectors = honest(*args)
         rounds.append(vectors.shape[1])
         return np.delete(vectors, [-1, -4], axis=1) if len(rounds) == 1 else vectors  # the smoothest come last
 
-    monkeypatch.setattr(shift_invert_module, "_lanczos", forgetful)
+    monkeypatch.setattr(host_module, "_lanczos", forgetful)
     basis = check(graph, 20, "unnormalized", "shift-invert")
     assert basis.completeness == "inertia"
     assert len(rounds) > 1
-
-
-def test_the_block_widens_where_its_edge_cuts_a_cluster(rng):
-    one = knn(rng.standard_normal((60, 3)), 5).weights
-    check(Graph(sp.csr_array(sp.block_diag([one] * 20))), 70, "normalized", "chebyshev")
-
-
-def test_same_seed_same_bytes_and_signs_are_fixed(rng):
-    graph = knn(rng.standard_normal((500, 20)), 8)
-    one, two = (smooth_basis(graph, 10, random_state=3, residual=1e-9) for _ in range(2))
-    other = smooth_basis(graph, 10, random_state=4, residual=1e-9)
-    assert one.vectors.tobytes() == two.vectors.tobytes()
-    np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-5)
 
 
 def test_identity_basis_conjugate_is_the_pseudo_inverse(rng):
@@ -236,14 +198,6 @@ def test_identity_basis_conjugate_is_the_pseudo_inverse(rng):
     R = graph.laplacian @ rng.standard_normal((36, 2))
     expected = np.trace(R.T @ np.linalg.pinv(graph.laplacian.toarray()) @ R) / 4
     assert basis.energy_conjugate(R) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("m", "laplacian", "method"), [(0, "normalized", "auto"), (3, "x", "auto"), (3, "normalized", "x")]
-)
-def test_bad_arguments(rng, m, laplacian, method):
-    with pytest.raises(ValueError, match="must be"):
-        smooth_basis(knn(rng.standard_normal((20, 2))), m, laplacian, method=method)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -260,20 +214,7 @@ def test_pairs_near_the_null_space_are_not_taken_for_it(dtype):
     np.testing.assert_allclose(basis.values[2:], expected, rtol=1e-5)
 
 
-def test_an_order_keeps_neighbours_together():
-    """Points on a line in random order: neighbours come back within a group."""
-    n = 30_000
-    place = np.random.default_rng(0).permutation(n)
-    at = np.argsort(place)
-    W = sp.csr_array((np.ones(n - 1), (at[:-1], at[1:])), shape=(n, n))
-    W = sp.csr_array(W + W.T)
-    order = local_order(W)
-    assert np.array_equal(np.sort(order), np.arange(n))
-    number = np.argsort(order)
-    assert np.mean(np.abs(number[at[:-1]] - number[at[1:]]) <= 2) > 0.99
-
-
-@pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+@BOTH
 @pytest.mark.parametrize("n_parts", [1, 3])
 def test_a_start_from_a_coarsened_graph_leads_to_the_same_pairs(rng, laplacian, n_parts, monkeypatch):
     n = 1800 // n_parts
@@ -287,22 +228,10 @@ def test_a_start_from_a_coarsened_graph_leads_to_the_same_pairs(rng, laplacian, 
     assert seen[0] is not None
     expected = dense_values(graph, laplacian, 12)
     np.testing.assert_allclose(basis.values, expected, atol=1e-7 * expected.max() + 1e-9)
-    guessed, n_rest = seen[0], 12 - graph.n_components
-    np.testing.assert_allclose(guessed.vectors.T @ guessed.vectors, np.eye(guessed.values.size), atol=1e-8)
-    assert (guessed.values[:n_rest] >= expected[graph.n_components :] - 1e-9).all()  # minimax
-    assert guessed.values[0] < 20 * max(expected[graph.n_components], 1e-3)
-
-
-def test_aggregates_are_neighbours_and_enough(rng):
-    graph = knn(rng.standard_normal((800, 2)))
-    group = aggregates(graph.weights, 20)
-    k = group.max() + 1
-    assert 20 <= k < 400
-    assert np.array_equal(np.unique(group), np.arange(k))
-    for g in range(k):  # an aggregate is connected
-        inside = graph.weights[group == g][:, group == g]
-        assert sp.csgraph.connected_components(inside)[0] == 1
-    assert aggregates(graph.weights, 600).max() + 1 == 800  # too few would be left: nothing is aggregated
+    (V, values), n_rest = seen[0], 12 - graph.n_components
+    np.testing.assert_allclose(V.T @ V, np.eye(values.size), atol=1e-8)
+    assert (values[:n_rest] >= expected[graph.n_components :] - 1e-9).all()  # minimax
+    assert values[0] < 20 * max(expected[graph.n_components], 1e-3)
 
 
 @pytest.mark.parametrize("kind", ["mutual", "union"])
@@ -312,39 +241,6 @@ def test_tables_of_near_equal_rows_have_a_basis(kind):
     basis = smooth_basis(graph, 90, "normalized", residual=1e-4, dtype=np.float32)
     np.testing.assert_allclose(basis.values, dense_values(graph, "normalized", 90), atol=1e-4)
     assert basis.method == "shift-invert"
-
-
-def failing(*args, **kwargs):
-    raise NumericalError("lost on purpose")
-
-
-def test_where_one_method_fails_others_go_on(monkeypatch):
-    graph = knn(np.arange(600.0)[:, None], 4)
-    expected = dense_values(graph, "normalized", 12)
-    assert smooth_basis(graph, 12, "normalized").method == "shift-invert"
-    monkeypatch.setattr(smooth_module, "_shift_invert", failing)
-    for method in ("chebyshev", "dense"):
-        basis = smooth_basis(graph, 12, "normalized")
-        assert basis.method == method
-        np.testing.assert_allclose(basis.values, expected, atol=1e-8)
-        monkeypatch.setattr(smooth_module, "_chebyshev", failing)
-    with pytest.raises(NumericalError, match="lost on purpose"):
-        smooth_basis(graph, 12, "normalized", method="shift-invert")
-    monkeypatch.setattr(smooth_module, "_dense", failing)
-    with pytest.raises(NumericalError, match=r"cannot be found \(shift-invert: lost .*; chebyshev: .*; dense: "):
-        smooth_basis(graph, 12, "normalized")
-
-
-def test_counting_leaves_the_filters_of_warnings_alone(monkeypatch):
-    """They belong to the whole process: what one thread sets, another restores at the wrong time."""
-    path = sp.diags_array([-np.ones(5), np.full(6, 2.0), -np.ones(5)], offsets=[-1, 0, 1]).tocsr()
-
-    changes = []
-    with monkeypatch.context() as patch:
-        patch.setattr("warnings.simplefilter", lambda *args, **kwargs: changes.append(args))
-        patch.setattr("warnings.filterwarnings", lambda *args, **kwargs: changes.append(args))
-        found = count_below(path, 0.9)
-    assert (found, changes) == (2, [])
 
 
 def test_a_cluster_that_does_not_fit_the_subspace_gets_a_wider_one(monkeypatch):
@@ -367,7 +263,7 @@ def test_a_cluster_that_does_not_fit_the_subspace_gets_a_wider_one(monkeypatch):
     basis = smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
     np.testing.assert_allclose(basis.values, exact, atol=2e-3)
     widened, steps[:] = len(steps), []
-    monkeypatch.setattr(subspace_module, "WIDEST_GROWN_BLOCK", 0)
+    monkeypatch.setattr(NumpyEngine, "block_widths", (16, 64, 0))
     smooth_basis(graph, 60, method="chebyshev", residual=1e-5, dtype=np.float32)
     assert widened < 0.7 * len(steps)
 
@@ -382,19 +278,12 @@ def odd_graph(name, n=600):
     spokes = sp.coo_array((np.ones(n - 1), (np.zeros(n - 1, dtype=int), np.arange(1, n))), shape=(n, n))
     heavy = sp.coo_array((np.array([1e3]), (np.array([5]), np.array([6]))), shape=(n, n))
     path = sp.coo_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
-    graphs = {
-        "ring": ring,
-        "spread": spread,
-        "star": spokes,
-        "hub": ring + spokes,
-        "heavy": ring + heavy,
-        "path": path,
-    }
-    W = sp.csr_array(graphs[name])
+    graphs = {"ring": ring, "spread": spread, "star": spokes, "hub": ring + spokes, "heavy": ring + heavy}
+    W = sp.csr_array({**graphs, "path": path}[name])
     return Graph(sp.csr_array(W.maximum(W.T)))
 
 
-@pytest.mark.parametrize("laplacian", ["unnormalized", "normalized"])
+@BOTH
 @pytest.mark.parametrize("name", ["ring", "spread", "star", "hub", "heavy", "path"])
 def test_the_estimated_bound_of_the_spectrum_holds(name, laplacian):
     """Filters grow without limit above it; the bound by degrees is kept out, which would hide a wrong one."""
@@ -405,3 +294,45 @@ def test_the_estimated_bound_of_the_spectrum_holds(name, laplacian):
     largest = np.linalg.eigvalsh(S.matrix.toarray())[-1]
     for seed in range(10):
         assert largest <= estimate_spectrum(S, null, np.inf, seed).high <= 1.1 * largest
+
+
+def test_same_seed_same_bytes_and_signs_are_fixed(rng):
+    graph = knn(rng.standard_normal((500, 20)), 8)
+    one, two, other = (smooth_basis(graph, 10, random_state=seed, residual=1e-9) for seed in (3, 3, 4))
+    assert one.vectors.tobytes() == two.vectors.tobytes()
+    np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-5)
+
+
+def test_where_one_method_fails_others_go_on(monkeypatch):
+    def failing(*args):
+        raise NumericalError("lost on purpose")
+
+    graph = knn(np.arange(600.0)[:, None], 4)
+    expected = dense_values(graph, "normalized", 12)
+    for method in ("shift_invert", "chebyshev", "dense"):
+        basis = smooth_basis(graph, 12, "normalized")
+        assert basis.method == method.replace("_", "-")
+        np.testing.assert_allclose(basis.values, expected, atol=1e-8)
+        monkeypatch.setattr(smooth_module._Problem, method, failing)
+    with pytest.raises(NumericalError, match="lost on purpose"):
+        smooth_basis(graph, 12, "normalized", method="shift-invert")
+    with pytest.raises(NumericalError, match=r"cannot be found \(shift-invert: lost .*; chebyshev: .*; dense: "):
+        smooth_basis(graph, 12, "normalized")
+
+
+def test_inertia_counts_and_leaves_the_filters_of_warnings_alone(monkeypatch):
+    """They belong to the whole process: what one thread sets, another restores at the wrong time."""
+    path, changes = sp.diags_array([-np.ones(5), np.full(6, 2.0), -np.ones(5)], offsets=[-1, 0, 1]).tocsr(), []
+    with monkeypatch.context() as patch:
+        patch.setattr("warnings.simplefilter", lambda *args, **kwargs: changes.append(args))
+        patch.setattr("warnings.filterwarnings", lambda *args, **kwargs: changes.append(args))
+        found = [count_below(path, shift) for shift in (0.1, 0.9, 1.9, 5.0)]
+    assert (found, changes) == ([0, 2, 3, 6], [])
+
+
+@pytest.mark.parametrize(
+    ("m", "laplacian", "method"), [(0, "normalized", "auto"), (3, "x", "auto"), (3, "normalized", "x")]
+)
+def test_bad_arguments(rng, m, laplacian, method):
+    with pytest.raises(ValueError, match="must be"):
+        smooth_basis(knn(rng.standard_normal((20, 2))), m, laplacian, method=method)

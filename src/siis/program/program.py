@@ -2,13 +2,16 @@
 
 minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
 
-P (E x n) weighs and takes differences along edges, U (n x m) and Sigma (m x m) are the basis and its energies,
-J (l x n) picks the labelled vertices, Y (l x c) holds their labels, and the near_null labels are F = U A.
+This is the paper's equation (5); with one column, its (4). The first term is the graph trend filtering term: P, (E, n),
+the paper's (1), takes weighted differences along edges. The second is the fidelity term: J, (l, n), picks the labelled
+vertices, Y, (l, c), holds their labels. The third belongs to smooth eigenbase pursuit: soft labels are F = U A, where
+U, (n, m), holds the smoothest eigenvectors of the Laplacian and Sigma, (m, m), their eigenvalues.
 
 Coefficients A live on the host, in double precision. What has a row for each vertex, edge or label (F = U A, P F,
 J F, multipliers) lives on the engine of the basis.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +22,17 @@ from siis._types import Floats, Ints
 from siis.engine import Engine, Operator
 from siis.engine.base import indicator
 from siis.engine.edges import EdgeMatrix
-from siis.engine.factor import LinearSolver, positive_solver
 from siis.engine.lazy import cached_property
-from siis.engine.rows import dots, project_rows, row_norms
+from siis.engine.linear_systems import LinearSolver, positive_solver
+from siis.engine.rows import dots, row_norms
 from siis.engine.types import Array, Precision
 from siis.errors import Message, NumericalError
 from siis.graph import Graph
 from siis.graph.graph import LARGEST, SMALLEST
-from siis.spectral import Basis
+from siis.program.accuracy import Accuracy
+from siis.program.basis import Basis
+from siis.program.penalties import Penalty, RowNorm
 
-BOUND_ROUNDING, SINGLE_BOUND_ROUNDING = 1e-9, 1e-5  # of the value at A = 0: how far the bound may exceed the value
-LOST_IN_SINGLE = 1e-6  # of the value at A = 0: how far rounding in single precision may have lowered a gap
 SMALLEST_SCALE = 1e-6  # times the value at A = 0: an optimum below this counts as zero
 
 
@@ -70,15 +73,17 @@ class Program:
     vertices : ndarray of shape (l,)
         The vertex of each label. A vertex may hold several.
     Y : ndarray of shape (l, c)
-        The labels: one-hot, one column of -1/+1, or near_null rows.
+        The labels: one-hot, one column of -1/+1, or distributions over the classes.
     alpha : ndarray of shape (l,)
         The weight of each label, positive.
     beta : float
-        Weight of the energy, non-negative.
+        Weight of the energy tr(A' Sigma A), non-negative.
     gamma : float
-        Weight of the graph trend filter, non-negative (1 in the paper).
+        Weight of the graph trend filtering term, non-negative (1 in the paper).
     floor : float
         Share of the value at A = 0; an optimum below it counts as that in the relative gap.
+    edge_penalty : type of Penalty
+        The penalty of the graph trend filtering term.
     """
 
     graph: Graph
@@ -89,6 +94,7 @@ class Program:
     beta: float
     gamma: float = 1.0
     floor: float = SMALLEST_SCALE
+    edge_penalty: Callable[[float, Any], Penalty] = RowNorm
 
     def __post_init__(self) -> None:
         n, _ = self.basis.shape
@@ -151,6 +157,16 @@ class Program:
         return self.engine.row_type(self.basis.dtype)
 
     @cached_property
+    def trend_filtering(self) -> Penalty:
+        """The graph trend filtering term, as a function of P F."""
+        return self.edge_penalty(self.gamma, self.engine.xp)
+
+    @cached_property
+    def fidelity(self) -> Penalty:
+        """The fidelity term, as a function of J F - Y."""
+        return RowNorm(self._alpha, self.engine.xp)
+
+    @cached_property
     def P(self) -> Operator:
         """Incidence matrix, shape (E, n); without rows where gamma = 0, since then edges do not count."""
         incidence = self.graph.incidence if self.gamma > 0 else sp.csr_array((0, self.graph.weights.shape[1]))
@@ -177,15 +193,14 @@ class Program:
 
     def value(self, A: Floats) -> float:
         """The objective of (M1) at A, (m, c)."""
-        xp = self.engine.xp
         F = self.engine.asarray(self.basis.synthesize(A), np.float64)
-        return self.value_of(row_norms(self.P @ F, xp), row_norms(self.at_labels(F) - self._Y, xp), A)
+        misfits = self.at_labels(F) - self._Y
+        return self.value_of(self.trend_filtering.norms(self.P @ F), self.fidelity.norms(misfits), A)
 
     def value_of(self, edge_norms: Array, label_norms: Array, A: Floats) -> float:
         """The objective of (M1) from the row norms of P U A, (E,), and J U A - Y, (l,), in double precision."""
-        xp = self.engine.xp
-        edges, labels = float(xp.sum(edge_norms)), float(xp.sum(self._alpha * label_norms))
-        return self.gamma * edges + labels + self.beta * self.basis.energy(A)
+        penalties = self.trend_filtering.value(edge_norms) + self.fidelity.value(label_norms)
+        return penalties + self.beta * self.basis.energy(A)
 
     def gram(self, p: Array, q: Array) -> Any:
         """U'(P' diag(p) P + J' diag(q) J)U, the matrix of (M4) without its energy, on the host.
@@ -218,17 +233,17 @@ class Program:
 
         V1: (E, c); V2: (l, c).
         """
-        xp = self.engine.xp
-        V1 = project_rows(self.engine.asarray(V1, np.float64), self.gamma, xp)
+        V1 = self.trend_filtering.project(self.engine.asarray(V1, np.float64))
         if self.beta > 0:
             found = self.bound(self.P.T @ V1, V2)
             return DualPoint(found.scale * V1, found.labels, found.value, found.scale)
-        V2 = project_rows(self.engine.asarray(V2, np.float64), self._alpha, xp)
+        V2 = self.fidelity.project(self.engine.asarray(V2, np.float64))
         R = self.basis.analyze(self.P.T @ V1 + self.J.T @ V2)  # R = 0 in full
         correction = self.engine.asarray(self.basis.synthesize(self._solve_gram(R)), np.float64)
         V1, V2 = V1 - self.P @ correction, V2 - self.at_labels(correction)
-        largest = min(self._largest_feasible_scale(V1, self.gamma), self._largest_feasible_scale(V2, self._alpha))
-        s, value = self._scaled(V2, 0.0, largest)
+        s, value = self._scaled(
+            V2, 0.0, min(self._feasible(self.trend_filtering, V1), self._feasible(self.fidelity, V2))
+        )
         return DualPoint(s * V1, s * V2, value, s)
 
     def bound(self, divergence: Array, V2: Array) -> DualPoint:
@@ -239,7 +254,7 @@ class Program:
         """
         engine, near_null = self.engine, self.basis.near_null_vectors
         divergence = engine.asarray(divergence, self._rows)
-        V2 = project_rows(engine.asarray(V2, self._rows), self._alpha, engine.xp)
+        V2 = self.fidelity.project(engine.asarray(V2, self._rows))
         best = self._valued(divergence, V2)
         if near_null.shape[1]:  # R_k / lambda_k is large there however small R_k is: make that 0 as well
             N = self.at_labels(near_null)
@@ -262,7 +277,7 @@ class Program:
         else:
             R = self.basis.analyze(divergence + labels)
         quadratic = self.basis.energy_conjugate(R) / self.beta
-        s, value = self._scaled(V2, quadratic, self._largest_feasible_scale(V2, self._alpha))
+        s, value = self._scaled(V2, quadratic, self._feasible(self.fidelity, V2))
         V2 *= s
         return DualPoint(self.engine.zeros((0, V2.shape[1]), self._rows), V2, value, s)
 
@@ -273,13 +288,9 @@ class Program:
         s = min(1.0, largest, best) if linear > 0 else 0.0  # never up: rounding in the equalities would grow along
         return s, s * linear - s * s * quadratic
 
-    def _largest_feasible_scale(self, V: Array, radius: Array | float) -> float:
-        """The largest factor that keeps every row of V in its ball."""
-        xp, norms = self.engine.xp, row_norms(V, self.engine.xp)
-        if not self.engine.total_count(norms.shape[0]):
-            return np.inf
-        live = norms > 0
-        return float(xp.min(xp.where(live, radius / xp.where(live, norms, 1.0), np.inf)))
+    def _feasible(self, penalty: Penalty, V: Array) -> float:
+        """The largest factor that keeps V in the dual ball of a penalty."""
+        return penalty.largest_feasible_scale(V) if self.engine.total_count(V.shape[0]) else np.inf
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """Compute (primal - dual) / primal (M7), the optimum counting as at least ``floor`` of the value at A = 0.
@@ -288,19 +299,14 @@ class Program:
 
         Non-negative; it bounds how far, relatively, the value is from the optimum.
         """
+        accuracy = Accuracy.of(self.basis.dtype)
         scale = max(primal, self.floor * self.value_at_zero, 1e-300)
-        if not dual <= primal + self._rounding * max(scale, self.value_at_zero):
+        if not dual <= primal + accuracy.rounding * max(scale, self.value_at_zero):
             raise NumericalError(
                 f"the lower bound {dual:.6g} exceeds the value {primal:.6g}: the graph's weights or the weights of "
                 "the labels are too far apart for double precision. Rescale them."
             )
-        lost = 0.0 if self.basis.dtype == np.float64 else LOST_IN_SINGLE * self.value_at_zero
-        return max(primal - dual, 0.0) / scale + lost / scale
-
-    @property
-    def _rounding(self) -> float:
-        """How far rounding may lift the bound over the value, as a share of the value at A = 0."""
-        return BOUND_ROUNDING if self.basis.dtype == np.float64 else SINGLE_BOUND_ROUNDING
+        return (max(primal - dual, 0.0) + accuracy.floor * self.value_at_zero) / scale
 
     @cached_property
     def _Y(self) -> Array:
