@@ -39,7 +39,7 @@ from default_speed import generated, noisy
 from protocol import RESULTS, Rows, load
 from siis import SIISClassifier
 from siis.cluster import ClusterOptions, connected, fit
-from siis.workflow import FitOptions
+from siis.app import FitOptions
 
 CLUSTER, ONE = "cluster", "one process"
 MEASURED = ("recall", "edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from report_case import NASTY, make_report
-from siis.report import render
+from siis.app.report import render
 
 pytestmark = pytest.mark.slow
 

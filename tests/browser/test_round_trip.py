@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from siis.cli import app
+from siis.app.cli.program import app
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from report_case import make_report
-from siis.cli import app
+from siis.app.cli.program import app
 from siis.decisions import Decision, Journal
-from siis.review import ReviewServer, Session
+from siis.app.review import ReviewServer, Session
 
 pytestmark = pytest.mark.slow
 CURRENT = "#rows tr[aria-current=true] .id"

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
 from cli_case import write_csv
-from siis.cli import app
+from siis.app.cli.program import app
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from siis import SIISClassifier
 from siis.saved import load_all, saved_bytes
 from siis.saved.archive import DIGEST, STRUCTURE, digest
 from siis.tables import Roles, read
-from siis.workflow import explain, fit_data, merge_checked, output_files, predict_file
-from siis.workflow.outputs import checked_labels
+from siis.app import explain, fit_data, merge_checked, output_files, predict_file
+from siis.app.outputs import checked_labels
 
 FINE = ("refused", "same answers")  # of any mutation; with a digest to match also:
 FINE_IF_FRESH = (*FINE, "other answers", "points out of reach", "other columns")

@@ -399,7 +399,7 @@ def model(tmp_path_factory):
     (folder / "t.csv").write_bytes(WHOLE)
     from typer.testing import CliRunner  # noqa: PLC0415
 
-    from siis.cli import app  # noqa: PLC0415
+    from siis.app.cli.program import app  # noqa: PLC0415
 
     done = CliRunner().invoke(
         app, ["fit", str(folder / "t.csv"), "--features", "a", "b", "--out", str(folder / "out"), *QUICK]

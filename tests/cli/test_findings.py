@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
-from siis.cli import app
+from siis.app.cli.program import app
 
 pytestmark = pytest.mark.slow
 

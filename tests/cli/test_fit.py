@@ -15,9 +15,9 @@ from PIL import Image
 
 from cli_case import QUICK, read_csv, write_csv
 from siis import load
-from siis.cli import app
+from siis.app.cli.program import app
 from siis.graph import build_neighbor_graph
-from siis.workflow import FitOptions
+from siis.app import FitOptions
 
 pytestmark = pytest.mark.slow
 

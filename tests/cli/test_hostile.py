@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
-from siis.cli import app
+from siis.app.cli.program import app
 from siis.files import NAMES, NEW, TAKING
 
 pytestmark = pytest.mark.slow

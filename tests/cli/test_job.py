@@ -6,7 +6,7 @@ import pytest
 
 from cli_case import QUICK, write_csv
 from siis.decisions import JOURNAL
-from siis.workflow import FitOptions, run_job
+from siis.app import FitOptions, run_job
 
 pytestmark = pytest.mark.slow
 ROLES = {

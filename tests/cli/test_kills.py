@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_case import read_csv, write_csv
-from siis.cli import app
+from siis.app.cli.program import app
 from siis.decisions import JOURNAL, Journal
 
 pytestmark = pytest.mark.slow

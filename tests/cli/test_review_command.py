@@ -9,12 +9,12 @@ import webbrowser
 import pytest
 from typer.testing import CliRunner
 
-import siis.cli.review as command
+import siis.app.cli.review as command
 from cli_case import read_csv, write_csv
-from siis.cli import app
+from siis.app.cli.program import app
 from siis.decisions import JOURNAL, Decision, Journal
-from siis.review import ReviewServer
-from siis.workflow.rounds import Rounds, former_round
+from siis.app.review import ReviewServer
+from siis.app.rounds import Rounds, former_round
 
 pytestmark = pytest.mark.slow
 FIT = ["fit", "--label", "label", "--id", "name", "--n-neighbors", 5]
@@ -198,7 +198,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
 def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
     """In this process: the real signal is in the browser's story."""
     ended = []
-    monkeypatch.setattr("siis.cli.terminal.stop", lambda: ended.append(command.set_interrupt_message))
+    monkeypatch.setattr("siis.app.cli.terminal.stop", lambda: ended.append(command.set_interrupt_message))
 
     def serve(self, poll):
         self.session.decide(Decision("digit 0", "chosen", "0"))

@@ -8,7 +8,7 @@ import pytest
 
 from cli_case import QUICK, read_csv, write_csv
 from siis.decisions import JOURNAL, Decision, Journal
-from siis.review import ReviewServer
+from siis.app.review import ReviewServer
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from siis.cli import app
+from siis.app.cli.program import app
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from siis.shards.cells import Cells, search, search_all, train_cells
 from siis.shards.files import load_array, map_array, release_pages, save_arrays
 from siis.tables import Roles
 from siis.tables.parquet_blocks import Block, block_labels, find_blocks
-from siis.workflow import FitOptions, worded
+from siis.app import FitOptions, worded
 
 
 @pytest.fixture

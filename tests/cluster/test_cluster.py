@@ -31,7 +31,7 @@ from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
 from siis.tables.parquet_blocks import find_blocks
-from siis.workflow import FitOptions
+from siis.app import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ from siis.shards import NoWorkers, check_shared_folder
 from siis.shards import job as shards_job
 from siis.shards import workers as shards_workers
 from siis.tables import Roles, read
-from siis.workflow import FitOptions
+from siis.app import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
 da = pytest.importorskip("dask.array", reason="Dask is not installed: there are no arrays of it")

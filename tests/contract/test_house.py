@@ -106,7 +106,7 @@ def test_what_is_no_import_of_a_unit_is_not_taken_for_one():
     for text in ("from . import weights", "from .order import x", "from siis import __version__", "import siisx.cli"):
         assert {unit for _, unit in imported_units(text, "siis.graph.neighbor_graph", FLOORS)} <= {"graph"}
     assert not list(
-        imported_units("raise ValueError(f'siis {x}: see siis.cli for more')", "siis.graph.neighbor_graph", FLOORS)
+        imported_units("raise ValueError(f'siis {x}: see siis.app.cli for more')", "siis.graph.neighbor_graph", FLOORS)
     )
 
 

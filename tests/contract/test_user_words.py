@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import siis
-from siis.cli import app
+from siis.app.cli.program import app
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = Path(siis.__file__).parent

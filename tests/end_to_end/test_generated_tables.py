@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from siis.tables import read
-from siis.workflow import fit_data, merge_checked
+from siis.app import fit_data, merge_checked
 from tables.generated import make_table, write_table
 
 pytestmark = pytest.mark.slow

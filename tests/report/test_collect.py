@@ -15,9 +15,9 @@ from report_case import DOT
 from siis import SIISClassifier, report
 from siis.findings import find, given_codes
 from siis.labels import LabelCoding
-from siis.report import render
-from siis.report.data_file import to_json
-from siis.report.differences import contrasts, differences, unusual
+from siis.app.report import render
+from siis.app.report.data import to_json
+from siis.app.report.shown import contrasts, differences, unusual
 
 
 def collect(model, given=None, checked=(), n_queries=20, **shown):
@@ -105,7 +105,7 @@ def test_data_is_plain(judged, plain):
 
 
 def test_fewer_points_than_examples(judged, monkeypatch):
-    monkeypatch.setattr("siis.report.map.MOST_POINTS", 30)
+    monkeypatch.setattr("siis.app.report.map.MOST_POINTS", 30)
     data = collect(judged, ids=IDS)
     assert len(data.map.ids) == 30
     assert data.map.placed == 120
@@ -232,8 +232,8 @@ def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch
     assert data.map.thumbnails == [DOT] * 120  # unlabelled examples too
     assert "pictures are there for" not in render(data)
     asked = []
-    monkeypatch.setattr("siis.report.map.MOST_PICTURE_BYTES", 10 * len(DOT))
-    monkeypatch.setattr("siis.report.shown.MOST_PICTURED", 2)
+    monkeypatch.setattr("siis.app.report.map.MOST_PICTURE_BYTES", 10 * len(DOT))
+    monkeypatch.setattr("siis.app.report.shown.MOST_PICTURED", 2)
     data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
     assert data.pictured == 2
     assert data.suspects[2].thumbnail is data.suspects[2].neighbors[0].thumbnail is None
@@ -242,7 +242,7 @@ def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch
     assert {k for k, at in enumerate(data.map.suspect) if at >= 0} & set(shown)  # suspects come first
     assert "pictures are there for 10 of the 120 drawn examples" in render(data)
     assert len(set(asked)) < 120
-    monkeypatch.setattr("siis.report.map.MOST_HOVERED", 7)
+    monkeypatch.setattr("siis.app.report.map.MOST_HOVERED", 7)
     data = collect(judged, ids=IDS, texts=["a text"] * 120, thumbnails=lambda i: DOT)
     assert sum(text == "a text" for text in data.map.snippets) == 7
     assert collect(judged, ids=IDS, thumbnails=lambda i: None).pictured is None
@@ -319,7 +319,7 @@ def test_large_pictures_fill_the_room_there_is(judged, monkeypatch):
     assert data.large["row 0"] == f"{DOT}0"
     page = render(data)
     assert f'"row 0":"{DOT}0"' in page
-    monkeypatch.setattr("siis.report.shown.MOST_LARGE", 3 * len(DOT) + 10)
+    monkeypatch.setattr("siis.app.report.shown.MOST_LARGE", 3 * len(DOT) + 10)
     assert len(collect(judged, ids=IDS, thumbnails=lambda i: DOT, pictures=lambda i: DOT).large) == 3
     assert collect(judged, ids=IDS, thumbnails=lambda i: DOT).large == {}
     with pytest.raises(ValueError, match="pictures must give data URIs of images"):
@@ -327,7 +327,7 @@ def test_large_pictures_fill_the_room_there_is(judged, monkeypatch):
 
 
 def test_cells_take_a_bounded_room(judged, monkeypatch):
-    monkeypatch.setattr("siis.report.shown.MOST_CHARACTERS", 10_000)
+    monkeypatch.setattr("siis.app.report.shown.MOST_CHARACTERS", 10_000)
     data = collect(judged, ids=IDS, rows=table())
     assert 0 <= data.tabled < len(data.suspects)
     island = json.loads(to_json(data))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siis.report.layout import FILLED, N_LANDMARKS, SIDE, _landmarks, lay_out
+from siis.app.report.map import FILLED, N_LANDMARKS, SIDE, _landmarks, lay_out
 
 
 def groups(n, c, m=12, seed=0):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from report_case import make_report
-from siis.report import Gain
-from siis.report.wording import (
+from siis.app.report import Gain
+from siis.app.report.wording import (
     about,
     agreement_sentences,
     gain_sentence,

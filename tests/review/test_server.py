@@ -10,10 +10,10 @@ import pytest
 
 from report_case import make_report
 from siis.decisions import Journal
-from siis.report import Finding, read_report, render
-from siis.report.data_file import to_json
-from siis.review import ReviewServer, Session
-from siis.review.server import HEADERS
+from siis.app.report import Finding, read_report, render
+from siis.app.report.data import to_json
+from siis.app.review import ReviewServer, Session
+from siis.app.review.server import HEADERS
 
 DECISION = {"id": "example-00000", "decision": "kept", "label": "cat"}
 
