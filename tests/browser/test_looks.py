@@ -8,7 +8,7 @@ import pytest
 
 from browser_case import CONTRAST, PAD, hover, place
 from report_case import make_report
-from siis.app.report import Convergence
+from siis.app.report.data import Convergence
 
 pytestmark = pytest.mark.slow
 

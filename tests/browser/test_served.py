@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from report_case import make_report
 from siis.app.cli.program import app
-from siis.decisions import Decision, Journal
 from siis.app.review import ReviewServer, Session
+from siis.decisions import Decision, Journal
 
 pytestmark = pytest.mark.slow
 CURRENT = "#rows tr[aria-current=true] .id"

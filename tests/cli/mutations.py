@@ -22,11 +22,14 @@ import scipy.sparse as sp
 from cli_case import write_csv
 from plain import PlainSIIS
 from siis import SIISClassifier
+from siis.app.explain import explain
+from siis.app.merged_labels import merge_checked
+from siis.app.options import FitOptions
+from siis.app.outputs import checked_labels, output_files
+from siis.app.run import fit_data, predict_file
 from siis.saved import load_all, saved_bytes
 from siis.saved.archive import DIGEST, STRUCTURE, digest
 from siis.tables import Roles, read
-from siis.app import explain, fit_data, merge_checked, output_files, predict_file
-from siis.app.outputs import checked_labels
 
 FINE = ("refused", "same answers")  # of any mutation; with a digest to match also:
 FINE_IF_FRESH = (*FINE, "other answers", "points out of reach", "other columns")
@@ -85,8 +88,12 @@ def bases(folder):
     write_csv(folder / "in.csv", ["id", "label", "a", "b", "c", "d", "colour", "text"], rows)
     for name, more in (("table", {}), ("texts", {"text": "text"})):
         data = read(folder / "in.csv", Roles(label="label", id="id", **more))
-        outcome = fit_data(data, merge_checked(data, {"id 3": "class 1"}), {"random_state": 0}, source="in.csv")
-        content = output_files(outcome, None, "id")["model.siis"]
+        outcome = fit_data(
+            data,
+            merge_checked(data, {"id 3": "class 1"}),
+            FitOptions("in.csv", Roles(id="id"), parameters={"random_state": 0}),
+        )
+        content = output_files(outcome)["model.siis"]
         found.append(Base(name, content, data.X[:7], folder / "in.csv"))
     return found
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import shlex
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,9 @@ from PIL import Image
 from cli_case import QUICK, read_csv, write_csv
 from siis import load
 from siis.app.cli.program import app
+from siis.app.options import FitOptions
 from siis.graph import build_neighbor_graph
-from siis.app import FitOptions
+from siis.tables import Roles
 
 pytestmark = pytest.mark.slow
 
@@ -499,21 +499,14 @@ def test_what_is_read_can_be_said(siis, mails, tmp_path):
 
 
 def test_options_that_a_summary_cannot_hold_are_refused():
-    roles = {"label": "kind", "text": ["body"], "annotators": []}
-    found = json.loads(json.dumps(asdict(FitOptions("d.csv", roles, parameters={"members": ["graph"]}))))
-    options = FitOptions.from_plain(found)
-    assert options.roles["text"] == ["body"]
-    assert (options.roles["text_only"], options.roles["unlabelled"], options.roles["merge_classes"]) == (
-        False,
-        [],
-        False,
-    )
-    assert options.parameters == {"members": ["graph"]}
+    options = FitOptions("d.csv", Roles(label="kind", text=("body",)), parameters={"members": ["graph"]})
+    found = json.loads(json.dumps(options.to_plain()))
+    assert FitOptions.from_plain(found) == options
     for change in ({"text": 3}, {"text_only": "yes"}, {"unlabelled": "?"}, {"merge_classes": None}, {"more": 1}):
-        with pytest.raises(ValueError, match="these are no"):
-            FitOptions.from_plain({**found, "roles": {**roles, **change}})
-    for more in ({"parameters": {"members": [1]}}, {"queries": "20"}, {"wanted": 1}):
-        with pytest.raises(ValueError, match="these are no"):
+        with pytest.raises(ValueError, match=r"wrong type|exactly"):
+            FitOptions.from_plain({**found, "roles": {**found["roles"], **change}})
+    for more in ({"parameters": {"members": [1]}}, {"queries": "20"}, {"wanted": 1}, {"issue_columns": "x"}):
+        with pytest.raises(ValueError, match=r"must be a text|wrong type|exactly|issue_columns must"):
             FitOptions.from_plain({**found, **more})
 
 

@@ -9,13 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_case import QUICK, read_csv, write_csv
+from siis.app import outputs
 from siis.app.cli.program import app
+from siis.app.explain import compare_columns
 from siis.saved import load_all
 from siis.saved.checks import check_extra
 from siis.tables import Roles, read
 from siis.tables.contrast import MARKED
-from siis.app import outputs
-from siis.app.explain import compare_columns
 
 KINDS = ("bakery", "butcher", "bank")
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import siis.app.cli.review as command
 from cli_case import read_csv, write_csv
 from siis.app.cli.program import app
-from siis.decisions import JOURNAL, Decision, Journal
 from siis.app.review import ReviewServer
 from siis.app.rounds import Rounds, former_round
+from siis.decisions import JOURNAL, Decision, Journal
 
 pytestmark = pytest.mark.slow
 FIT = ["fit", "--label", "label", "--id", "name", "--n-neighbors", 5]
@@ -157,9 +157,8 @@ def test_rounds_are_those_of_corrections_whenever_they_are_run(siis, results, tm
     assert former.checked == {}
     with journal_of(results) as journal:
         rounds = Rounds(former, results, journal)
-        write = lambda work: work()  # noqa: E731
-        rounds.run({suspects[0]: "1"}, write)
-        rounds.run(decided, write)
+        rounds.run({suspects[0]: "1"}).write()
+        rounds.run(decided).write()
     for name in ("predictions.csv", "label_issues.csv", "label_quality.csv", "label_next.csv"):
         assert (results / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
 

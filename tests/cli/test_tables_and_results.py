@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cli_case import QUICK, read_csv, write_csv
-from siis.decisions import JOURNAL, Decision, Journal
 from siis.app.review import ReviewServer
+from siis.decisions import JOURNAL, Decision, Journal
 
 pytestmark = pytest.mark.slow
 

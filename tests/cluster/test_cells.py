@@ -5,14 +5,16 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from siis.app.messages import worded
+from siis.app.options import FitOptions
 from siis.cluster import fit
+from siis.encode import EncoderChoice
 from siis.graph.neighbors import neighbors_between
 from siis.shards import job
 from siis.shards.cells import Cells, search, search_all, train_cells
 from siis.shards.files import load_array, map_array, release_pages, save_arrays
 from siis.tables import Roles
 from siis.tables.parquet_blocks import Block, block_labels, find_blocks
-from siis.app import FitOptions, worded
 
 
 @pytest.fixture
@@ -73,8 +75,8 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
     ("roles", "parameters", "message"),
     [
         ({}, {}, "must be named with --label"),
-        ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
-        ({"label": "kind", "encoder": {"source": "net.onnx"}}, {}, "--encoder is not for that"),
+        ({"label": "kind", "text": ("name",)}, {}, "--text is not for that"),
+        ({"label": "kind", "encoder": EncoderChoice("net.onnx")}, {}, "--encoder is not for that"),
         ({"label": "kind", "sheet": "July"}, {}, "--sheet is not for that"),
         ({"label": "kind"}, {"method": "paper"}, "found --method paper. Leave it at --method auto"),
     ],
@@ -82,7 +84,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
 def test_what_a_cluster_cannot_do_is_refused(roles, parameters, message, tmp_path):
     data = str(tmp_path / "none.parquet")
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (worded as the command line does)
-        fit(FitOptions(data, roles, parameters=parameters), tmp_path, None)
+        fit(FitOptions(data, Roles(**roles), parameters=parameters), tmp_path, None)
     assert message in worded(caught.value)
 
 
@@ -129,7 +131,7 @@ def test_every_class_is_in_the_sample(monkeypatch):
 )
 def test_parameters_that_a_cluster_would_not_heed(parameters, message, tmp_path):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (worded as the command line does)
-        fit(FitOptions(str(tmp_path / "none.parquet"), {"label": "kind"}, parameters=parameters), tmp_path, None)
+        fit(FitOptions(str(tmp_path / "none.parquet"), Roles(label="kind"), parameters=parameters), tmp_path, None)
     assert message in worded(caught.value)
 
 

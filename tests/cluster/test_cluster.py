@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from siis.app.options import FitOptions
 from siis.cluster import ClusterOptions, connected, fit, job
 from siis.engine.sharded import ShardedEngine
 from siis.graph import build_neighbor_graph
@@ -30,8 +31,8 @@ from siis.shards.files import save_object
 from siis.shards.workers import on_shards
 from siis.solvers import solve_certified
 from siis.spectral import smooth_basis
+from siis.tables import Roles
 from siis.tables.parquet_blocks import find_blocks
-from siis.app import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
 pytestmark = pytest.mark.slow
@@ -82,7 +83,7 @@ def data(tmp_path_factory, truth):
 @pytest.fixture(scope="module")
 def options(data):
     parameters = {"n_neighbors": 10, "random_state": 3}
-    return FitOptions(data, {"label": "kind", "id": "name"}, parameters=parameters, issue_columns="cleanlab")
+    return FitOptions(data, Roles(label="kind", id="name"), parameters=parameters, issue_columns="cleanlab")
 
 
 @pytest.fixture(scope="module")

@@ -35,16 +35,15 @@ CLEAN = (  # units in which identifiers, comments and docstrings are free of the
         "__init__",
         "__main__",
         "_types",
+        "app",
         "baselines",
-        "cli",
         "datasets",
         "decisions",
         "errors",
         "experiments",
         "files",
     ),
-    *("findings", "parameters", "progress", "report", "result_table", "results", "review", "texts", "validation"),
-    "workflow",
+    *("findings", "parameters", "progress", "result_table", "results", "texts", "validation"),
 )
 FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css")]
 PAGES = [path for part in (".", "api", "decisions") for path in (ROOT / "docs" / part).glob("*.md")]

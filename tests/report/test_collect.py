@@ -12,12 +12,13 @@ import scipy.sparse as sp
 
 from plain import PlainSIIS
 from report_case import DOT
-from siis import SIISClassifier, report
-from siis.findings import find, given_codes
-from siis.labels import LabelCoding
+from siis import SIISClassifier
+from siis.app import report
 from siis.app.report import render
 from siis.app.report.data import to_json
 from siis.app.report.shown import contrasts, differences, unusual
+from siis.findings import find, given_codes
+from siis.labels import LabelCoding
 
 
 def collect(model, given=None, checked=(), n_queries=20, **shown):

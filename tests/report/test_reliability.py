@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from siis.app.report import Reliability
+from siis.app.report.data import Reliability
 from siis.app.report.reliability import reliability, wilson
 
 
