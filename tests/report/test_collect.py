@@ -233,7 +233,7 @@ def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch
     assert data.map.thumbnails == [DOT] * 120  # unlabelled examples too
     assert "pictures are there for" not in render(data)
     asked = []
-    monkeypatch.setattr("siis.app.report.map.MOST_PICTURE_BYTES", 10 * len(DOT))
+    monkeypatch.setattr("siis.app.report.shown.MOST_HOVER_BYTES", 10 * len(DOT))
     monkeypatch.setattr("siis.app.report.shown.MOST_PICTURED", 2)
     data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
     assert data.pictured == 2

@@ -61,10 +61,9 @@ def demo_summary(outcome: Outcome) -> str:
     given = named(labels)
     nearest = KNeighborsClassifier(1).fit(X[given], labels[given].astype(str)).predict(X)
     answer = np.asarray(model.transduction_, dtype=str)
-    suspects = np.zeros(truth.size, dtype=bool)
-    suspects[model.label_issues()["index"]] = True
+    suspects = model.label_issues()["index"]
     wrong = given & (labels != truth)
-    found = np.count_nonzero(suspects & wrong)
+    found = np.count_nonzero(wrong[suspects])
 
     def row(name: str, rows: Any, before: Any) -> str:
         return f"{name:<52}{np.mean(before[rows] == truth[rows]):>6.1%}{np.mean(answer[rows] == truth[rows]):>8.1%}"
@@ -74,6 +73,6 @@ def demo_summary(outcome: Outcome) -> str:
         f"{'':<52}{'before':>6}{'siis':>8}",
         row("  labelled examples (before: the given label)", given, labels),
         row("  unlabelled examples (before: 1 nearest neighbour)", ~given, nearest),
-        f"Wrong labels found: {found} of {wrong.sum()}, with {suspects.sum() - found} false alarms.",
+        f"Wrong labels found: {found} of {wrong.sum()}, with {len(suspects) - found} false alarms.",
     ]
     return "\n".join(lines)

@@ -19,7 +19,8 @@ from siis.app.messages import worded
 from siis.app.options import FitOptions
 from siis.app.outputs import Outcome, answer_cells, csv_bytes, output_files
 from siis.app.report import collect
-from siis.app.thumbnails import Pictures, large_of, thumbnails_of
+from siis.app.report.shown import Pictures
+from siis.app.thumbnails import large_of, thumbnails_of
 from siis.app.written_table import check_table_file, table_file
 from siis.decisions import CORRECTED, JOURNAL, Decision, Journal, user_name
 from siis.encode import EncoderChoice

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from PIL import Image
 
+from siis.app.report.shown import Pictures
 from siis.encode.image_files import ImageSource
 
 SIDE = 64  # pixels of a thumbnail, at most
 LARGE = 480  # pixels of a large picture, at most
-Pictures = Callable[[int], str | None]
 
 
 def thumbnails_of(images: Sequence[ImageSource] | None) -> Pictures | None:
-    """Function from row number to thumbnail (data URI); None without images."""
+    """Thumbnails of images; None without images."""
     return None if images is None else cache(lambda index: data_uri(_opened(images[index], SIDE)))
 
 
 def large_of(images: Sequence[ImageSource] | None) -> Pictures | None:
-    """Function from row number to large picture (data URI), None where the thumbnail shows every pixel."""
-
-    def large(index: int) -> str | None:
-        image = _opened(images[index], LARGE) if images is not None else None
-        if image is None or max(image.size) <= SIDE:
-            return None
-        image.thumbnail((LARGE, LARGE))
-        return _address(image, "JPEG")
-
-    return None if images is None else cache(large)
+    """Large pictures of images, None where the thumbnail shows every pixel; None without images."""
+    return None if images is None else cache(lambda index: _large(_opened(images[index], LARGE)))
 
 
 def data_uri(image: Any) -> str:
     """Write an image as a data URI in PNG or JPEG, whichever is smaller."""
     image.thumbnail((SIDE, SIDE))
     return min((_address(image, kind) for kind in ("PNG", "JPEG")), key=len)
+
+
+def _large(image: Any) -> str | None:
+    if max(image.size) <= SIDE:
+        return None
+    image.thumbnail((LARGE, LARGE))
+    return _address(image, "JPEG")
 
 
 def _opened(picture: ImageSource, side: int) -> Any:

@@ -12,6 +12,7 @@ import typer
 
 from siis.app.cli.parsing import RESULTS, flag, model_file, option
 from siis.app.cli.terminal import in_background, printable, report_errors
+from siis.texts import shortened
 
 SHOWN = 60  # characters of a text
 WIDTH, NAME, CELL = 100, 24, 12  # characters of a line, of a column's name and of a cell, at most
@@ -51,18 +52,14 @@ def _lines(found: Any) -> list[str]:
         sentence = ", ".join(f"{name} {p:.2f}" for name, p in found.without_own_label)
         lines.append(f"held out     {sentence}")
     if found.neighbors:
-        header = ("neighbour", "weight", "classified as", "given")
-        rows = [header] + [
-            (near.id, f"{near.weight:.2f}", near.label, (near.given or "-") + (" (checked)" if near.checked else ""))
-            for near in found.neighbors
-        ]
-        rows = [tuple(printable(cell, "") for cell in row) for row in rows]
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
-        texts = ["", *(printable((near.snippet or "")[:SHOWN], "") for near in found.neighbors)]
-        lines.append("")
-        for row, text in zip(rows, texts, strict=True):
-            cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            lines.append(f"{cells}  {text}".rstrip())
+        rows = [("neighbour", "weight", "classified as", "given", "")]
+        for near in found.neighbors:
+            given = (near.given or "-") + (" (checked)" if near.checked else "")
+            rows.append((near.id, f"{near.weight:.2f}", near.label, given, (near.snippet or "")[:SHOWN]))
+        columns = [[printable(cell, "") for cell in column] for column in zip(*rows, strict=True)]
+        widths = [max(map(len, column)) for column in columns]
+        cells = ([cell.ljust(width) for cell in column] for column, width in zip(columns, widths, strict=True))
+        lines += ["", *("  ".join(row).rstrip() for row in zip(*cells, strict=True))]
     if found.values:
         lines += ["", *_values(found)]
     elif found.values_note is not None:
@@ -74,27 +71,24 @@ def _values(found: Any) -> list[str]:
     """The example's cells and its neighbours', a line for each column of the table."""
     shown = found.values[:MOST_VALUES]
     near = found.neighbors[:MOST_NEAR]
-    heads = [_cut(text, CELL) for text in (found.id, *(n.id for n in near))]
-    classes = [_cut(text, CELL) for text in (found.label, *(n.label for n in near))]
     names = ["", "classified as"]
     names += [_cut(column.name if column.is_feature else f"({column.name})", NAME) for column in shown]
-    width = max(map(len, names))
-    table = [[_cut(cell, CELL) for cell in (column.value, *column.neighbors)] for column in shown]
-    marks = [[False, *column.differs] for column in shown]
-    is_number = [False, False, *(column.is_number for column in shown)]
+    used = width = max(map(len, names))
+    to_the_right = [False, False, *(column.is_number for column in shown)]
     blocks: list[list[str]] = []
-    used = width
-    for k in range(1 + len(near)):
-        cells = [heads[k], classes[k], *(row[k] for row in table)]
+    for k, one in enumerate([found, *near]):
+        cells = [_cut(text, CELL) for text in (one.id, one.label, *([c.value, *c.neighbors][k] for c in shown))]
+        signs = ["", "", *(MARK if [False, *column.differs][k] else "" for column in shown)]
         wide = max(map(len, cells))
         used += 2 + wide + len(MARK)
         if used > WIDTH and k > 1:
             break
-        signs = ["", "", *(MARK if row[k] else "" for row in marks)]
         blocks.append(
             [
-                cell.rjust(wide) + (sign or " ") if right else (cell + sign).ljust(wide + len(MARK))
-                for cell, sign, right in zip(cells, signs, is_number, strict=True)
+                cell.rjust(wide) + (sign or " ") if is_number else (cell + sign).ljust(wide + len(MARK))
+                for cell, sign, is_number in zip(
+                    cells, signs, [False, False, *(c.is_number for c in shown)], strict=True
+                )
             ]
         )
     lines = ["  ".join([name.ljust(width), *cells]).rstrip() for name, *cells in zip(names, *blocks, strict=True)]
@@ -109,5 +103,4 @@ def _values(found: Any) -> list[str]:
 
 
 def _cut(text: str, length: int) -> str:
-    text = printable(text, "")
-    return text if len(text) <= length else text[: length - 1] + "…"
+    return shortened(printable(text, ""), length)

@@ -35,6 +35,7 @@ from siis.app.cli.terminal import (
 )
 from siis.app.messages import PARAMETERS
 from siis.results import NEXT, OWN, QUERIES, REPORT, SUMMARY
+from siis.texts import shortened
 
 if TYPE_CHECKING:
     from siis.app.options import FitOptions
@@ -246,8 +247,7 @@ def _print_summary(outcome: Outcome, contents: dict[str, bytes], out: Path) -> N
     report = outcome.report
     lines = ["", *report.summary, *(f"Warning: {warning}" for warning in outcome.warnings)]
     if report.queries:
-        ids = (query.id for query in report.queries[:NAMED])
-        names = ", ".join(id if len(id) <= SHOWN else id[: SHOWN - 1] + "…" for id in ids)
+        names = ", ".join(shortened(query.id, SHOWN) for query in report.queries[:NAMED])
         more = f" and {len(report.queries) - NAMED:,} more" if len(report.queries) > NAMED else ""
         heading = query_heading(query.action for query in report.queries)
         lines.append(printable(f"{heading} these next: {names}{more} ({NEXT})", ""))

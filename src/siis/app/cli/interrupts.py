@@ -53,7 +53,9 @@ def _stop(number: int, frame: Any) -> NoReturn:
 def end(code: Any) -> NoReturn:
     """Exit as sys.exit does, without waiting for threads whose work is no longer needed."""
     threads = sys.modules.get("siis.engine.threads")
-    if isinstance(code, int) and threads is not None and threads.is_busy():
+    is_computing = threads is not None and threads.is_busy()
+    is_reading = bool(code) and "pyarrow" in sys.modules  # ahead, in a file that was given up: aborts sys.exit
+    if isinstance(code, int) and (is_computing or is_reading):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):  # closed, or there is none
                 stream.flush()

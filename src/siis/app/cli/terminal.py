@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -61,13 +62,13 @@ def report_errors(message: str = "") -> Iterator[None]:
 
 def in_background(work: Callable[[], Result]) -> Result:
     """Run in another thread, so that Ctrl-C works at once even while compiled code runs."""
-    found: dict[str, Any] = {}
+    done: Future[Result] = Future()
 
     def run() -> None:
         try:
-            found["result"] = context.run(work)
+            done.set_result(context.run(work))
         except BaseException as problem:
-            found["problem"] = problem
+            done.set_exception(problem)
 
     context = contextvars.copy_context()
     thread = threading.Thread(target=run, daemon=True)
@@ -75,10 +76,7 @@ def in_background(work: Callable[[], Result]) -> Result:
         thread.start()
         while thread.is_alive():
             thread.join(POLL)
-    if "problem" in found:
-        raise found["problem"]
-    result: Result = found["result"]
-    return result
+    return done.result()
 
 
 @contextmanager
@@ -90,20 +88,16 @@ def shown_progress(quiet: bool) -> Iterator[None]:
         with sigint_raises(), _moving():
             yield
     else:
-        with progress_listener(_lines()):
+        started: dict[str, float] = {}
+
+        def show(name: str, share: float, _: float | None) -> None:
+            if share <= 0:
+                started[name] = time.monotonic()
+            elif share >= 1 and name in started:
+                print_line(f"  {name}: {time.monotonic() - started.pop(name):.1f} s")
+
+        with progress_listener(show):
             yield
-
-
-def _lines() -> Callable[[str, float, float | None], None]:
-    started: dict[str, float] = {}
-
-    def show(name: str, share: float, _: float | None) -> None:
-        if share <= 0:
-            started[name] = time.monotonic()
-        elif share >= 1 and name in started:
-            print_line(f"  {name}: {time.monotonic() - started.pop(name):.1f} s")
-
-    return show
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from siis.app.report.data import Cell, Convergence, Counts, Noise, ReportData, S
 from siis.app.report.map import ID_SHOWN, map_of
 from siis.app.report.reliability import reliability
 from siis.app.report.sections import sections
-from siis.app.report.shown import Material, TableRows, contrasts, large_pictures, query, shown_cells, suspect
+from siis.app.report.shown import Material, Pictures, TableRows, contrasts, query, shown_cells, suspect
 from siis.app.report.wording import graph_word, summary
 from siis.estimators.classifier import SIISClassifier
 from siis.findings import Findings
@@ -31,8 +31,8 @@ def collect(
     results: str = "",
     texts: Sequence[str | None] | None = None,
     rows: TableRows | None = None,
-    thumbnails: Callable[[int], str | None] | None = None,
-    pictures: Callable[[int], str | None] | None = None,
+    thumbnails: Pictures | None = None,
+    pictures: Pictures | None = None,
     warnings: Sequence[str] = (),
 ) -> ReportData:
     """Gather what a report shows of a fitted model.
@@ -124,7 +124,7 @@ def collect(
         tabled=None if rows is None else min(max(n_tabled - len(first), 0), len(issues)),
         findings=sections(findings, ids),
         label_gain=gain,
-        large=large_pictures(material, pictures, groups) if pictures is not None else {},
+        large={} if pictures is None else material.large_pictures(pictures, groups),
     )
 
 

@@ -13,16 +13,16 @@ from sklearn.manifold import TSNE
 
 from siis._types import Floats, Ints
 from siis.app.report.data import ExampleMap
-from siis.app.report.shown import Material, shortened
+from siis.app.report.shown import Material
 from siis.engine.signs import fix_signs
 from siis.engine.threads import n_threads, one_blas_thread
 from siis.estimators.classifier import SIISClassifier
 from siis.labels.unlabelled import coded_rows
 from siis.model.gaussian import squared_distances
+from siis.texts import shortened
 
 MOST_POINTS = 20_000
 MOST_HOVERED = 3_000  # points with a text or a picture
-MOST_PICTURE_BYTES = 8_000_000
 ID_SHOWN = 200  # characters
 SIDE = 9999  # coordinates are integers from 0 to this
 N_LANDMARKS = 250
@@ -50,7 +50,8 @@ def map_of(model: SIISClassifier, material: Material, codes: Ints, suspects: lis
     urgency[suspects] = 0
     mixed = np.random.default_rng(0).permutation(placed)
     first_drawn = mixed[np.argsort(urgency[mixed], kind="stable")[:MOST_POINTS]]
-    snippets, thumbnails = _hover_material(material, first_drawn[:MOST_HOVERED].tolist())
+    hovered = first_drawn[:MOST_HOVERED].tolist()
+    snippets, thumbnails = {i: material.hover_text(i) for i in hovered}, material.hover_pictures(hovered)
     drawn = np.sort(first_drawn)
     places = row[vertex[drawn]]
     winners = np.argmax(model.label_distributions_[drawn], axis=1)
@@ -71,20 +72,6 @@ def map_of(model: SIISClassifier, material: Material, codes: Ints, suspects: lis
         placed=int(placed.size),
         examples=n,
     )
-
-
-def _hover_material(material: Material, order: list[int]) -> tuple[dict[int, str | None], dict[int, str | None]]:
-    """Texts and pictures of examples; pictures up to MOST_PICTURE_BYTES."""
-    snippets = {i: material.hover_text(i) for i in order}
-    thumbnails: dict[int, str | None] = {}
-    used = 0
-    for i in order if material.thumbnails is not None else ():
-        picture = material.thumbnail(i)
-        used += len(picture or "")
-        if used > MOST_PICTURE_BYTES:
-            break
-        thumbnails[i] = picture
-    return snippets, thumbnails
 
 
 def _basis_rows(model: SIISClassifier) -> Ints:

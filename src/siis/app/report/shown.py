@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
@@ -16,16 +16,20 @@ from siis.app.report.wording import issue_reason, query_reason
 from siis.estimators.classifier import SIISClassifier
 from siis.findings import Issue, Suggestion
 from siis.tables.contrast import Contrast, contrast
+from siis.texts import shortened
 
 SNIPPET, NEAR_SNIPPET, HOVER_SNIPPET = 300, 120, 100  # characters
 CELL = 200  # characters of a cell
 MOST_CHARACTERS = 4_000_000  # of all cells in a report
 MOST_HOVER_COLUMNS = 100  # of a table whose cells are read for the map
+MOST_HOVER_BYTES = 8_000_000  # characters of all pictures of the map
 MOST_LARGE = 12_000_000  # characters of all large pictures
 MOST_PICTURED = 2_000  # suspects with thumbnails: more would make a page of hundreds of megabytes
 N_CLASSES = 3  # of a query
 DIGITS = 6  # significant digits of a number with decimals
 DECIMALS = re.compile(r"[+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?")
+
+Pictures = Callable[[int], str | None]  # row number -> data URI
 
 
 class TableRows(Protocol):
@@ -51,7 +55,7 @@ class Material:
     rows: TableRows | None
     cells: Mapping[int, list[str]]  # by row number, of the examples whose cells are shown
     columns: Sequence[Contrast]
-    thumbnails: Callable[[int], str | None] | None  # row number -> data URI
+    thumbnails: Pictures | None
     predicted: list[str]
 
     def example(self, index: int, pictured: bool, length: int = SNIPPET) -> dict[str, Any]:
@@ -86,11 +90,32 @@ class Material:
 
     def thumbnail(self, index: int) -> str | None:
         """An example's thumbnail as a data URI."""
-        return self.checked_picture("thumbnails", self.thumbnails, index)
+        return None if self.thumbnails is None else self._checked("thumbnails", self.thumbnails, index)
 
-    def checked_picture(self, name: str, source: Callable[[int], str | None] | None, index: int) -> str | None:
-        """A picture from ``source``, checked to be a data URI of an image."""
-        picture = None if source is None else source(index)
+    def hover_pictures(self, order: Iterable[int]) -> dict[int, str]:
+        """Thumbnails of points of the map, until it is full."""
+        return {} if self.thumbnails is None else self._within("thumbnails", self.thumbnails, order, MOST_HOVER_BYTES)
+
+    def large_pictures(self, pictures: Pictures, groups: Sequence[Sequence[int]]) -> dict[str, str]:
+        """Large pictures by id until the page is full: first examples of all groups come before their neighbours."""
+        order = dict.fromkeys([*(group[0] for group in groups), *(i for group in groups for i in group[1:])])
+        return {self.ids[i]: one for i, one in self._within("pictures", pictures, order, MOST_LARGE).items()}
+
+    def _within(self, name: str, source: Pictures, order: Iterable[int], most: int) -> dict[int, str]:
+        found: dict[int, str] = {}
+        used = 0
+        for index in order:
+            picture = self._checked(name, source, index)
+            used += len(picture or "")
+            if used > most:
+                break
+            if picture is not None:
+                found[index] = picture
+        return found
+
+    def _checked(self, name: str, source: Pictures, index: int) -> str | None:
+        """A picture, which must be a data URI of an image."""
+        picture = source(index)
         if picture is not None and not picture.startswith("data:image/"):
             raise ValueError(
                 f"{name} must give data URIs of images; that of {self.ids[index]!r} begins with {picture[:20]!r}"
@@ -148,23 +173,6 @@ def shown_cells(rows: TableRows, groups: Sequence[Sequence[int]]) -> tuple[dict[
     return found, len(groups)
 
 
-def large_pictures(
-    material: Material, pictures: Callable[[int], str | None], groups: Sequence[Sequence[int]]
-) -> dict[str, str]:
-    """Large pictures by id until the page is full: first examples of all groups come before their neighbours."""
-    order = dict.fromkeys([*(group[0] for group in groups), *(i for group in groups for i in group[1:])])
-    found: dict[str, str] = {}
-    used = 0
-    for index in order:
-        picture = material.checked_picture("pictures", pictures, index)
-        used += len(picture or "")
-        if used > MOST_LARGE:
-            break
-        if picture is not None:
-            found[material.ids[index]] = picture
-    return found
-
-
 def shown_cell(text: str) -> str:
     """Shorten a long cell; round a number to six significant digits, but keep all digits before the decimal point."""
     if len(text) <= DIGITS or len(text) > CELL or not DECIMALS.fullmatch(text):
@@ -187,11 +195,6 @@ def snippet(text: str | None, length: int) -> str | None:
         return None
     line = " ".join(text[: 4 * length].split())  # a cell may hold megabytes
     return line if len(line) <= length and len(text) <= 4 * length else line[: length - 1] + "…"
-
-
-def shortened(text: str, length: int) -> str:
-    """Cut a text to a length, with an ellipsis."""
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def contrasts(rows: TableRows, examples: Collection[int]) -> list[Contrast]:
