@@ -9,14 +9,30 @@ from cli_case import write_csv
 from siis.app.cli.program import app
 
 
-@pytest.fixture
-def siis():
-    """Run the program with arguments; the result has exit_code, stdout, stderr."""
+class Program:
+    """Runs the program with arguments; the result has exit_code, stdout, stderr."""
 
-    def run(*args):
+    def __call__(self, *args):
         return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
 
-    return run
+    def ok(self, *args):
+        """Run a command that must succeed."""
+        done = self(*args)
+        assert done.exit_code == 0, done.stderr
+        return done
+
+    def refused(self, *args):
+        """Run a command that must end with one sentence, and return it."""
+        done = self(*args)
+        assert done.exit_code == 1
+        assert done.stderr.startswith("siis: ")
+        assert len(done.stderr.splitlines()) == 1
+        return done.stderr
+
+
+@pytest.fixture
+def siis():
+    return Program()
 
 
 @pytest.fixture(scope="session")

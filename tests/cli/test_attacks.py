@@ -310,6 +310,7 @@ CALLS = {  # name -> (arguments after "fit", exit code, part of the message)
     "tolerance in words": (["t.csv", "--tol", "small"], USAGE, "--tol"),
     "tolerance 0": (["t.csv", "--tol", "0"], BAD, "--tol"),
     "a seed below 0": (["t.csv", "--seed", "-1"], USAGE, "--seed"),
+    "an unknown member": (["t.csv", "--members", "graph,trees"], BAD, "--members must be a list of some of"),
     "an unknown metric": (["t.csv", "--metric", "manhattan"], BAD, "--metric"),
     "an unknown engine": (["t.csv", "--engine", "abacus"], BAD, "--engine"),
     "an unknown solver": (["t.csv", "--solver", "soon"], BAD, "--solver"),

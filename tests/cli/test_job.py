@@ -39,8 +39,7 @@ def test_the_job_writes_what_the_command_does(options, siis, tmp_path, monkeypat
     outcome = run_job(options, Path("out"))
     monkeypatch.chdir(tmp_path / "typed")
     names = ("--label", "label", "--id", "name", "--title", "Digits", "--queries", 7)
-    done = siis("fit", options.data, "--out", "out", *names, "--corrections", *options.corrections, *QUICK)
-    assert done.exit_code == 0, done.stderr
+    siis.ok("fit", options.data, "--out", "out", *names, "--corrections", *options.corrections, *QUICK)
     assert files(tmp_path / "called" / "out") == files(tmp_path / "typed" / "out")
     assert outcome.given.verified.sum() == 3
     assert outcome.given.labels[1] == "3", "the later file takes precedence"
