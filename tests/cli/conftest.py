@@ -3,36 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from typer.testing import CliRunner
 
-from cli_case import write_csv
-from siis.app.cli.program import app
+from cli_case import SIIS, write_csv
 
 
-class Program:
-    """Runs the program with arguments; the result has exit_code, stdout, stderr."""
-
-    def __call__(self, *args):
-        return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
-
-    def ok(self, *args):
-        """Run a command that must succeed."""
-        done = self(*args)
-        assert done.exit_code == 0, done.stderr
-        return done
-
-    def refused(self, *args):
-        """Run a command that must end with one sentence, and return it."""
-        done = self(*args)
-        assert done.exit_code == 1
-        assert done.stderr.startswith("siis: ")
-        assert len(done.stderr.splitlines()) == 1
-        return done.stderr
-
-
-@pytest.fixture
-def siis():
-    return Program()
+@pytest.fixture(name="siis")
+def program():
+    return SIIS
 
 
 @pytest.fixture(scope="session")

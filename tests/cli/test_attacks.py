@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather
 from pyarrow import parquet as pq
 
-from cli_case import QUICK, write_csv
+from cli_case import QUICK, SIIS, write_csv
 
 pytestmark = pytest.mark.slow
 
@@ -398,14 +398,7 @@ def test_odd_calls(siis, tmp_path, monkeypatch, name):
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     (folder / "t.csv").write_bytes(WHOLE)
-    from typer.testing import CliRunner  # noqa: PLC0415
-
-    from siis.app.cli.program import app  # noqa: PLC0415
-
-    done = CliRunner().invoke(
-        app, ["fit", str(folder / "t.csv"), "--features", "a", "b", "--out", str(folder / "out"), *QUICK]
-    )
-    assert done.exit_code == GOOD, done.stderr
+    SIIS.ok("fit", str(folder / "t.csv"), "--features", "a", "b", "--out", str(folder / "out"), *QUICK)
     return folder / "out"
 
 

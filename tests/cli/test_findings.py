@@ -4,10 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cli_case import QUICK, read_csv, write_csv
-from siis.app.cli.program import app
+from cli_case import QUICK, SIIS, read_csv, write_csv
 
 pytestmark = pytest.mark.slow
 
@@ -47,8 +45,7 @@ def results(answered, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     command = ["fit", str(answered), "--annotators", "ann", "bob", "eve", "--id", "name", "--out", str(out)]
     command += ["--n-neighbors", "10", "--metric", "euclidean", "--connectivity", "union"]
-    done = CliRunner().invoke(app, command, catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    SIIS.ok(*command)
     return out
 
 

@@ -23,19 +23,9 @@ pytestmark = pytest.mark.slow
 
 LOUD = [word for word in QUICK if word != "--quiet"]
 NAMES = (
-    "predictions.csv",
-    "label_issues.csv",
-    "label_quality.csv",
-    "label_next.csv",
-    "checked_labels.csv",
-    "near_duplicates.csv",
-    "outliers.csv",
-    "class_overlap.csv",
-    "annotators.csv",
-    "model.siis",
-    "report.html",
-    "report.json",
-    "summary.json",
+    *("predictions.csv", "label_issues.csv", "label_quality.csv", "label_next.csv", "checked_labels.csv"),
+    *("near_duplicates.csv", "outliers.csv", "class_overlap.csv", "annotators.csv"),
+    *("model.siis", "report.html", "report.json", "summary.json"),
 )
 
 
@@ -164,21 +154,8 @@ def test_corrections_are_verified_and_accumulate(siis, table, tmp_path):
     last = {row["id"]: row for row in read_csv(tmp_path / "two" / "predictions.csv")}
     assert all(last[ids[i]]["label"] == (labels[i] if i == kept else truth[i]) for i in wrong)
     write_csv(first, ["id", "label"], [(ids[kept], "plutonium")])
-    both = siis(
-        "fit",
-        table[0],
-        "--label",
-        "label",
-        "--id",
-        "name",
-        "--out",
-        tmp_path / "three",
-        *QUICK[:-1],
-        "--corrections",
-        first,
-        second,
-        "--json",
-    )
+    fit = ("fit", table[0], "--label", "label", "--id", "name", "--out", tmp_path / "three", *QUICK[:-1])
+    both = siis(*fit, "--corrections", first, second, "--json")
     assert json.loads(both.stdout)["checked"] == len(wrong)
     assert "a new class, 'plutonium'" in both.stderr
     write_csv(first, ["id", "label"], [("digit 1x", "1")])
@@ -308,26 +285,17 @@ def test_annotators_with_embeddings_and_a_graph(siis, table, tmp_path):
     X = np.loadtxt(path, delimiter=",", skiprows=1, usecols=range(2, 66))
     np.save(tmp_path / "X.npy", X)
     people = ["fit", tmp_path / "people.csv", "--id", "id", "--annotators", "ann", "bob", "eve"]
-    siis.ok(*people, "--embeddings", tmp_path / "X.npy", "--out", tmp_path / "a", *QUICK)
+    compared = ("--embeddings", tmp_path / "X.npy", "--out", tmp_path / "a")
+    siis.ok(*people, *compared, *QUICK)
     found = np.array([row["label"] for row in read_csv(tmp_path / "a" / "predictions.csv")])
     assert np.mean(found == truth) > 0.95
     write_csv(tmp_path / "fix.csv", ["id", "label"], [(ids[0], "3"), (ids[150], "2")])
-    siis.ok(
-        *people,
-        "--embeddings",
-        tmp_path / "X.npy",
-        "--out",
-        tmp_path / "a",
-        *QUICK,
-        "--corrections",
-        tmp_path / "fix.csv",
-    )
+    siis.ok(*people, *compared, *QUICK, "--corrections", tmp_path / "fix.csv")
     found = [row["label"] for row in read_csv(tmp_path / "a" / "predictions.csv")]
     assert (found[0], found[150]) == ("3", "2")
     write_csv(tmp_path / "fix.csv", ["id", "label"], [(ids[0], "9")])
-    assert "must name one of the annotators' classes" in siis.refused(
-        *people, "--embeddings", tmp_path / "X.npy", "--corrections", tmp_path / "fix.csv", "--out", tmp_path / "a"
-    )
+    said = siis.refused(*people, *compared, "--corrections", tmp_path / "fix.csv", "--quiet")
+    assert "must name one of the annotators' classes" in said
     place = build_neighbor_graph(X, 8)
     W = place.graph.weights[place.vertex][:, place.vertex]
     sp.save_npz(tmp_path / "W.npz", sp.csr_matrix(W))

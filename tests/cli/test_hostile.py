@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from cli_case import QUICK, read_csv, write_csv
-from siis.app.cli.program import app
+from cli_case import QUICK, SIIS, read_csv, write_csv
 from siis.files import NAMES, NEW, TAKING
 
 pytestmark = pytest.mark.slow
@@ -50,18 +48,8 @@ def hostile_table(path, names, ids):
 
 def test_formulas_and_markup_are_only_text(siis, tmp_path):
     names = ("=cmd()", "<script>window.__pwned = 1</script>")
-    odd = [
-        '=HYPERLINK("x")',
-        "+1+1",
-        "@SUM(A1)",
-        '"quoted", twice',
-        "line\nbreak",
-        "😀",
-        "-2.5",
-        "a\u2028b",
-        "</script>",
-    ]
-    ids = odd + [f"id {i}" for i in range(51)]
+    odd = ['=HYPERLINK("x")', "+1+1", "@SUM(A1)", '"quoted", twice', "line\nbreak", "😀", "-2.5", "a\u2028b"]
+    ids = odd + ["</script>"] + [f"id {i}" for i in range(51)]
     truth = hostile_table(tmp_path / "in.csv", names, ids)
     fit = ("fit", tmp_path / "in.csv", "--label", "label", "--id", "id", "--out", tmp_path / "out", *QUICK)
     siis.ok(*fit)
@@ -187,18 +175,8 @@ def test_no_control_characters_in_pipes(table, tmp_path):
 
 
 def test_a_reader_that_goes_away_is_no_error_message(table, tmp_path):
-    fit = [
-        sys.executable,
-        "-m",
-        "siis",
-        "fit",
-        str(table[0]),
-        "--label",
-        "label",
-        "--out",
-        str(tmp_path / "out"),
-        *QUICK,
-    ]
+    out = str(tmp_path / "out")
+    fit = [sys.executable, "-m", "siis", "fit", str(table[0]), "--label", "label", "--out", out, *QUICK]
     assert subprocess.run(fit, check=False).returncode == 0
     predict = f"'{sys.executable}' -m siis predict '{tmp_path / 'out'}' '{table[0]}' --quiet | true"
     done = subprocess.run(["bash", "-c", predict], capture_output=True, text=True, check=False)
@@ -221,7 +199,7 @@ def test_any_table_gives_answers_or_one_sentence(tmp_path_factory, data):
     except UnicodeEncodeError:
         return  # half characters cannot be written
     command = ["fit", str(folder / "in.csv"), "--label", "label", "--out", str(folder / "out"), *QUICK]
-    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    done = SIIS(*command)
     if done.exit_code == 0:
         assert len(read_csv(folder / "out" / "predictions.csv")) <= n
         assert (folder / "out" / "report.html").exists()

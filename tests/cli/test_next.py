@@ -6,11 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cli_case import QUICK, read_csv, write_csv
+from cli_case import QUICK, SIIS, read_csv, write_csv
 from siis.app import outputs
-from siis.app.cli.program import app
 from siis.app.explain import compare_columns
 from siis.saved import load_all
 from siis.saved.checks import check_extra
@@ -40,8 +38,7 @@ def shops(tmp_path_factory):
 def results(shops, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     command = ["fit", str(shops[0]), "--label", "kind", "--id", "name", "--out", str(out), "--n-neighbors", "10"]
-    done = CliRunner().invoke(app, [*command, "--queries", "7"], catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    done = SIIS.ok(*command, "--queries", "7")
     return out, done.stdout
 
 

@@ -7,11 +7,9 @@ import time
 import webbrowser
 
 import pytest
-from typer.testing import CliRunner
 
 import siis.app.cli.review as command
-from cli_case import read_csv, write_csv
-from siis.app.cli.program import app
+from cli_case import SIIS, read_csv, write_csv
 from siis.app.review import ReviewServer
 from siis.app.rounds import Rounds, former_round
 from siis.decisions import JOURNAL, Decision, Journal
@@ -25,8 +23,7 @@ def source(table, tmp_path_factory):
     """Results of a default fit."""
     out = tmp_path_factory.mktemp("fitted") / "results"
     fit = [*FIT, table[0], "--out", out, "--quiet"]
-    done = CliRunner().invoke(app, [str(arg) for arg in fit], catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    SIIS.ok(*fit)
     return out
 
 
@@ -193,7 +190,7 @@ def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
     said = []
     monkeypatch.setattr(ReviewServer, "serve_forever", serve)
     monkeypatch.setattr(command, "set_interrupt_message", said.append)
-    CliRunner().invoke(app, ["review", str(results), "--no-open"], catch_exceptions=False)
+    SIIS("review", str(results), "--no-open")
     assert len(ended) == 1
     assert said[-1] == (
         f"1 decision is saved in {results / JOURNAL}. siis review {results} will fit those that are new."

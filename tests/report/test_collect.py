@@ -16,7 +16,6 @@ from siis import SIISClassifier
 from siis.app import report
 from siis.app.report import render
 from siis.app.report.data import to_json
-from siis.app.report.shown import contrasts, differences, unusual
 from siis.findings import find, given_codes
 from siis.labels import LabelCoding
 
@@ -334,27 +333,6 @@ def test_cells_take_a_bounded_room(judged, monkeypatch):
     island = json.loads(to_json(data))
     assert sum(len(cell) for cells in island["rows"] for cell in cells) <= 10_000
     assert "the columns are shown for the worst" in render(data)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "found"),
-    [
-        (("1.0", "x", "5", "n1"), ("2.4", "x", "5", "n2"), {}),  # names differ in every row
-        (("1.0", "x", "5", "n1"), ("9.0", "y", "", "n2"), {0: 8, 1: 1.0, 2: 2.0}),
-        (("nan", "x", "5", ""), ("1", "x", "1e999", ""), {0: 2.0, 2: 2.0}),
-        (("?", "x", "5", ""), ("NA", "x", "5", ""), {}),
-    ],
-)
-def test_differences(a, b, found):
-    rows = Cells([*((str(k), "xy"[k % 2], "5", f"name {k}") for k in range(12)), a, b])
-    numbers = [float(row[0]) for row in rows if row[0] not in ("nan", "?", "NA")]
-    found = {k: d / np.std(numbers) if d == 8 else d for k, d in found.items()}
-    assert differences(contrasts(rows, (12, 13)), 12, 13) == pytest.approx(found)
-
-
-def test_unusual_is_what_differs_from_most():
-    assert unusual([{0: 2.0, 3: 1.0}, {0: 1.0, 2: 9.0}, {3: 4.0}]) == [3, 0]
-    assert unusual([]) == []
 
 
 def test_what_to_label_next(judged, plain):

@@ -86,9 +86,7 @@ def _values(found: Any) -> list[str]:
         blocks.append(
             [
                 cell.rjust(wide) + (sign or " ") if is_number else (cell + sign).ljust(wide + len(MARK))
-                for cell, sign, is_number in zip(
-                    cells, signs, [False, False, *(c.is_number for c in shown)], strict=True
-                )
+                for cell, sign, is_number in zip(cells, signs, to_the_right, strict=True)
             ]
         )
     lines = ["  ".join([name.ljust(width), *cells]).rstrip() for name, *cells in zip(names, *blocks, strict=True)]

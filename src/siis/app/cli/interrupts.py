@@ -17,20 +17,20 @@ _message = ""  # printed after Ctrl-C
 def install_sigint_handler() -> None:
     """End the process on Ctrl-C with a sentence (an exception may be lost in imports), unless it ignores Ctrl-C."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _stop)
+        signal.signal(signal.SIGINT, stop)
 
 
 @contextmanager
 def sigint_raises() -> Iterator[None]:
     """Let Ctrl-C raise KeyboardInterrupt here, where there is something to be undone or a terminal to be restored."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not _stop:
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not stop:
         yield
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, _stop)
+        signal.signal(signal.SIGINT, stop)
 
 
 def set_interrupt_message(sentence: str) -> None:
@@ -39,15 +39,11 @@ def set_interrupt_message(sentence: str) -> None:
     _message = sentence
 
 
-def stop() -> NoReturn:
+def stop(*_: Any) -> NoReturn:
     """Say that the work was interrupted, and end at once: compiled loops in other threads would go on for a while."""
     with suppress(OSError):  # not through sys.stderr, which may be in the middle of a line
         os.write(2, f"\n{f'Interrupted. {_message}'.strip()}\n".encode(errors="replace"))
     os._exit(INTERRUPTED)
-
-
-def _stop(number: int, frame: Any) -> NoReturn:
-    stop()
 
 
 def end(code: Any) -> NoReturn:

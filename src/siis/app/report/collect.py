@@ -103,6 +103,8 @@ def collect(
         thumbnails=thumbnails,
         predicted=[classes[k] for k in winners],
     )
+    history = model.history_
+    measured = [list(map(finite, one)) for one in (history.objective, history.dual_objective, history.relative_gap)]
     shown = [suspect(issue, material, rank, findings.is_held_out) for rank, issue in enumerate(issues)]
     return ReportData(
         title=title or (f"Labels of {source}" if source else "Label report"),
@@ -115,7 +117,7 @@ def collect(
         reliability=reliability(model),
         noise=_noise(model),
         selection=_selection(model),
-        convergence=_convergence(model),
+        convergence=Convergence(history.iteration.tolist(), *measured),
         map=map_of(model, material, codes, [issue.index for issue in issues]),
         suspects=shown,
         queries=[query(one, model, codes, material, rank) for rank, one in enumerate(queries)],
@@ -183,12 +185,6 @@ def _selection(model: SIISClassifier) -> Selection | None:
         return None
     rows = [[_cell(value) for value in row.values()] for row in table.rows()]
     return Selection(list(table), rows, model.average_summary_)
-
-
-def _convergence(model: SIISClassifier) -> Convergence:
-    history = model.history_
-    measured = (history.objective, history.dual_objective, history.relative_gap)
-    return Convergence(history.iteration.tolist(), *([finite(value) for value in column] for column in measured))
 
 
 def _cell(value: Any) -> Cell:

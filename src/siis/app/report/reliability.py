@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -31,26 +32,27 @@ def reliability(model: SIISClassifier) -> Reliability | None:
     others = P.shape[1] - 1
     expected = probability * (1 - rate) + (1 - probability) * rate / others
     bins = _bins(probability)
-    shares = [float(agrees[rows].mean()) for _, _, rows in bins]
-    spans = [wilson(share, int(rows.sum())) for share, (_, _, rows) in zip(shares, bins, strict=True)]
+    labels = np.array([np.count_nonzero(rows) for _, _, rows in bins])
+    share = np.array([agrees[rows].mean() for _, _, rows in bins])
+    low, high = wilson(share, labels)
     return Reliability(
         low=[low for low, _, _ in bins],
         high=[high for _, high, _ in bins],
-        labels=[int(rows.sum()) for _, _, rows in bins],
-        probability=[_mean(probability[rows]) for _, _, rows in bins],
-        agreement=[round(share, 6) for share in shares],
-        agreement_low=[round(low, 6) for low, _ in spans],
-        agreement_high=[round(high, 6) for _, high in spans],
-        expected=[_mean(expected[rows]) for _, _, rows in bins],
+        labels=labels.tolist(),
+        probability=[round(float(probability[rows].mean()), 6) for _, _, rows in bins],
+        agreement=share.round(6).tolist(),
+        agreement_low=low.round(6).tolist(),
+        agreement_high=high.round(6).tolist(),
+        expected=[round(float(expected[rows].mean()), 6) for _, _, rows in bins],
     )
 
 
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share observed in n cases."""
+def wilson(share: Floats, n: Any) -> tuple[Floats, Floats]:
+    """Wilson's 95 % interval of shares observed in n cases."""
     z2 = NORMAL**2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = NORMAL * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    half = NORMAL * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 def _bins(probability: Floats) -> list[tuple[float, float, Bools]]:
@@ -68,7 +70,3 @@ def _bins(probability: Floats) -> list[tuple[float, float, Bools]]:
         low, _, rows = bins.pop()
         bins.append((low, high, rows | smaller))
     return bins
-
-
-def _mean(values: Floats) -> float:
-    return round(float(values.mean()), 6)

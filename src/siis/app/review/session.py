@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,7 +126,7 @@ class Session:
         raise Ended
 
     def _work(self) -> None:
-        try:
+        with suppress(Ended):
             while True:
                 verified = self._next()
                 try:
@@ -144,8 +145,6 @@ class Session:
                         self._listed = verified
                         self._show(new.report)
                         self._changed()
-        except Ended:
-            pass
 
     def _fail(self, sentence: str, verified: dict[str, str]) -> None:
         with self._news:
