@@ -34,12 +34,13 @@ import numpy as np
 import psutil
 import pyarrow as pa
 from pyarrow import parquet
-from siis.cluster import ClusterOptions, connected, fit
+from siis.distributed import ClusterOptions, connected, fit
 
 from default_speed import generated, noisy
 from protocol import RESULTS, Rows, load
 from siis import SIISClassifier
-from siis.workflow import FitOptions
+from siis.app.options import FitOptions
+from siis.tables import Roles
 
 CLUSTER, ONE = "cluster", "one process"
 MEASURED = ("recall", "edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")
@@ -129,7 +130,7 @@ def fitted(folder, X, y):
         written(data, X, y)
     with connected(ClusterOptions(workers=2, memory="2GB")) as client:
         watch, begun = Watch(client), time.perf_counter()
-        summary = fit(FitOptions(str(data / "*.parquet"), {"label": "label"}), out, client, watch)
+        summary = fit(FitOptions(str(data / "*.parquet"), Roles(label="label")), out, client, watch)
         seconds = time.perf_counter() - begun
     watch.peaks["all"], watch.busy["all"] = max([watch.now, *watch.peaks.values()]), sum(watch.busy.values())
     return summary["cluster"], seconds, watch, answers_of(out)
@@ -222,7 +223,7 @@ def killed(n_runs):
     with tempfile.TemporaryDirectory() as folder, connected(ClusterOptions(workers=2, memory="2GB")) as client:
         data = Path(folder, "data")
         written(data, np.asarray(X, np.float32), np.asarray(y))
-        options = FitOptions(str(data / "*.parquet"), {"label": "label"}, parameters={"random_state": 0})
+        options = FitOptions(str(data / "*.parquet"), Roles(label="label"), parameters={"random_state": 0})
         begun = time.perf_counter()
         told = fit(options, Path(folder, "first"), client)["cluster"]["seconds"]
         shared = time.perf_counter() - begun - sum(told[name] for name in ALONE)

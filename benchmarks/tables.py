@@ -115,7 +115,10 @@ def measure(name, seed):
     -------
     dict
     """
-    from siis import tables, workflow  # noqa: PLC0415
+    from siis import tables  # noqa: PLC0415
+    from siis.app.merged_labels import merge_checked  # noqa: PLC0415
+    from siis.app.options import FitOptions  # noqa: PLC0415
+    from siis.app.run import fit_data  # noqa: PLC0415
 
     frame, truth = load(name)
     classes, codes = np.unique(truth, return_inverse=True)
@@ -130,9 +133,8 @@ def measure(name, seed):
         started = time.perf_counter()
         try:
             data = tables.read(path, tables.Roles(label=LABEL, text=TABLES[name].text or None))
-            outcome = workflow.fit_data(
-                data, workflow.merge_checked(data, {}), {"random_state": seed}, source=path.name
-            )
+            options = FitOptions(str(path), parameters={"random_state": seed})
+            outcome = fit_data(data, merge_checked(data, {}), options)
         except Exception as error:
             traceback.print_exc()
             said = f"{type(error).__name__}: {error}".replace(f"{folder}/", "")

@@ -31,6 +31,18 @@ CONTRAST = """(() => {
 })()"""
 
 
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def choose(page, name):
+    """Choose a class for the current row by typing its name."""
+    press(page, "c")
+    page.keyboard.type(name)
+    press(page, "Enter")
+
+
 def place(page, data, k):
     box = page.locator("#map-canvas").bounding_box()
     width, height = page.evaluate("[byId('map-canvas').clientWidth, byId('map-canvas').clientHeight]")

@@ -1,6 +1,6 @@
 """Report data made by hand, hostile strings included."""
 
-from siis.report import (
+from siis.app.report.data import (
     Convergence,
     Counts,
     ExampleMap,

@@ -3,7 +3,7 @@
 import traceback
 from typing import Any
 
-from siis.cli.interrupts import end, install_sigint_handler
+from siis.app.cli.interrupts import end, install_sigint_handler
 
 
 def main() -> None:
@@ -11,7 +11,7 @@ def main() -> None:
     install_sigint_handler()
     code: Any = 0
     try:
-        from siis.cli import app  # noqa: PLC0415  (heavy)
+        from siis.app.cli.program import app  # noqa: PLC0415  (heavy)
 
         app()
     except SystemExit as problem:

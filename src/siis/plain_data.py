@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -66,7 +67,9 @@ def _plain(value: Any, path: str, arrays: dict[str, Any]) -> Any:
             else:
                 found[name] = _plain(item, f"{path}{name}.", arrays)
         return found
-    return [_plain(one, f"{path}{k}.", arrays) for k, one in enumerate(value)] if isinstance(value, tuple) else value
+    if isinstance(value, tuple | list):
+        return [_plain(one, f"{path}{k}.", arrays) for k, one in enumerate(value)]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _built(hint: Any, found: Any, path: str, arrays: dict[str, Any]) -> Any:
@@ -77,11 +80,14 @@ def _built(hint: Any, found: Any, path: str, arrays: dict[str, Any]) -> Any:
         if is_dataclass(option) and type(found) is dict:
             if found.get("kind") == getattr(option, "kind", None):
                 return _object(option, found, path, arrays)
-        elif get_origin(option) is tuple and type(found) is list:
-            return tuple(_built(get_args(option)[0], one, f"{path}{k}.", arrays) for k, one in enumerate(found))
+        elif get_origin(option) in (tuple, list) and type(found) is list:
+            items = (_built(get_args(option)[0], one, f"{path}{k}.", arrays) for k, one in enumerate(found))
+            return get_origin(option)(items)
+        elif option is Path and type(found) is str:
+            return Path(found)
         elif option is float and type(found) in (int, float) and math.isfinite(found):
             return float(found)
-        elif option in (str, int, bool) and type(found) is option:
+        elif type(found) in (str, int, bool, dict) and (get_origin(option) or option) is type(found):
             return found
     raise ValueError(f"its {path.rstrip('.') or 'content'} has the wrong type")
 

@@ -23,6 +23,11 @@ def quoted(text: str) -> str:
     return text if re.fullmatch(r"\w[\w.-]*", text) else ascii_safe(text)
 
 
+def shortened(text: str, length: int) -> str:
+    """Cut a text to a length, with an ellipsis."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
 def ascii_safe(text: str) -> str:
     """Quote a text with its control characters escaped."""
     return repr(text) if repr(text).isprintable() else ascii(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from siis.report import render
+from siis.app.report import render
 
 TO_THE_REVIEW = """(document.querySelector("#rows tr") ?? document.querySelector("#query-rows tr"))
   ?.scrollIntoView({ block: "center", behavior: "instant" })"""  # keys decide on rows that are seen

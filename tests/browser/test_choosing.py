@@ -5,6 +5,7 @@ import io
 
 import pytest
 
+from browser_case import choose, press
 from report_case import NASTY, make_report
 
 pytestmark = pytest.mark.slow
@@ -63,9 +64,7 @@ def test_what_enter_would_do_is_said_before_it_counts(open_report):
 @pytest.mark.parametrize("leave", ["Escape", "Tab", "click"])
 def test_leaving_changes_nothing(open_report, leave):
     page = open_report(make_report(classes=REGIONS))
-    page.keyboard.press("k")
-    page.keyboard.press("p")
-    page.keyboard.press("c")
+    press(page, "k", "p", "c")
     page.keyboard.type("Sicily")
     page.click("#suspects-title") if leave == "click" else page.keyboard.press(leave)
     assert page.locator(".chooser").count() == 0
@@ -78,9 +77,7 @@ def test_leaving_changes_nothing(open_report, leave):
 
 def test_no_class_is_called_that(open_report):
     page = open_report(make_report())
-    page.keyboard.press("c")
-    page.keyboard.type("wolf")
-    page.keyboard.press("Enter")
+    choose(page, "wolf")
     assert page.locator(".chooser .hint").text_content().startswith("No class is called that.")
     assert page.locator(".chooser .hint").text_content().endswith("corrections.csv: example-00000,wolf,chosen")
     assert page.text_content("#progress-text") == "0 of 12 reviewed"
@@ -132,8 +129,6 @@ def test_keys_of_the_page_stay_letters_wherever_one_types(open_report):
 
 def test_a_blank_chooses_nothing(open_report):
     page = open_report(make_report(classes=REGIONS))
-    page.keyboard.press("c")
-    page.keyboard.type(" ")
-    page.keyboard.press("Enter")
+    choose(page, " ")
     assert page.locator("#rows .chooser").count() == 1
     assert page.text_content("#progress-text") == "0 of 12 reviewed"

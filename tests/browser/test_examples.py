@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from browser_case import CONTRAST, hover
+from browser_case import CONTRAST, choose, hover
 from report_case import DOT, make_report
 
 pytestmark = pytest.mark.slow
@@ -73,9 +73,7 @@ def test_what_to_label_next_is_reviewed_alike(open_report):
     assert "there is no label to keep" in page.text_content("#query-status")
     page.keyboard.press("a")
     assert page.text_content("#query-rows tr[aria-current=true] .id") == "query 1"
-    page.keyboard.press("c")
-    page.keyboard.type("newt")
-    page.keyboard.press("Enter")
+    choose(page, "newt")
     page.keyboard.press("k")
     assert page.locator("#query-rows .verdict").all_text_contents()[:4] == [
         "no label → cat, will be saved",

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from browser_case import CONTRAST, PAD, hover, place
+from browser_case import CONTRAST, PAD, hover, place, press
 from report_case import make_report
-from siis.report import Convergence
+from siis.app.report.data import Convergence
 
 pytestmark = pytest.mark.slow
 
@@ -68,8 +68,7 @@ def test_keys_on_the_map(open_report):
     page = open_report(data)
     page.focus("#map-canvas")
     first = page.text_content("#map-detail dd")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")
+    press(page, "ArrowUp", "ArrowUp")
     up = page.text_content("#map-detail dd")
     assert up != first
     assert data.map.y[data.map.ids.index(up)] > data.map.y[data.map.ids.index(first)]
@@ -193,8 +192,7 @@ def test_dark_differs(open_report):
 def test_contrast(open_report, scheme):
     data = make_report(30, pictures=True, texts=["text"] * 30)
     page = open_report(data, color_scheme=scheme)
-    page.keyboard.press("a")
-    page.keyboard.press("?")
+    press(page, "a", "?")
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     page.locator("#legend button").first.click()
     page.hover("#map-canvas", position={"x": 5, "y": 5})

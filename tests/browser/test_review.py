@@ -5,8 +5,9 @@ import io
 
 import pytest
 
+from browser_case import choose, press
 from report_case import NASTY, make_report
-from siis.report import render
+from siis.app.report import render
 
 pytestmark = pytest.mark.slow
 
@@ -47,12 +48,9 @@ def test_keys(open_report):
     assert page.is_disabled("#download")
     page.keyboard.press("a")  # the first; goes on by itself
     assert page.text_content(CURRENT) == "example-00001"
-    page.keyboard.press("k")
-    page.keyboard.press("j")
+    press(page, "k", "j")
     assert page.text_content(CURRENT) == "example-00003"
-    page.keyboard.press("c")
-    page.keyboard.type("newt")
-    page.keyboard.press("Enter")
+    choose(page, "newt")
     assert verdicts(page)[:4] == [
         "cat → dog, will be saved",
         "dog stays, will be saved",
@@ -64,8 +62,7 @@ def test_keys(open_report):
     assert page.text_content(CURRENT) == "example-00004"  # a choice goes on by itself, too
     page.keyboard.press("ArrowDown")
     assert page.text_content(CURRENT) == "example-00005"
-    page.keyboard.press("p")
-    page.keyboard.press("ArrowUp")
+    press(page, "p", "ArrowUp")
     assert page.text_content(CURRENT) == "example-00003"
     page.keyboard.press("u")
     assert verdicts(page)[3] == "not decided"
@@ -77,11 +74,7 @@ def test_keys(open_report):
 
 def test_undo_takes_the_current_one_first(open_report):
     page = open_report(make_report())
-    page.keyboard.press("a")
-    page.keyboard.press("k")
-    page.keyboard.press("p")
-    page.keyboard.press("p")
-    page.keyboard.press("u")
+    press(page, "a", "k", "p", "p", "u")
     assert verdicts(page)[:2] == ["not decided", "dog stays, will be saved"]
 
 
@@ -135,8 +128,7 @@ def test_decided_suspects_leave_the_undecided(open_report):
     page.keyboard.press("a")
     assert ids(page) == ["example-00001", "example-00002"]
     assert page.text_content(CURRENT) == "example-00001"
-    page.keyboard.press("k")
-    page.keyboard.press("k")
+    press(page, "k", "k")
     assert page.text_content("#rows") == "Everything is reviewed."
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("a")  # nothing is there to accept
@@ -160,8 +152,7 @@ def test_a_review_of_several_pages(open_report):
 def test_the_sentence_follows_what_is_stored(open_report):
     page = open_report(make_report(n_queries=2))
     assert page.text_content("#status") == "Nothing is decided in this list yet."
-    page.keyboard.press("a")
-    page.keyboard.press("k")
+    press(page, "a", "k")
     page.reload()
     assert page.text_content("#status") == "Decided before: 2; the last was example-00001: dog stays, will be saved."
     assert page.text_content("#query-status") == "Nothing is decided in this list yet."
@@ -169,8 +160,7 @@ def test_the_sentence_follows_what_is_stored(open_report):
 
 def test_reload_keeps_the_work(open_report):
     page = open_report(make_report())
-    page.keyboard.press("a")
-    page.keyboard.press("k")
+    press(page, "a", "k")
     before = downloaded(page)
     page.reload()
     assert page.text_content("#progress-text") == "2 of 12 reviewed"

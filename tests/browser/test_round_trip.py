@@ -4,16 +4,10 @@ import csv
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from siis.cli import app
+from cli_case import SIIS
 
 pytestmark = pytest.mark.slow
-
-
-def siis(*args):
-    done = CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
 
 
 def rows(path):
@@ -35,7 +29,7 @@ def test_reviewed_labels_change_the_result(browser, tmp_path):
         writer.writerow(["id", "label", "a", "b", "c", "d"])
         writer.writerows(zip([f"@row, {i}" for i in range(90)], labels, *X.T, strict=True))
     fit = ("fit", tmp_path / "in.csv", "--label", "label", "--id", "id", "--n-neighbors", 5, "--quiet")
-    siis(*fit, "--out", tmp_path / "one")
+    SIIS.ok(*fit, "--out", tmp_path / "one")
     before = rows(tmp_path / "one" / "predictions.csv")
 
     page = browser.new_context(accept_downloads=True).new_page()
@@ -52,7 +46,7 @@ def test_reviewed_labels_change_the_result(browser, tmp_path):
     waiting.value.save_as(tmp_path / "corrections.csv")
     page.context.close()
 
-    siis(*fit, "--out", tmp_path / "two", "--corrections", tmp_path / "corrections.csv")
+    SIIS.ok(*fit, "--out", tmp_path / "two", "--corrections", tmp_path / "corrections.csv")
     after = rows(tmp_path / "two" / "predictions.csv")
     kept, accepted = suspects[:2]
     kept, accepted = (name if name in after else f"'{name}" for name in (kept, accepted))

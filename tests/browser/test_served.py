@@ -10,12 +10,12 @@ import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from browser_case import press
+from cli_case import SIIS
 from report_case import make_report
-from siis.cli import app
+from siis.app.review import ReviewServer, Session
 from siis.decisions import Decision, Journal
-from siis.review import ReviewServer, Session
 
 pytestmark = pytest.mark.slow
 CURRENT = "#rows tr[aria-current=true] .id"
@@ -40,8 +40,7 @@ def fitted(tmp_path_factory):
     fit = ["fit", "in.csv", "--label", "label", "--id", "id", "--n-neighbors", "5", "--quiet", "--out", "results"]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        done = CliRunner().invoke(app, fit, catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+        SIIS.ok(*fit)
     return folder
 
 
@@ -91,10 +90,7 @@ def test_the_whole_story(fitted, start, browser):
     page.wait_for_selector("#rows tr[data-place]")
     assert page.locator("#rows .id").all_text_contents() == before
     page.locator("#rows tr").nth(2).scroll_into_view_if_needed()
-    page.keyboard.press("j")
-    page.keyboard.press("k")
-    page.keyboard.press("a")
-    page.keyboard.press("j")
+    press(page, "j", "k", "a", "j")
     assert page.text_content(CURRENT) == before[3]
     until(page, "byId('served').textContent.endsWith('The list takes all of it in.')")
     after = issues(fitted)
@@ -110,8 +106,7 @@ def test_the_whole_story(fitted, start, browser):
     page.wait_for_selector("#rows tr[data-place]")
     assert page.text_content("#served").startswith("2 decisions are saved in results")
     page.locator("#rows tr").first.scroll_into_view_if_needed()
-    page.keyboard.press("j")
-    page.keyboard.press("a")
+    press(page, "j", "a")
     until(page, "byId('served').textContent.startsWith('3 decisions')")
     assert troubles == []
 
@@ -152,7 +147,7 @@ def session_link(tmp_path):
             journal.add(Decision(name, "accepted", "cat"))
         report = make_report(n_queries=2)
         ids = {one.id for one in (*report.suspects, *report.queries)} | {"gone 1", "gone 2"}
-        session = Session(journal, report, ids, {"gone 1": "cat", "gone 2": "cat"}, lambda *_: report, pause=60)
+        session = Session(journal, report, ids, {"gone 1": "cat", "gone 2": "cat"}, lambda _: None, pause=60)
         server = ReviewServer(session)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         yield server.link

@@ -3,20 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from typer.testing import CliRunner
 
-from cli_case import write_csv
-from siis.cli import app
+from cli_case import SIIS, write_csv
 
 
-@pytest.fixture
-def siis():
-    """Run the program with arguments; the result has exit_code, stdout, stderr."""
-
-    def run(*args):
-        return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
-
-    return run
+@pytest.fixture(name="siis")
+def program():
+    return SIIS
 
 
 @pytest.fixture(scope="session")

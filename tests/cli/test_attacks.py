@@ -13,7 +13,7 @@ import pytest
 from pyarrow import feather
 from pyarrow import parquet as pq
 
-from cli_case import QUICK, write_csv
+from cli_case import QUICK, SIIS, write_csv
 
 pytestmark = pytest.mark.slow
 
@@ -310,6 +310,7 @@ CALLS = {  # name -> (arguments after "fit", exit code, part of the message)
     "tolerance in words": (["t.csv", "--tol", "small"], USAGE, "--tol"),
     "tolerance 0": (["t.csv", "--tol", "0"], BAD, "--tol"),
     "a seed below 0": (["t.csv", "--seed", "-1"], USAGE, "--seed"),
+    "an unknown member": (["t.csv", "--members", "graph,trees"], BAD, "--members must be a list of some of"),
     "an unknown metric": (["t.csv", "--metric", "manhattan"], BAD, "--metric"),
     "an unknown engine": (["t.csv", "--engine", "abacus"], BAD, "--engine"),
     "an unknown solver": (["t.csv", "--solver", "soon"], BAD, "--solver"),
@@ -397,14 +398,7 @@ def test_odd_calls(siis, tmp_path, monkeypatch, name):
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     (folder / "t.csv").write_bytes(WHOLE)
-    from typer.testing import CliRunner  # noqa: PLC0415
-
-    from siis.cli import app  # noqa: PLC0415
-
-    done = CliRunner().invoke(
-        app, ["fit", str(folder / "t.csv"), "--features", "a", "b", "--out", str(folder / "out"), *QUICK]
-    )
-    assert done.exit_code == GOOD, done.stderr
+    SIIS.ok("fit", str(folder / "t.csv"), "--features", "a", "b", "--out", str(folder / "out"), *QUICK)
     return folder / "out"
 
 

@@ -49,15 +49,13 @@ def sentence(done, *parts):
 def test_photographs_from_fit_to_prediction(siis, photos, tmp_path):
     image_model(tmp_path / "net.onnx")
     out = tmp_path / "out"
-    done = siis("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", out, *QUICK[:-1])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", out, *QUICK[:-1])
     assert "60 images, 6 features of net.onnx, 20 labelled, 2 classes" in done.stderr
     assert "encoder net.onnx: the middle of each made 16 x 16 pixels, scaled as ImageNet's are" in done.stderr
     assert "encode: " in done.stderr, "progress"
     answers = {row["id"]: row["label"] for row in read_csv(out / "predictions.csv")}
     assert np.mean([name[0] == label for name, label in answers.items()]) == 1
-    done = siis("predict", out, photos, "--quiet")
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("predict", out, photos, "--quiet")
     assert done.stdout.splitlines()[1].startswith("a/00000.png,a,")
     (tmp_path / "net.onnx").rename(tmp_path / "moved.onnx")
     sentence(siis("predict", out, photos), "fitted with the encoder net.onnx", "there is no file", "--encoder")
@@ -70,13 +68,11 @@ def test_photographs_from_fit_to_prediction(siis, photos, tmp_path):
 def test_corrections_use_the_encoder_again(siis, photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     image_model(tmp_path / "net.onnx")
-    done = siis("fit", "photos", "--encoder", "net.onnx", "--out", "out", *QUICK)
-    assert done.exit_code == 0, done.stderr
+    siis.ok("fit", "photos", "--encoder", "net.onnx", "--out", "out", *QUICK)
     options = json.loads((tmp_path / "out" / "summary.json").read_text())["options"]["roles"]["encoder"]
     assert options == {"source": "net.onnx", "size": None, "mean": None, "std": None, "tokenizer": None}
     write_csv(tmp_path / "fix.csv", ["id", "label"], [("b/00021.png", "b")])
-    done = siis("corrections", "fix.csv", "--results", "out", "--quiet")
-    assert done.exit_code == 0, done.stderr
+    siis.ok("corrections", "fix.csv", "--results", "out", "--quiet")
 
 
 def test_size_and_scaling_are_options(siis, photos, tmp_path):
@@ -84,11 +80,9 @@ def test_size_and_scaling_are_options(siis, photos, tmp_path):
     fit = ("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", tmp_path / "out", *QUICK[:-1])
     sentence(siis(*fit), "--encoder-size 224")
     size = ("--encoder-size", 8, "--encoder-mean", 0.5, 0.4, 0.3, "--encoder-std", 0.25)
-    done = siis(*fit, *size)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok(*fit, *size)
     assert "8 x 8 pixels, less 0.5 0.4 0.3, over 0.25" in done.stderr
-    done = siis("predict", tmp_path / "out", photos, "--quiet")
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("predict", tmp_path / "out", photos, "--quiet")
     sentence(siis(*fit, "--encoder-mean", 1, 2), "must be one number or three; found 1.0 2.0")
 
 
@@ -99,8 +93,7 @@ def test_sentences_from_fit_to_prediction(siis, reviews, tmp_path, named):
     out, words = tmp_path / "out", tmp_path / "words.json"
     fit = ("fit", reviews, "--encoder", tmp_path / "net.onnx", "--id", "id", "--out", out, *QUICK[:-1])
     sentence(siis(*fit, *named), "needs its tokenizer")
-    done = siis(*fit, *named, "--tokenizer", words)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok(*fit, *named, "--tokenizer", words)
     assert "texts as 5 features of net.onnx" in done.stderr
     assert "encoder net.onnx: 256 tokens of each at most" in done.stderr
     assert ("texts: column said, the only one of sentences" in done.stderr) == (not named)
@@ -131,35 +124,22 @@ def test_what_does_not_go_together(siis, photos, reviews, tmp_path):
     sentence(siis("fit", photos, "--tokenizer", "t.json", *out), "--tokenizer goes with an encoder")
     write_csv(tmp_path / "numbers.csv", ["a", "label"], [(i, "xy"[i % 2]) for i in range(20)])
     sentence(siis("fit", tmp_path / "numbers.csv", *net, *out), "found no column of sentences", "--text")
-    done = siis("fit", photos, "--out", tmp_path / "out", *QUICK)
-    assert done.exit_code == 0, done.stderr
+    siis.ok("fit", photos, "--out", tmp_path / "out", *QUICK)
     sentence(siis("predict", tmp_path / "out", photos, *net), "was fitted without an encoder")
 
 
 def test_without_an_encoder_one_line_says_what_would_do_better(siis, tmp_path):
     write_pictures(tmp_path / "large", 24, size=100)
-    done = siis("fit", tmp_path / "large", "--out", tmp_path / "out", *QUICK[:-1])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", tmp_path / "large", "--out", tmp_path / "out", *QUICK[:-1])
     assert done.stderr.count("--encoder FILE.onnx") == 1
     write_pictures(tmp_path / "small", 24, size=32)
-    done = siis("fit", tmp_path / "small", "--out", tmp_path / "small out", *QUICK[:-1])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", tmp_path / "small", "--out", tmp_path / "small out", *QUICK[:-1])
     assert "--encoder" not in done.stderr
     for n, said in ((3, 0), (30, 1)):
         rows = [(" ".join(f"word{(i * k) % 7}" for k in range(n)), "xy"[i % 2]) for i in range(40)]
         write_csv(tmp_path / "t.csv", ["t", "label"], rows)
-        done = siis("fit", tmp_path / "t.csv", "--text", "t", "--out", tmp_path / f"out {n}", *QUICK[:-1])
-        assert done.exit_code == 0, done.stderr
+        done = siis.ok("fit", tmp_path / "t.csv", "--text", "t", "--out", tmp_path / f"out {n}", *QUICK[:-1])
         assert done.stderr.count("--encoder FILE.onnx") == said
-
-
-def test_help_has_examples(siis):
-    for command in ("fit", "predict"):
-        text = siis(command, "--help").stdout
-        assert f"siis {command} " in text
-        assert text.count("--encoder ") >= 2
-        assert "--tokenizer tokenizer.json" in text
-    assert "--encoder-size 224 --encoder-mean 0.5 --encoder-std 0.5" in siis("fit", "--help").stdout
 
 
 def test_a_missing_package_is_named(siis, photos, tmp_path, monkeypatch):
@@ -171,8 +151,7 @@ def test_a_missing_package_is_named(siis, photos, tmp_path, monkeypatch):
     sentence(done, "needs timm", "pip install 'timm'")
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    done = siis("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", tmp_path / "out", *QUICK)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", tmp_path / "out", *QUICK)
     monkeypatch.setattr("siis.encode.onnx_file.find_spec", lambda name: None)
     sentence(siis("predict", tmp_path / "out", photos), "siis: this encoder needs onnx and onnxruntime")
 
@@ -184,14 +163,12 @@ def test_a_broken_photograph_is_left_out(siis, photos, tmp_path):
     for name in broken:
         (photos / name).write_bytes(b"no picture")
     (photos / "a/00002.png").write_bytes((photos / "a/00002.png").read_bytes()[:200])
-    done = siis("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", out, *QUICK[:-1])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", photos, "--encoder", tmp_path / "net.onnx", "--out", out, *QUICK[:-1])
     assert "56 images, 6 features of net.onnx, 18 labelled, 2 classes" in done.stderr
     assert "4 images left out, which cannot be read: 'a/00002.png', 'a/00004.png', 'b/00031.png'" in done.stderr
     ids = [row["id"] for row in read_csv(out / "predictions.csv")]
     assert len(ids) == 56
     assert not {*broken, "a/00002.png"} & {*ids}
-    done = siis("predict", out, photos)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("predict", out, photos)
     assert "4 images left out" in done.stderr
     assert len(done.stdout.splitlines()) == 57

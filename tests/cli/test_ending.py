@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 BUSY = """
     import sys, time
     import numpy as np
-    import siis.workflow.fit_job
+    import siis.app.run
     from numba import njit
     from siis.engine.threads import in_threads
     from siis.__main__ import main
@@ -34,7 +34,7 @@ BUSY = """
             raise ValueError("a piece must be whole; this one is not. Mend it.")
         return spin(10**11)
 
-    siis.workflow.fit_job.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1], 2)
+    siis.app.run.fit_data = lambda *args, **kwargs: in_threads(piece, [0, 1], 2)
     main()
 """
 

@@ -4,10 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cli_case import QUICK, read_csv, write_csv
-from siis.cli import app
+from cli_case import QUICK, SIIS, read_csv, write_csv
 
 pytestmark = pytest.mark.slow
 
@@ -47,8 +45,7 @@ def results(answered, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     command = ["fit", str(answered), "--annotators", "ann", "bob", "eve", "--id", "name", "--out", str(out)]
     command += ["--n-neighbors", "10", "--metric", "euclidean", "--connectivity", "union"]
-    done = CliRunner().invoke(app, command, catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    SIIS.ok(*command)
     return out
 
 
@@ -86,8 +83,7 @@ def test_page(results):
 
 def test_where_nothing_applies_files_are_empty(siis, answered, results, tmp_path):
     out = tmp_path / "out"
-    done = siis("fit", answered, "--label", "ann", "--id", "name", "--out", out, *QUICK)
-    assert done.exit_code == 0, done.stderr
+    siis.ok("fit", answered, "--label", "ann", "--id", "name", "--out", out, *QUICK)
     for name, header in FILES.items():
         assert (out / name).read_text() == header + "\n"
     page = (out / "report.html").read_text(encoding="utf-8")
@@ -95,8 +91,7 @@ def test_where_nothing_applies_files_are_empty(siis, answered, results, tmp_path
 
 
 def test_files_without_rows_are_named(siis, table, tmp_path):
-    done = siis("fit", table[0], "--label", "label", "--id", "name", "--out", tmp_path / "out", *QUICK[:-1])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", table[0], "--label", "label", "--id", "name", "--out", tmp_path / "out", *QUICK[:-1])
     said = done.stdout.split("Of these, without rows: ")[1].removesuffix(".\n").split(", ")
     empty = [path.name for path in (tmp_path / "out").glob("*.csv") if path.read_text().count("\n") == 1]
     assert sorted(said) == sorted(empty)

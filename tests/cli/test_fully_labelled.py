@@ -4,10 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cli_case import read_csv, write_csv
-from siis.cli import app
+from cli_case import SIIS, read_csv, write_csv
 
 KINDS = ("bakery", "butcher", "bank")
 
@@ -25,8 +23,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("all")
     write_csv(folder / "shops.csv", ["name", "kind", "size", "price"], rows)
     command = ["fit", str(folder / "shops.csv"), "--label", "kind", "--id", "name", "--out", str(folder / "out")]
-    done = CliRunner().invoke(app, [*command, "--n-neighbors", "10"], catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    done = SIIS.ok(*command, "--n-neighbors", "10")
     return folder / "out", done.stdout, {f"shop {i}" for i in range(9, 90, 10)}
 
 

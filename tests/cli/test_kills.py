@@ -10,17 +10,15 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from typer.testing import CliRunner
 
-from cli_case import read_csv, write_csv
-from siis.cli import app
+from cli_case import SIIS, read_csv, write_csv
 from siis.decisions import JOURNAL, Journal
 
 pytestmark = pytest.mark.slow
 KILLS = 10  # of each command
 FIT = ("fit", "in.csv", "--label", "label", "--id", "name", "--method", "paper", "--out", "results", "--quiet")
 CORRECT = ("corrections", "--results", "results", "--quiet")
-SIIS = [sys.executable, "-m", "siis"]
+COMMAND = [sys.executable, "-m", "siis"]
 
 
 def summary(folder):
@@ -33,7 +31,7 @@ def summary(folder):
 
 def killed(command, folder, delay):
     """Start a command, and kill it after some seconds."""
-    process = subprocess.Popen([*SIIS, *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([*COMMAND, *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(delay)
     process.kill()
     _, said = process.communicate()
@@ -51,7 +49,7 @@ def fitted(table, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("in.csv").write_bytes(table[0].read_bytes())
     started = time.monotonic()
-    subprocess.run([*SIIS, *FIT], check=True, cwd=tmp_path)
+    subprocess.run([*COMMAND, *FIT], check=True, cwd=tmp_path)
     return tmp_path / "results", time.monotonic() - started
 
 
@@ -76,7 +74,7 @@ def test_kills_of_fit_review_and_corrections(fitted, tmp_path):
         expected = now
 
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        review = subprocess.Popen([*SIIS, "review", "results", "--no-open"], cwd=tmp_path, **pipes)
+        review = subprocess.Popen([*COMMAND, "review", "results", "--no-open"], cwd=tmp_path, **pipes)
         link = review.stdout.readline().strip()
         address, token = link.split("/?token=")
         headers = {"X-Siis-Token": token, "Origin": address, "Content-Type": "application/json"}
@@ -91,8 +89,7 @@ def test_kills_of_fit_review_and_corrections(fitted, tmp_path):
         assert "Traceback" not in said
         summary(results)
         assert saved(results) == expected
-    done = CliRunner().invoke(app, list(FIT), catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    SIIS.ok(*FIT)
     rows = read_csv(results / "checked_labels.csv")
     assert {row["id"]: row["label"] for row in rows} == expected
     assert all(row["given"] == given[row["id"]] for row in rows)

@@ -136,8 +136,7 @@ def test_the_documented_loop(server, siis, tmp_path):
     export, reviewed, results = tmp_path / "export.json", tmp_path / "reviewed.json", tmp_path / "results"
     assert len(server.export(project, export)) == 60
 
-    done = siis("fit", export, "--out", results)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", export, "--out", results)
     wrong = str(numbers[texts[10]])
     predictions = json.loads((results / "predictions.json").read_text(encoding="utf-8"))
     assert server.call("POST", f"/api/projects/{project}/import/predictions", predictions) == {"created": 60}
@@ -161,8 +160,7 @@ def test_the_documented_loop(server, siis, tmp_path):
     done = siis("corrections", tmp_path / "copy.json", "--results", results)
     assert done.exit_code == 1, "the copy has other numbers"
     assert "an id must name the same example as in the data" in done.stderr
-    done = siis("corrections", reviewed, "--results", results)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("corrections", reviewed, "--results", results)
     again = {one["task"]: one for one in json.loads((results / "predictions.json").read_text(encoding="utf-8"))}
     assert again[int(wrong)]["result"][0]["value"]["choices"] == ["sport"]
 
@@ -172,8 +170,7 @@ def test_the_documented_loop(server, siis, tmp_path):
     imported = server.call("POST", f"/api/projects/{project}/import/predictions", list(again.values()))
     assert imported == {"created": 60}
     assert server.call("GET", versions) == {f"siis {__version__}": 60}
-    done = siis("fit", reviewed, "--out", tmp_path / "second")
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", reviewed, "--out", tmp_path / "second")
 
 
 def test_uploaded_pictures(server, siis, tmp_path):
@@ -193,14 +190,12 @@ def test_uploaded_pictures(server, siis, tmp_path):
     export, results = tmp_path / "pictures.json", tmp_path / "results"
     server.export(project, export)
     (media,) = server.folder.glob("**/upload")
-    done = siis("fit", export, "--image-folder", media, "--out", results)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", export, "--image-folder", media, "--out", results)
     assert "90 images" in done.stderr
     rows = read_csv(results / "predictions.csv")
     assert sum(row["label"] == truth[row["id"]] for row in rows) > 80
     predictions = json.loads((results / "predictions.json").read_text(encoding="utf-8"))
     assert server.call("POST", f"/api/projects/{project}/import/predictions", predictions) == {"created": 90}
     server.export(project, export)
-    done = siis("predict", results, export, "--image-folder", media, "--out", tmp_path / "new.csv")
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("predict", results, export, "--image-folder", media, "--out", tmp_path / "new.csv")
     assert [row["label"] for row in read_csv(tmp_path / "new.csv")] == [row["label"] for row in rows]

@@ -6,16 +6,14 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cli_case import QUICK, read_csv, write_csv
-from siis.cli import app
+from cli_case import QUICK, SIIS, read_csv, write_csv
+from siis.app import outputs
+from siis.app.explain import compare_columns
 from siis.saved import load_all
 from siis.saved.checks import check_extra
 from siis.tables import Roles, read
 from siis.tables.contrast import MARKED
-from siis.workflow import outputs
-from siis.workflow.neighbor_columns import compare_columns
 
 KINDS = ("bakery", "butcher", "bank")
 
@@ -40,8 +38,7 @@ def shops(tmp_path_factory):
 def results(shops, tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     command = ["fit", str(shops[0]), "--label", "kind", "--id", "name", "--out", str(out), "--n-neighbors", "10"]
-    done = CliRunner().invoke(app, [*command, "--queries", "7"], catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    done = SIIS.ok(*command, "--queries", "7")
     return out, done.stdout
 
 
@@ -101,8 +98,7 @@ def test_without_selection_nothing_is_asked_and_labels_are_ranked_by_the_answer(
     fit = ("fit", shops[0], "--label", "kind", "--id", "name", "--out", tmp_path / "out", "--corrections", fix)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "label_next.csv").write_text("advice of an earlier fit")
-    done = siis(*fit, *QUICK[:-1])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok(*fit, *QUICK[:-1])
     assert (tmp_path / "out" / "label_next.csv").read_text() == "id,action,likeliest,probability,gain\n"
     assert "these next" not in done.stdout
     assert "the next" not in done.stdout
@@ -122,15 +118,12 @@ def test_results_of_the_first_version_are_not_corrected(siis, shops, tmp_path):
     out.mkdir()
     (out / "summary.json").write_text('{"siis": "0.1.0", "options": {"data": "shops.csv"}}')
     write_csv(tmp_path / "fix.csv", ["id", "label"], [("shop 9", "bank")])
-    done = siis("corrections", tmp_path / "fix.csv", "--results", out, "--quiet")
-    assert done.exit_code == 1
-    assert "was written by siis 0.1" in done.stderr
+    assert "was written by siis 0.1" in siis.refused("corrections", tmp_path / "fix.csv", "--results", out, "--quiet")
 
 
 def test_an_explanation_shows_cells_beside_the_neighbours(siis, shops, results):
     _, rows = shops
-    done = siis("explain", "shop 9", "--results", results[0])
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("explain", "shop 9", "--results", results[0])
     lines = done.stdout.splitlines()
     at = next(k for k, line in enumerate(lines) if line.startswith("classified as"))
     assert max(map(len, lines[at - 1 :])) <= 100
@@ -190,8 +183,7 @@ def test_a_model_keeps_a_table_unless_it_is_too_large(siis, shops, tmp_path, mon
     assert data.rows.lines(100, n_bytes - 1) is None
     monkeypatch.setattr(outputs, "MOST_BYTES", 1000)
     out = tmp_path / "out"
-    done = siis("fit", shops[0], "--label", "kind", "--id", "name", "--out", out, *QUICK)
-    assert done.exit_code == 0
+    siis.ok("fit", shops[0], "--label", "kind", "--id", "name", "--out", out, *QUICK)
     assert "not kept in the model" in json.loads((out / "summary.json").read_text())["understood"][-1]
     said = siis("explain", "shop 9", "--results", out).stdout
     assert "Note: the cells of the table" in said

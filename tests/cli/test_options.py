@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import siis
+from siis.app.messages import NAMES, OPTIONS, worded
 from siis.errors import Message
 from siis.estimators.classifier import SIISClassifier
 from siis.parameters import check_parameters
-from siis.workflow.option_names import NAMES, OPTIONS, worded
 
 ROOT = Path(siis.__file__).parent
 SOURCES = (

@@ -7,14 +7,12 @@ import time
 import webbrowser
 
 import pytest
-from typer.testing import CliRunner
 
-import siis.cli.review as command
-from cli_case import read_csv, write_csv
-from siis.cli import app
+import siis.app.cli.review as command
+from cli_case import SIIS, read_csv, write_csv
+from siis.app.review import ReviewServer
+from siis.app.rounds import Rounds, former_round
 from siis.decisions import JOURNAL, Decision, Journal
-from siis.review import ReviewServer
-from siis.workflow.rounds import Rounds, former_round
 
 pytestmark = pytest.mark.slow
 FIT = ["fit", "--label", "label", "--id", "name", "--n-neighbors", 5]
@@ -25,8 +23,7 @@ def source(table, tmp_path_factory):
     """Results of a default fit."""
     out = tmp_path_factory.mktemp("fitted") / "results"
     fit = [*FIT, table[0], "--out", out, "--quiet"]
-    done = CliRunner().invoke(app, [str(arg) for arg in fit], catch_exceptions=False)
-    assert done.exit_code == 0, done.stderr
+    SIIS.ok(*fit)
     return out
 
 
@@ -61,15 +58,14 @@ def test_help_has_every_option_and_an_example(siis):
 
 
 def test_a_browser_is_opened_where_asked(siis, results, opened, monkeypatch):
-    done = siis("review", results, "--open")
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("review", results, "--open")
     assert opened == [done.stdout.strip()]
     assert opened[0].startswith("http://127.0.0.1:")
-    assert siis("review", results, "--no-open").exit_code == 0
+    siis.ok("review", results, "--no-open")
     assert siis("review", results).exit_code == 0  # no terminal
     assert len(opened) == 1
     monkeypatch.setattr(command, "is_desktop", lambda: True)
-    assert siis("review", results).exit_code == 0
+    siis.ok("review", results)
     assert len(opened) == 2
 
 
@@ -97,33 +93,24 @@ def test_where_a_browser_is_sensible(monkeypatch, environment, is_terminal, expe
 def test_the_port(siis, results, opened):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = siis("review", results, "--port", port)
-        assert done.exit_code == 1
-        assert f"--port must be one that is free, and that you may use; {port} is not" in done.stderr
-    done = siis("review", results, "--port", port)
-    assert done.exit_code == 0, done.stderr
+        assert f"--port must be one that is free, and that you may use; {port} is not" in siis.refused(
+            "review", results, "--port", port
+        )
+    done = siis.ok("review", results, "--port", port)
     assert f":{port}/?token=" in done.stdout
     assert siis("review", results, "--port", 70000).exit_code == 2
 
 
 def test_what_cannot_be_reviewed(siis, results, opened, tmp_path):
-    done = siis("review", tmp_path / "nothing")
-    assert done.exit_code == 1
-    assert "there is no such file" in done.stderr
+    assert "there is no such file" in siis.refused("review", tmp_path / "nothing")
     assert not (tmp_path / "nothing").exists()
-    assert done.stderr.endswith("Name the folder of the results (siis review DIR), or fit first: siis fit DATA.\n")
-    done = siis("review", results / "summary.json")
-    assert done.exit_code == 1
-    assert done.stderr.endswith(
-        "summary.json must be a folder of results of siis fit; it is a file. Name the folder of the results (siis "
-        "review DIR).\n"
+    assert "it is a file. Name the folder of the results (siis review DIR)." in siis.refused(
+        "review", results / "summary.json"
     )
     summary = json.loads((results / "summary.json").read_text())
     summary["options"]["data"] = "gone.csv"
     (results / "summary.json").write_text(json.dumps(summary))
-    done = siis("review", results)
-    assert done.exit_code == 1
-    assert "Run siis review in the folder in which siis fit was run" in done.stderr
+    assert "Run siis review in the folder in which siis fit was run" in siis.refused("review", results)
 
 
 def test_one_review_at_a_time(siis, table, results, opened, tmp_path):
@@ -134,16 +121,14 @@ def test_one_review_at_a_time(siis, table, results, opened, tmp_path):
             ("corrections", tmp_path / "fix.csv", "--results", results),
             ("fit", table[0], "--out", results),
         ):
-            done = siis(*args)
-            assert done.exit_code == 1
-            assert "under review" in done.stderr
-            assert "Ctrl-C" in done.stderr
+            said = siis.refused(*args)
+            assert "under review" in said
+            assert "Ctrl-C" in said
     with journal_of(results) as journal:
         journal.add(Decision("digit 1", "kept", "1"))
     with (results / JOURNAL).open("a") as file:
         file.write('{"id": "dig')
-    done = siis("review", results)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("review", results)
     assert "line 2, was cut off in the middle and is ignored" in done.stderr
     assert "1 decision is saved in" in done.stderr
 
@@ -152,14 +137,13 @@ def test_rounds_are_those_of_corrections_whenever_they_are_run(siis, results, tm
     suspects = [row["id"] for row in read_csv(results / "label_issues.csv")][:3]
     decided = dict.fromkeys(suspects, "0")
     write_csv(tmp_path / "fix.csv", ["id", "label"], decided.items())
-    assert siis("corrections", tmp_path / "fix.csv", "--results", results, "--out", tmp_path / "one").exit_code == 0
+    siis.ok("corrections", tmp_path / "fix.csv", "--results", results, "--out", tmp_path / "one")
     former = former_round(results, results / "model.siis", "siis review")
     assert former.checked == {}
     with journal_of(results) as journal:
         rounds = Rounds(former, results, journal)
-        write = lambda work: work()  # noqa: E731
-        rounds.run({suspects[0]: "1"}, write)
-        rounds.run(decided, write)
+        rounds.run({suspects[0]: "1"}).write()
+        rounds.run(decided).write()
     for name in ("predictions.csv", "label_issues.csv", "label_quality.csv", "label_next.csv"):
         assert (results / name).read_bytes() == (tmp_path / "one" / name).read_bytes(), name
 
@@ -170,8 +154,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
         journal.add(Decision(first, "chosen", "0"))
         journal.add(Decision(second, "chosen", "0"))
     write_csv(tmp_path / "fix.csv", ["id", "label"], [(second, "1"), (third, "1")])
-    done = siis("corrections", tmp_path / "fix.csv", "--results", results, "--quiet")
-    assert done.exit_code == 0, done.stderr
+    siis.ok("corrections", tmp_path / "fix.csv", "--results", results, "--quiet")
     wanted = {first: "0", second: "1", third: "1"}
     assert former_round(results, results / "model.siis", "siis review").checked == wanted
     with journal_of(results) as journal:  # a later review begins from there
@@ -188,8 +171,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
     }
     assert [rows[name]["decision"] for name in wanted] == ["chosen", "corrected", "corrected"]
     assert all(row["at"] > "2026" for row in rows.values())
-    again = siis(*FIT, table[0], "--out", results)
-    assert again.exit_code == 0, again.stderr
+    again = siis.ok(*FIT, table[0], "--out", results)
     assert f"3 checked labels: verified, 3 of them saved in {results / JOURNAL}" in again.stderr
     assert former_round(results, results / "model.siis", "siis review").checked == wanted
     assert {row["id"]: row for row in read_csv(results / "checked_labels.csv")} == rows
@@ -198,7 +180,7 @@ def test_corrections_and_later_fits_take_in_what_was_decided(siis, table, result
 def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
     """In this process: the real signal is in the browser's story."""
     ended = []
-    monkeypatch.setattr("siis.cli.terminal.stop", lambda: ended.append(command.set_interrupt_message))
+    monkeypatch.setattr("siis.app.cli.terminal.stop", lambda: ended.append(command.set_interrupt_message))
 
     def serve(self, poll):
         self.session.decide(Decision("digit 0", "chosen", "0"))
@@ -208,7 +190,7 @@ def test_ctrl_c_says_what_is_saved(results, monkeypatch, capfd):
     said = []
     monkeypatch.setattr(ReviewServer, "serve_forever", serve)
     monkeypatch.setattr(command, "set_interrupt_message", said.append)
-    CliRunner().invoke(app, ["review", str(results), "--no-open"], catch_exceptions=False)
+    SIIS("review", str(results), "--no-open")
     assert len(ended) == 1
     assert said[-1] == (
         f"1 decision is saved in {results / JOURNAL}. siis review {results} will fit those that are new."

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cli_case import QUICK, read_csv, write_csv
+from siis.app.review import ReviewServer
 from siis.decisions import JOURNAL, Decision, Journal
-from siis.review import ReviewServer
 
 pytestmark = pytest.mark.slow
 
@@ -38,8 +38,7 @@ def two_tables(tmp_path, monkeypatch):
 
 
 def fitted(siis, name, *more):
-    done = siis("fit", name, *QUICK[:-1], *more)
-    assert done.exit_code == 0, done.stderr
+    done = siis.ok("fit", name, *QUICK[:-1], *more)
     return done
 
 
@@ -64,8 +63,7 @@ def test_decisions_of_one_table_are_not_applied_to_another(siis, two_tables, end
     said = "1 decision was made on another table: it stays in siis-results/decisions.jsonl and is not applied"
     assert said in done.stderr
     assert json.loads((results / "summary.json").read_text())["checked"] == 0
-    reviewed = siis("review", "siis-results", "--no-open")
-    assert reviewed.exit_code == 0, reviewed.stderr
+    reviewed = siis.ok("review", "siis-results", "--no-open")
     assert said in reviewed.stderr
     assert ended[-1]["decisions"] == []
     assert ended[-1]["isFitted"]
@@ -105,9 +103,10 @@ def test_a_table_that_was_changed_is_another_one(siis, two_tables, ended):
     (two_tables / "cars.csv").write_text("\n".join([lines[0], *lines[2:]]) + "\n")  # row 1 is now another car
     write_csv(two_tables / "fix.csv", ["id", "label"], [("2", "Small")])
     for command in (("review", "siis-results", "--no-open"), ("corrections", "fix.csv")):
-        done = siis(*command)
-        assert done.exit_code == 1
-        assert "cars.csv must hold the ids and labels that siis fit has read; they have changed since" in done.stderr
+        assert (
+            "cars.csv must hold the ids and labels that siis fit has read; they have changed since"
+            in siis.refused(*command)
+        )
     done = fitted(siis, "cars.csv")  # one's own file may be corrected and fitted again
     assert "the results in siis-results are of other ids or labels of cars.csv: replaced" in done.stderr
     assert "not applied" in done.stderr
@@ -118,8 +117,7 @@ def test_corrections_into_another_folder_bring_the_decisions_along(siis, two_tab
     fitted(siis, "cars.csv", "--out", "one")
     decide(two_tables / "one", Decision("1", "chosen", "Large"))
     write_csv(two_tables / "fix.csv", ["id", "label"], [("2", "Small")])
-    done = siis("corrections", "fix.csv", "--results", "one", "--out", "two", "--quiet")
-    assert done.exit_code == 0, done.stderr
+    siis.ok("corrections", "fix.csv", "--results", "one", "--out", "two", "--quiet")
     rows = read_csv(two_tables / "two" / "checked_labels.csv")
     assert [(row["id"], row["given"], row["label"], row["decision"]) for row in rows] == [
         ("1", "Small", "Large", "chosen"),
@@ -130,16 +128,15 @@ def test_corrections_into_another_folder_bring_the_decisions_along(siis, two_tab
     fitted(siis, "cars.csv", "--out", "two")
     assert read_csv(two_tables / "two" / "checked_labels.csv") == rows
     fitted(siis, "birds.csv", "--out", "three")
-    done = siis("corrections", "fix.csv", "--results", "one", "--out", "three")
-    assert done.exit_code == 1
-    assert "three must be empty or hold results of the same table; it holds those of birds.csv" in done.stderr
+    assert "three must be empty or hold results of the same table; it holds those of birds.csv" in siis.refused(
+        "corrections", "fix.csv", "--results", "one", "--out", "three"
+    )
 
 
 def test_the_demo_is_reviewed_and_corrected_as_its_report_says(siis, tmp_path, monkeypatch, ended):
     monkeypatch.chdir(tmp_path)
-    assert siis("demo", "--quiet").exit_code == 0
-    done = siis("review", "siis-demo", "--no-open")
-    assert done.exit_code == 0, done.stderr
+    siis.ok("demo", "--quiet")
+    siis.ok("review", "siis-demo", "--no-open")
     page = (tmp_path / "siis-demo" / "report.html").read_text()
     command = shlex.split(page.split("<code>siis ")[1].split("</code>")[0])
     assert command == ["corrections", "corrections.csv", "--results", "siis-demo"]
@@ -147,8 +144,7 @@ def test_the_demo_is_reviewed_and_corrected_as_its_report_says(siis, tmp_path, m
     write_csv(
         tmp_path / "corrections.csv", ["id", "label", "decision"], [(worst["id"], worst["suggested"], "accepted")]
     )
-    done = siis(*command, "--quiet")
-    assert done.exit_code == 0, done.stderr
+    siis.ok(*command, "--quiet")
     (row,) = read_csv(tmp_path / "siis-demo" / "checked_labels.csv")
     assert (row["id"], row["given"], row["label"]) == (worst["id"], worst["given"], worst["suggested"])
     assert "data:image/png" in (tmp_path / "siis-demo" / "report.html").read_text()

@@ -1,9 +1,8 @@
 """The command line, run in this process."""
 
 import pytest
-from typer.testing import CliRunner
 
-from siis.cli import app
+from cli_case import SIIS
 
 
 @pytest.fixture
@@ -11,6 +10,6 @@ def siis():
     """Run the program with arguments; the result has exit_code, stdout, stderr."""
 
     def run(*args):
-        return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False)
+        return SIIS(*args)
 
     return run

@@ -5,13 +5,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from siis.app.messages import worded
+from siis.app.options import FitOptions
 from siis.distributed import fit, job
 from siis.distributed.cells import Cells, search, search_all, train_cells
 from siis.distributed.row_blocks import Block, block_labels, find_blocks
 from siis.distributed.work_files import load_array, map_array, release_pages, save_arrays
+from siis.encode import EncoderChoice
 from siis.graph.neighbors import neighbors_between
 from siis.tables import Roles
-from siis.workflow import FitOptions, worded
 
 
 @pytest.fixture
@@ -72,8 +74,8 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
     ("roles", "parameters", "message"),
     [
         ({}, {}, "must be named with --label"),
-        ({"label": "kind", "text": ["name"]}, {}, "--text is not for that"),
-        ({"label": "kind", "encoder": {"source": "net.onnx"}}, {}, "--encoder is not for that"),
+        ({"label": "kind", "text": ("name",)}, {}, "--text is not for that"),
+        ({"label": "kind", "encoder": EncoderChoice("net.onnx")}, {}, "--encoder is not for that"),
         ({"label": "kind", "sheet": "July"}, {}, "--sheet is not for that"),
         ({"label": "kind"}, {"method": "paper"}, "found --method paper. Leave it at --method auto"),
     ],
@@ -81,7 +83,7 @@ def test_search_inside_cells_is_exact_where_all_are_looked_through(points, monke
 def test_what_a_cluster_cannot_do_is_refused(roles, parameters, message, tmp_path):
     data = str(tmp_path / "none.parquet")
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (worded as the command line does)
-        fit(FitOptions(data, roles, parameters=parameters), tmp_path, None)
+        fit(FitOptions(data, Roles(**roles), parameters=parameters), tmp_path, None)
     assert message in worded(caught.value)
 
 
@@ -128,7 +130,7 @@ def test_every_class_is_in_the_sample(monkeypatch):
 )
 def test_parameters_that_a_cluster_would_not_heed(parameters, message, tmp_path):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (worded as the command line does)
-        fit(FitOptions(str(tmp_path / "none.parquet"), {"label": "kind"}, parameters=parameters), tmp_path, None)
+        fit(FitOptions(str(tmp_path / "none.parquet"), Roles(label="kind"), parameters=parameters), tmp_path, None)
     assert message in worded(caught.value)
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from siis.app.options import FitOptions
 from siis.distributed import ClusterOptions, connected, fit, job, stages
 from siis.distributed import job as shards_job
 from siis.distributed.row_blocks import find_blocks
@@ -30,7 +31,7 @@ from siis.labels import one_hot
 from siis.program import Program
 from siis.program.basis import smooth_basis
 from siis.program.solvers import solve_certified
-from siis.workflow import FitOptions
+from siis.tables import Roles
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
 pytestmark = pytest.mark.slow
@@ -81,7 +82,7 @@ def data(tmp_path_factory, truth):
 @pytest.fixture(scope="module")
 def options(data):
     parameters = {"n_neighbors": 10, "random_state": 3}
-    return FitOptions(data, {"label": "kind", "id": "name"}, parameters=parameters, issue_columns="cleanlab")
+    return FitOptions(data, Roles(label="kind", id="name"), parameters=parameters, issue_columns="cleanlab")
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,12 @@ from sklearn.base import clone
 
 import siis
 from siis import SIISClassifier
+from siis.app.options import FitOptions
 from siis.distributed import ClusterOptions, NoWorkers, check_shared_folder, connected, fit
 from siis.distributed import job as shards_job
 from siis.distributed import workers as shards_workers
 from siis.labels import LabelWarning
 from siis.tables import Roles, read
-from siis.workflow import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
 da = pytest.importorskip("dask.array", reason="Dask is not installed: there are no arrays of it")
@@ -69,7 +69,7 @@ def from_files(case, client, tmp_path_factory):
     labels = pa.array([None if k < 0 else str(k) for k in y], pa.string())
     table = pa.table({**{f"x{j}": X[:, j] for j in range(D)}, "kind": labels})
     parquet.write_table(table, folder / "all.parquet", row_group_size=300)
-    summary = fit(FitOptions(str(folder / "*.parquet"), {"label": "kind"}, parameters=SETTLED), out, client)
+    summary = fit(FitOptions(str(folder / "*.parquet"), Roles(label="kind"), parameters=SETTLED), out, client)
     found = parquet.read_table(out / "predictions").to_pandas().sort_values("row")
     return folder / "all.parquet", found, summary["cluster"]
 

@@ -27,9 +27,9 @@ def test_paths_are_found():
     """In code and in links, files and folders."""
     known = {
         "docs/math.md",
-        "cli/",
+        "app/cli/",
         "program/program.py",
-        "report/static/review.js",
+        "app/report/static/review.js",
         "tests/contract",
         "pyproject.toml",
     }
@@ -53,11 +53,12 @@ def test_there_are_changes_enough():
 def test_every_room_has_its_floor():
     """As the house test has them; ``_types`` and what runs the package are on none."""
     told = {
-        name.removesuffix("/").removesuffix(".py"): int(floor)
+        name.removesuffix("/").removesuffix(".py").replace("/", "."): int(floor)
         for floor, rooms in FLOOR_ROWS
         for name in re.findall(r"`([\w./]+)`", rooms)
     }
     rooms = {path.stem for path in HOUSE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    rooms |= {unit for unit in FLOORS if "." in unit}  # packages inside of packages
     rooms -= {"__init__", "__main__", "_types"}
     assert set(told) == rooms
     assert {name: max(FLOORS[name], 0) for name in told} == told

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from siis.cli import app
+from siis.app.cli.program import app
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import siis
-from siis.cli import app
+from siis.app.cli.program import app
 from siis.experiments import chain, comparison, moons
 from siis.experiments.run_records import FIELDS, Records, read_rows
 from siis.experiments.settings import Options

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 
 from plain import PlainSIIS
 from report_case import DOT
-from siis import SIISClassifier, report
+from siis import SIISClassifier
+from siis.app import report
+from siis.app.report import render
+from siis.app.report.data import to_json
 from siis.findings import find, given_codes
 from siis.labels import LabelCoding
-from siis.report import render
-from siis.report.data_file import to_json
-from siis.report.differences import contrasts, differences, unusual
 
 
 def collect(model, given=None, checked=(), n_queries=20, **shown):
@@ -105,7 +105,7 @@ def test_data_is_plain(judged, plain):
 
 
 def test_fewer_points_than_examples(judged, monkeypatch):
-    monkeypatch.setattr("siis.report.map.MOST_POINTS", 30)
+    monkeypatch.setattr("siis.app.report.map.MOST_POINTS", 30)
     data = collect(judged, ids=IDS)
     assert len(data.map.ids) == 30
     assert data.map.placed == 120
@@ -232,8 +232,8 @@ def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch
     assert data.map.thumbnails == [DOT] * 120  # unlabelled examples too
     assert "pictures are there for" not in render(data)
     asked = []
-    monkeypatch.setattr("siis.report.map.MOST_PICTURE_BYTES", 10 * len(DOT))
-    monkeypatch.setattr("siis.report.shown.MOST_PICTURED", 2)
+    monkeypatch.setattr("siis.app.report.shown.MOST_HOVER_BYTES", 10 * len(DOT))
+    monkeypatch.setattr("siis.app.report.shown.MOST_PICTURED", 2)
     data = collect(judged, ids=IDS, thumbnails=lambda i: asked.append(i) or DOT)
     assert data.pictured == 2
     assert data.suspects[2].thumbnail is data.suspects[2].neighbors[0].thumbnail is None
@@ -242,7 +242,7 @@ def test_thumbnails_of_suspects_their_neighbours_and_the_map(judged, monkeypatch
     assert {k for k, at in enumerate(data.map.suspect) if at >= 0} & set(shown)  # suspects come first
     assert "pictures are there for 10 of the 120 drawn examples" in render(data)
     assert len(set(asked)) < 120
-    monkeypatch.setattr("siis.report.map.MOST_HOVERED", 7)
+    monkeypatch.setattr("siis.app.report.map.MOST_HOVERED", 7)
     data = collect(judged, ids=IDS, texts=["a text"] * 120, thumbnails=lambda i: DOT)
     assert sum(text == "a text" for text in data.map.snippets) == 7
     assert collect(judged, ids=IDS, thumbnails=lambda i: None).pictured is None
@@ -319,7 +319,7 @@ def test_large_pictures_fill_the_room_there_is(judged, monkeypatch):
     assert data.large["row 0"] == f"{DOT}0"
     page = render(data)
     assert f'"row 0":"{DOT}0"' in page
-    monkeypatch.setattr("siis.report.shown.MOST_LARGE", 3 * len(DOT) + 10)
+    monkeypatch.setattr("siis.app.report.shown.MOST_LARGE", 3 * len(DOT) + 10)
     assert len(collect(judged, ids=IDS, thumbnails=lambda i: DOT, pictures=lambda i: DOT).large) == 3
     assert collect(judged, ids=IDS, thumbnails=lambda i: DOT).large == {}
     with pytest.raises(ValueError, match="pictures must give data URIs of images"):
@@ -327,33 +327,12 @@ def test_large_pictures_fill_the_room_there_is(judged, monkeypatch):
 
 
 def test_cells_take_a_bounded_room(judged, monkeypatch):
-    monkeypatch.setattr("siis.report.shown.MOST_CHARACTERS", 10_000)
+    monkeypatch.setattr("siis.app.report.shown.MOST_CHARACTERS", 10_000)
     data = collect(judged, ids=IDS, rows=table())
     assert 0 <= data.tabled < len(data.suspects)
     island = json.loads(to_json(data))
     assert sum(len(cell) for cells in island["rows"] for cell in cells) <= 10_000
     assert "the columns are shown for the worst" in render(data)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "found"),
-    [
-        (("1.0", "x", "5", "n1"), ("2.4", "x", "5", "n2"), {}),  # names differ in every row
-        (("1.0", "x", "5", "n1"), ("9.0", "y", "", "n2"), {0: 8, 1: 1.0, 2: 2.0}),
-        (("nan", "x", "5", ""), ("1", "x", "1e999", ""), {0: 2.0, 2: 2.0}),
-        (("?", "x", "5", ""), ("NA", "x", "5", ""), {}),
-    ],
-)
-def test_differences(a, b, found):
-    rows = Cells([*((str(k), "xy"[k % 2], "5", f"name {k}") for k in range(12)), a, b])
-    numbers = [float(row[0]) for row in rows if row[0] not in ("nan", "?", "NA")]
-    found = {k: d / np.std(numbers) if d == 8 else d for k, d in found.items()}
-    assert differences(contrasts(rows, (12, 13)), 12, 13) == pytest.approx(found)
-
-
-def test_unusual_is_what_differs_from_most():
-    assert unusual([{0: 2.0, 3: 1.0}, {0: 1.0, 2: 9.0}, {3: 4.0}]) == [3, 0]
-    assert unusual([]) == []
 
 
 def test_what_to_label_next(judged, plain):

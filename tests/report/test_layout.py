@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from siis.report.layout import FILLED, N_LANDMARKS, SIDE, _landmarks, lay_out
+from siis.app.report.map import FILLED, SIDE, lay_out
 
 
 def groups(n, c, m=12, seed=0):
@@ -55,10 +55,3 @@ def test_points_that_the_basis_cannot_tell_apart_lie_side_by_side():
     np.fill_diagonal(far, np.inf)
     assert np.quantile(far.min(axis=1), 0.05) > 0.3 * SIDE * np.sqrt(FILLED / 1000)
     assert far[:500, 500:].min() > 5 * np.median(far.min(axis=1))
-
-
-def test_rare_classes_get_landmarks():
-    classes = np.where(np.arange(20_000) < 30, 1, 0)
-    marks = _landmarks(classes)
-    assert marks.size == N_LANDMARKS
-    assert np.count_nonzero(classes[marks]) == 30

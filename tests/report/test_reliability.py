@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from siis.report import Reliability
-from siis.report.reliability import reliability, wilson
+from siis.app.report.data import Reliability
+from siis.app.report.reliability import reliability, wilson
 
 
 def model(groups, rate=0.1, c=3, n_unlabelled=4):

@@ -12,8 +12,8 @@ from html.parser import HTMLParser
 import pytest
 
 from report_case import DOT, NASTY, make_report
-from siis.report import Noise, render
-from siis.report.data_file import to_json
+from siis.app.report import render
+from siis.app.report.data import Noise, to_json
 from siis.tables.contrast import MARKED
 
 

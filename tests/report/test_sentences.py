@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from report_case import make_report
-from siis.report import Gain
-from siis.report.wording import (
+from siis.app.report.wording import (
     about,
     agreement_sentences,
     gain_sentence,
@@ -17,6 +17,7 @@ from siis.report.wording import (
     summary,
     unreached_warning,
 )
+from siis.quality import LabelGain
 
 
 @pytest.mark.parametrize(
@@ -169,20 +170,20 @@ def test_what_is_asked_for(actions, word):
 
 
 def test_what_further_labels_gain():
-    told = Gain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
+    told = LabelGain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
     said = "Expected gain from 100 more labels: +1.2 percentage points of accuracy (95 % interval: 0.3 to 2.4)."
     assert gain_sentence(told) == said
-    assert gain_sentence(replace(told, labels=1, gain=-0.0001, low=-0.003)) == (
+    assert gain_sentence(replace(told, n_labels=1, gain=-0.0001, low=-0.003)) == (
         "It is not known whether one more label would raise the accuracy "
         "(percentage points, 95 % interval: -0.3 to 2.4)."
     )
-    unknown = Gain(100, *[None] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
+    unknown = LabelGain(100, *[np.nan] * 7, "fewer than 30 labels can be held out (8 can; a class needs two of them)")
     assert gain_sentence(unknown) == f"The gain from 100 more labels cannot be estimated: {unknown.reason}."
 
 
 def test_the_first_sentences_name_the_models_and_the_expected_accuracy():
     data = make_report(0)
-    gain = Gain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
+    gain = LabelGain(100, 0.93, 0.9, 0.96, 0.942, 0.012, 0.003, 0.024, "")
     models = [("graph", 0.6), ("forest", 0.4)]
     plain = summary(data.counts, data.trust)[0]
     assert summary(data.counts, data.trust, models, gain)[0] == (
@@ -191,5 +192,5 @@ def test_the_first_sentences_name_the_models_and_the_expected_accuracy():
     )
     wide = summary(data.counts, data.trust, models, replace(gain, accuracy_low=0.6))[0]
     assert wide.endswith("How many of the predictions are right cannot be estimated.")
-    unknown = Gain(100, *[None] * 7, "too few")
+    unknown = LabelGain(100, *[np.nan] * 7, "too few")
     assert summary(data.counts, data.trust, models, unknown)[0].endswith("forest (40 %).")

@@ -6,7 +6,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from siis.workflow.thumbnails import LARGE, SIDE, data_uri, large_of, thumbnails_of
+from siis.app.thumbnails import LARGE, SIDE, data_uri, large_of, thumbnails_of
 
 
 def opened(address):

@@ -9,11 +9,11 @@ import time
 import pytest
 
 from report_case import make_report
+from siis.app.report import read_report, render
+from siis.app.report.data import Finding, to_json
+from siis.app.review import Refit, ReviewServer, Session
+from siis.app.review.server import HEADERS
 from siis.decisions import Journal
-from siis.report import Finding, read_report, render
-from siis.report.data_file import to_json
-from siis.review import ReviewServer, Session
-from siis.review.server import HEADERS
 
 DECISION = {"id": "example-00000", "decision": "kept", "label": "cat"}
 
@@ -59,12 +59,11 @@ class Served:
 def served(tmp_path):
     calls = []
 
-    def refit(checked, write):
+    def refit(checked):
         calls.append(dict(checked))
         if "dog" in checked.values():
             raise ValueError("a label must not be dog; it is. Choose another.")
-        write(lambda: None)
-        return make_report(12 - len(checked))
+        return Refit(make_report(12 - len(checked)), lambda: None)
 
     found = Served(tmp_path, refit)
     found.calls = calls
@@ -196,11 +195,10 @@ def test_decisions_are_fitted_and_a_failure_loses_nothing(served):
 def test_a_review_that_ends_writes_nothing_more(tmp_path):
     begun, go, written = threading.Event(), threading.Event(), []
 
-    def refit(checked, write):
+    def refit(checked):
         begun.set()
         go.wait(10)
-        write(lambda: written.append(1))
-        return make_report()
+        return Refit(make_report(), lambda: written.append(1))
 
     served = Served(tmp_path, refit)
     served.ask("POST", "/decisions", DECISION)
@@ -215,7 +213,7 @@ def test_a_review_that_ends_writes_nothing_more(tmp_path):
 def test_decisions_on_other_data_are_refused(tmp_path):
     (tmp_path / "decisions.jsonl").write_text('{"id": "gone", "decision": "kept", "label": "cat", "table": "t"}\n')
     with Journal(tmp_path, "t") as journal, pytest.raises(ValueError, match="there is no id 'gone' in them"):
-        Session(journal, make_report(), {"here"}, {}, lambda checked, write: make_report())
+        Session(journal, make_report(), {"here"}, {}, lambda checked: Refit(make_report(), lambda: None))
 
 
 @pytest.mark.parametrize(

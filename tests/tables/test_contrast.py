@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from siis.report.differences import contrasts, differences
+from siis.app.explain import compare_columns
+from siis.app.report.shown import contrasts, differences
 from siis.tables import Roles, read
 from siis.tables.contrast import contrast
-from siis.workflow.neighbor_columns import compare_columns
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 
 from siis._types import Features, Ints
+from siis.app.merged_labels import merge_checked
+from siis.app.options import FitOptions
+from siis.app.outputs import output_files
+from siis.app.run import check_options, fit_data
 from siis.distributed.communicator import Lost
 from siis.distributed.dask_classifier import sample_choices
 from siis.distributed.job import ANSWERS, Job, Labels, Log
@@ -25,11 +29,6 @@ from siis.errors import Message
 from siis.files import check_writable, write_files
 from siis.results import PREDICTIONS, SUMMARY
 from siis.tables import read
-from siis.workflow.fit_job import check_options
-from siis.workflow.fit_options import FitOptions
-from siis.workflow.merged_labels import merge_checked
-from siis.workflow.outcome import fit_data
-from siis.workflow.outputs import output_files
 
 WORK = ".siis-cluster"  # inside the folder of the results, until they are written
 REFUSED = (
@@ -88,11 +87,11 @@ def fit(options: FitOptions, out: Path, client: Any, log: Log = lambda text: Non
 
 
 def _check(options: FitOptions) -> None:
-    given = [name for name in REFUSED if options.roles.get(name)]
+    given = [name for name in REFUSED if getattr(options.roles, name)]
     if given or options.corrections:
         what = "--" + (given[0].replace("_", "-") if given else "corrections")
         raise ValueError(f"on a cluster, examples are compared by columns of Parquet files; {what} is not for that.")
-    if not options.roles.get("label"):
+    if not options.roles.label:
         raise ValueError("on a cluster, the column of labels must be named with --label")
     check_options(options)
     _check_parameters(options.parameters)
@@ -123,7 +122,7 @@ def begin(options: FitOptions, blocks: Sequence[ParquetBlock], work: Path) -> No
 
 def _labels(options: FitOptions, blocks: Sequence[ParquetBlock]) -> Labels:
     """The labels of all rows: one column, read here, block by block."""
-    roles = options.to_roles()
+    roles = options.roles
     rows, names = block_labels(blocks, roles)
     classes, codes = np.unique(names.astype(str), return_inverse=True)
     if classes.size < 2:
@@ -142,20 +141,15 @@ def _fit_sample(
 
     path = work / "sample.parquet"
     parquet.write_table(table_rows(blocks, rows), path)
-    data = read(path, options.to_roles())
+    data = read(path, options.roles)
     outcome = fit_data(
         data,
         merge_checked(data, {}),
-        options.parameters,
-        source=Path(options.data).name,
-        title=options.title,
+        options,
         results=str(work.parent),
-        n_queries=options.queries,
-        n_issues=options.issues or None,
     )
-    id = options.roles.get("id")
-    save_object(work / "outputs.pickle", output_files(outcome, asdict(options), id, options.issue_columns))
-    reader = TableReader(data.recipe.encoder, id)  # type: ignore[union-attr]
+    save_object(work / "outputs.pickle", output_files(outcome))
+    reader = TableReader(data.recipe.encoder, options.roles.id)  # type: ignore[union-attr]
     return sample_choices(outcome.model, reader), data.X
 
 
