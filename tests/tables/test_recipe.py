@@ -133,7 +133,7 @@ def test_arrays_that_do_not_fit(sources, tmp_path):
     with pytest.raises(ValueError, match="no such file"):
         recipe.apply(tmp_path / "nothing.npz")
     for path, options in ((tmp_path / "n.npz", {"encoding": "latin-1"}), (tmp_path / "n.npz", {"id": "key"})):
-        with pytest.raises(ValueError, match=r"Leave --encoding out|found none named key"):
+        with pytest.raises(ValueError, match=r"and --encoding out|found none named key"):
             recipe.apply(path, **options)
 
 

@@ -181,9 +181,9 @@ def choose(found, choice):
             lambda t: t[0].update(predictions=["5"]),
             "task 1 (id 100): a prediction must be a JSON object; found '\"5\"'",
         ),
-        (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a choice must be a name or a number; found '{\"a\": 1}'"),
-        (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a choice must be a name or a number"),
-        (lambda t: choose(t, float("nan")), "task 3 (id 102): a choice must be a name or a number; found NaN"),
+        (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a label must be a name or a number; found '{\"a\": 1}'"),
+        (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a label must be a name or a number"),
+        (lambda t: choose(t, float("nan")), "task 3 (id 102): a label must be a name or a number; found NaN"),
         (
             lambda t: t[2]["annotations"][0].update(was_cancelled="false"),
             "task 3 (id 102): was_cancelled must be true or false; found '\"false\"'",
@@ -209,7 +209,7 @@ def test_tasks_that_are_none(tmp_path, refusal, change, said):
     ("text", "said"),
     [
         ('[{"data": {}},\n {"data": }]', "error at line 2, column 11"),
-        ("3", "must hold tasks of Label Studio"),
+        ("3", "must hold a list of objects, tasks of Label Studio or records of Argilla"),
         ("[]", "is an empty list"),
         ('[{"text": "a", "annotator": 1, "annotation_id": 2}]', "found JSON-MIN"),
         ("[3]", "item 1: each item must be a JSON object"),
@@ -590,7 +590,7 @@ def test_prodigy_with_choices_and_sounds(tmp_path, refusal):
     assert "fields that hold files are left out: audio" in data.notes
     rows[5]["accept"] = ["sport", "food"]
     message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
-    assert "line 6: an example must have one label; found 2, sport and food" in message
+    assert "line 6: an example must have one label; label has 2, sport and food" in message
     rows[5] = {**rows[5], "accept": ["food"], "answer": "maybe"}
     assert "line 6: answer must be accept, reject, ignore; found maybe" in refusal(
         write_lines(tmp_path / "db.jsonl", rows), label=None
@@ -883,7 +883,7 @@ def test_lines_lose_nothing(tmp_path_factory, rows, kind):
     path = folder / "a.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     sheet = read_sheet(path)
-    written = sheet.origin.answered(answers(sheet.n), None)["answers.jsonl"]
+    written = sheet.origin(None, answers(sheet.n))["answers.jsonl"]
     done = read_lines(written)
     assert [one.pop("siis")["label"] for one in done] == ["sport"] * len(lines)
     assert json.dumps(done) == json.dumps(lines), "fields, their order and their types"
@@ -914,7 +914,7 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
         )
     path = write_text(folder / "a.json", found)
     sheet = read_sheet(path)
-    written = sheet.origin.answered(answers(sheet.n), "topic")["answers.json"]
+    written = sheet.origin("topic", answers(sheet.n))["answers.json"]
     done = json.loads(written)
     assert [len(task["predictions"]) for task in done] == [1] * len(found)
     for task in done:

@@ -279,7 +279,7 @@ def fit(
     with report_errors(f"Files in {out} are as they were."):
         announce_reading(data[0], quiet)
         from siis.decisions import check_not_reviewed  # noqa: PLC0415
-        from siis.tables.many_files import found_files  # noqa: PLC0415  (heavy)
+        from siis.tables.sheet import found_files  # noqa: PLC0415  (heavy)
         from siis.workflow import FitOptions  # noqa: PLC0415
 
         check_not_reviewed(out)

@@ -97,7 +97,7 @@ def predict(
 
 def _check_kept(out: Path, model: Path, data: list[Path]) -> None:
     """Refuse to write over a file that is read."""
-    from siis.tables.many_files import found_files  # noqa: PLC0415  (heavy)
+    from siis.tables.sheet import found_files  # noqa: PLC0415  (heavy)
 
     if os.path.realpath(out) in map(os.path.realpath, (model, model / MODEL, *found_files(data))):
         raise ValueError(f"--out must not replace {out}, which is read. Choose another name.")

@@ -9,7 +9,7 @@ from siis.tables.contrast import Contrast, contrast
 
 
 class TableRows(Protocol):
-    """Cells of n examples in k columns of strings, such as ``siis.tables.row_cells.Rows``."""
+    """Cells of n examples in k columns of strings, such as ``siis.tables.examples.Rows``."""
 
     names: tuple[str, ...]
     columns: tuple[Any, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.plain_data import check, frozen
 from siis.tables.cell_values import fits_single, median_of
+from siis.tables.examples import Encoded
 from siis.tables.sheet import Sheet
 from siis.texts import listed, plural, quoted, readable
 
@@ -36,13 +37,15 @@ class Values:
         return int(self.medians.size)
 
     @classmethod
-    def learn(cls, X: Floats) -> Self:
+    def learn(cls, X: Floats, where: Path, summary: str) -> Encoded:
         """Learn the medians of features with gaps, 0 for a feature without values. X: (n, d)."""
         medians = np.zeros(X.shape[1])
         for j in np.flatnonzero(~np.isfinite(X).all(axis=0)):
             known = X[np.isfinite(X[:, j]), j]
             medians[j] = median_of(known) if known.size else 0.0
-        return cls(frozen(medians))
+        values = cls(frozen(medians))
+        X, notes = values.encode(X, str(where))
+        return Encoded(values, X, summary.format(f"{X.shape[1]:,}"), notes)
 
     def encode(self, X: Floats, where: str) -> tuple[Floats, list[str]]:
         """Check the number of features and fill gaps; returns X, shape (n, d), and notes."""
@@ -107,7 +110,7 @@ def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sh
             )
         with readable(path, f"an NPZ file with text or numbers in {quoted(name)}", NPZ):
             columns[name] = pa.chunked_array([pa.array(arrays[name])])
-    return Sheet(path, columns, n, ())
+    return Sheet(path, columns, n)
 
 
 def load_embeddings(path: Path, n: int, data: Path) -> Floats:

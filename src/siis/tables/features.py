@@ -1,35 +1,85 @@
-"""Features of a table, the encoder for more rows, and notes."""
+"""Features of a table: texts and other columns, alone or joined; the encoder for more rows, and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
-from siis._types import Features
+import numpy as np
+import scipy.sparse as sp
+
+from siis._types import Features, Floats
 from siis.encode import EncoderChoice, load_encoder
-from siis.tables.choosing import Chosen, choose_features
-from siis.tables.column_uses import ColumnUse, notes_of, summary_of
-from siis.tables.columns import Columns
-from siis.tables.ids_and_labels import texts_of
-from siis.tables.joined import Joined
+from siis.plain_data import check, check_distinct, frozen
+from siis.tables.choosing import Chosen, ColumnUse, choose_features, notes_of, summary_of
+from siis.tables.columns import Choice, Columns
+from siis.tables.examples import Encoded
 from siis.tables.network_features import NetworkTexts
 from siis.tables.sheet import Sheet
 from siis.tables.tfidf import Words
 from siis.texts import quoted
 
-TableEncoding: TypeAlias = Columns | Words | NetworkTexts | Joined
-
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
-    """The features of a table and their encoder."""
+class Joined:
+    """Encodes texts (unit rows) together with other columns (standardized), each with mean squared length 1."""
 
-    encoder: TableEncoding
-    X: Features  # (n, d)
-    uses: tuple[ColumnUse, ...]  # of the columns that could be features
-    summary: str
-    notes: tuple[str, ...]
+    kind: ClassVar[str] = "joined"
+    words: tuple[Words | NetworkTexts, ...]  # one for each column of texts
+    columns: Columns | None  # the other columns; None where there are texts alone
+    scales: Floats  # (d,): a feature x of ``columns`` becomes scale * x - shift
+    shifts: Floats
+
+    def __post_init__(self) -> None:
+        check_distinct(self.names, "columns")
+        d = 0 if self.columns is None else self.columns.n_features
+        check(
+            len(self.words) > 0 and self.scales.size == self.shifts.size == d, "texts, and a scale for each feature"
+        )
+
+    @classmethod
+    def learn(cls, words: Sequence[Words | NetworkTexts], columns: Columns, C: Floats) -> Self:
+        """Learn the weights of the other columns from their features C, shape (n, d)."""
+        is_number = [not isinstance(part, Choice) for part in columns.parts for _ in part.feature_names]
+        C = C.astype(np.float64, copy=False)  # as the words are
+        largest = np.abs(C).max(axis=0)
+        relative = C / np.where(largest > 0, largest, 1.0)  # numbers however large
+        with np.errstate(divide="ignore", over="ignore"):
+            scales = 1 / (np.std(relative, axis=0) * largest)
+        scales = np.where(is_number, np.where(np.isfinite(scales), scales, 0.0), 1.0)
+        shifts = np.where(is_number, np.mean(relative, axis=0) * (largest * scales), 0.0)
+        length = np.sqrt(np.mean(np.sum((C * scales - shifts) ** 2, axis=1))) or 1.0
+        return cls(tuple(words), columns, frozen(scales / length), frozen(shifts / length))
+
+    @property
+    def _parts(self) -> tuple[Words | NetworkTexts | Columns, ...]:
+        return (*self.words, *(() if self.columns is None else (self.columns,)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, texts first."""
+        return tuple(name for part in self._parts for name in part.names)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
+        return tuple(name for part in self._parts for name in part.feature_names)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return len(self.feature_names)
+
+    def join(self, texts: Sequence[Features], C: Floats | None = None) -> Features:
+        """Stack the features of each text column, shape (n, d_i), and of the other columns, shape (n, d)."""
+        others = [] if C is None or not C.shape[1] else [C * self.scales - self.shifts]
+        if not any(sp.issparse(X) for X in texts):
+            return np.hstack([*texts, *others])
+        return sp.csr_array(sp.hstack([*texts, *map(sp.csr_array, others)], format="csr"))
+
+
+TableEncoding: TypeAlias = Columns | Words | NetworkTexts | Joined
 
 
 def encode_table(
@@ -47,68 +97,14 @@ def encode_table(
     if not texts:
         chosen = choose_features(sheet, features, reserved)
         columns, C, notes = chosen.encoded(sheet)
-        lines = (*notes_of(chosen.uses), *notes)
-        return Encoded(columns, C, tuple(chosen.uses), summary_of(chosen.uses), lines)
-    words, W, about = _learn_words(sheet, texts, network)
-    summary = ", ".join(dict.fromkeys(one.summary() for one in words))
-    uses = [ColumnUse(one.column, "text", one.n_features, one.remark()) for one in words]
-    chosen = Chosen() if text_only else choose_features(sheet, features, reserved | set(texts))
-    uses += chosen.uses
-    if not chosen.parts:
-        alone = Joined.of_words(words)
-        encoder, X = (words[0], W[0]) if len(words) == 1 else (alone, alone.join(W, None))
-        return Encoded(encoder, X, tuple(uses), summary, (*notes_of(chosen.uses), *about))
-    columns, C, notes = chosen.encoded(sheet)
-    joined = Joined.learn(words, columns, C)
-    together = f"other columns are used as well as the texts; {sheet.option('text_only')} leaves them out"
-    lines = (together, *notes_of(uses), *about, *notes)
-    return Encoded(joined, joined.join(W, C), tuple(uses), f"{summary}, {summary_of(chosen.uses)}", lines)
-
-
-def encode_again(
-    encoder: TableEncoding, sheet: Sheet, located: EncoderChoice | None = None
-) -> tuple[Features, tuple[str, ...] | None, list[str]]:
-    """Encode another table in the same way; returns X of shape (n, d), texts or None, and notes."""
-    sheet.check(encoder.names if isinstance(encoder, Columns | Joined) else (encoder.column,), "a feature")
-    if isinstance(encoder, Columns):
-        C, notes = encoder.encode(sheet)
-        return C, None, notes
-    words = encoder.words if isinstance(encoder, Joined) else (encoder,)
-    cells = [cells_of(sheet, one.column, "the text column") for one in words]
-    network = next((one.encoder.load("texts", located) for one in words if isinstance(one, NetworkTexts)), None)
-    encoded = [one.encode(column, network) for one, column in zip(words, cells, strict=True)]
-    notes = [note for _, more in encoded for note in more]
-    if not isinstance(encoder, Joined):
-        return encoded[0][0], cells[0], notes
-    W = [X for X, _ in encoded]
-    if encoder.columns is None:
-        return encoder.join(W, None), shown_texts(cells), notes
-    C, more = encoder.columns.encode(sheet)
-    return encoder.join(W, C), shown_texts(cells), notes + more
-
-
-def cells_of(sheet: Sheet, name: str, role: str) -> tuple[str, ...]:
-    """Read a column of texts, length n."""
-    return tuple(text or "" for text in texts_of(sheet, name, role).to_pylist())
-
-
-def shown_texts(cells: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Join the texts of each example, length n."""
-    return cells[0] if len(cells) == 1 else tuple("\n".join(filter(None, row)) for row in zip(*cells, strict=True))
-
-
-def _learn_words(
-    sheet: Sheet, texts: tuple[str, ...], network: EncoderChoice | None
-) -> tuple[list[Words | NetworkTexts], list[Features], list[str]]:
+        return Encoded(columns, C, summary_of(chosen.uses), (*notes_of(chosen.uses), *notes), tuple(chosen.uses))
     words: list[Words | NetworkTexts] = []
     W: list[Features] = []
-    about: list[str] = []
+    about: dict[str, None] = {}
     encoder = None if network is None else load_encoder(network, "texts")
     for name in texts:
         cells = cells_of(sheet, name, f"the text column ({sheet.option('text')})")
         one: Words | NetworkTexts
-        X: Features
-        notes: Sequence[str]
         if network is None or encoder is None:
             one = Words.learn(name, cells, f"{sheet.path}, column {quoted(name)}")
             X, notes = one.encode(cells)
@@ -116,5 +112,46 @@ def _learn_words(
             one, X, notes = NetworkTexts.learn(name, network, encoder, cells)
         words.append(one)
         W.append(X)
-        about += notes
-    return words, W, list(dict.fromkeys(about))
+        about |= dict.fromkeys(notes)
+    summary = ", ".join(dict.fromkeys(one.summary() for one in words))
+    uses = [ColumnUse(one.column, "text", one.n_features, one.remark()) for one in words]
+    chosen = Chosen() if text_only else choose_features(sheet, features, reserved | set(texts))
+    uses += chosen.uses
+    if not chosen.parts:
+        alone = Joined(tuple(words), None, frozen(np.zeros(0)), frozen(np.zeros(0)))
+        found, X = (words[0], W[0]) if len(words) == 1 else (alone, alone.join(W))
+        return Encoded(found, X, summary, (*notes_of(chosen.uses), *about), tuple(uses))
+    columns, C, notes = chosen.encoded(sheet)
+    joined = Joined.learn(words, columns, C)
+    together = f"other columns are used as well as the texts; {sheet.option('text_only')} leaves them out"
+    lines = (together, *notes_of(uses), *about, *notes)
+    return Encoded(joined, joined.join(W, C), f"{summary}, {summary_of(chosen.uses)}", lines, tuple(uses))
+
+
+def encode_again(
+    encoder: TableEncoding, sheet: Sheet, located: EncoderChoice | None = None
+) -> tuple[Features, tuple[str, ...] | None, list[str]]:
+    """Encode another table in the same way; returns X of shape (n, d), texts or None, and notes."""
+    sheet.check(encoder.names, "a feature")
+    if isinstance(encoder, Columns):
+        C, notes = encoder.encode(sheet)
+        return C, None, notes
+    words = encoder.words if isinstance(encoder, Joined) else (encoder,)
+    cells = [cells_of(sheet, one.column, "the text column") for one in words]
+    network = next((one.encoder.load("texts", located) for one in words if isinstance(one, NetworkTexts)), None)
+    encoded = [one.encode(column, network) for one, column in zip(words, cells, strict=True)]
+    W, notes = [X for X, _ in encoded], [note for _, more in encoded for note in more]
+    if not isinstance(encoder, Joined):
+        return W[0], cells[0], notes
+    C, more = (np.zeros((sheet.n, 0)), []) if encoder.columns is None else encoder.columns.encode(sheet)
+    return encoder.join(W, C), joined_texts(cells), notes + more
+
+
+def cells_of(sheet: Sheet, name: str, role: str) -> tuple[str, ...]:
+    """Read a column of texts, length n."""
+    return tuple(text or "" for text in sheet.texts(name, role).to_pylist())
+
+
+def joined_texts(cells: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Join the texts of each example, length n."""
+    return tuple("\n".join(filter(None, row)) for row in zip(*cells, strict=True))

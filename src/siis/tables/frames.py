@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from siis.tables.sheet import Sheet, as_plain
-from siis.tables.vectors import spread
+from siis.tables.sheet import Sheet
+from siis.tables.tools.tool_file import RawTable
 
 KINDS = "a pandas or polars data frame, a pyarrow table, a dict of columns or an array of two dimensions"
 
@@ -29,9 +29,7 @@ def sheet_of_frame(X: Any) -> Sheet:
             f"X must have at least one row and one column; found {n} sample(s) and {len(columns)} feature(s) "
             f"(shape=({n}, {len(columns)})) while a minimum of 1 is required."
         )
-    path = Path("X")
-    plain, vectors, notes = spread({name: as_plain(path, name, column) for name, column in columns.items()})
-    return Sheet(path, plain, n, tuple(notes), is_file=False, vectors=vectors)
+    return Sheet.of(Path("X"), RawTable(list(columns), list(columns.values()), []), is_file=False)
 
 
 def collected(X: Any) -> Any:

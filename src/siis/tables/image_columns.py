@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,8 +16,9 @@ import pyarrow.compute as pc
 from siis.encode.image_files import EmbeddedImage, ImageSource
 from siis.tables.cell_values import is_text
 from siis.tables.examples import Roles
-from siis.tables.pixels import SUFFIXES
+from siis.tables.images import SUFFIXES
 from siis.tables.sheet import Sheet
+from siis.tables.tools.tool_file import PLAIN
 from siis.texts import listed, plural, quoted
 
 IMAGE = "image"  # what tools call the column of images
@@ -28,40 +28,39 @@ STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"RIFF")  # PNG, JPEG, GI
 LOCAL = "d"  # the parameter in which Label Studio names a local file
 
 
-def image_columns(sheet: Sheet) -> list[str]:
-    """Columns whose cells are all images, names of images or empty."""
-    aside = {*sheet.metadata.aside, *sheet.metadata.votes}
-    return [name for name, column in sheet.columns.items() if name not in aside and holds_images_or_names(column)]
-
-
-def is_inside(column: Any) -> bool:
-    """Whether the images of a column are stored in the table itself."""
-    return not is_text(column) or bool(pc.any(pc.starts_with(column, IN_TEXT)).as_py())
-
-
-def holds_images_or_names(column: Any) -> bool:
+def holds_images(column: Any) -> bool:
     """Whether each cell that is not empty is an image, or the name of one."""
-    if pa.types.is_struct(column.type):
-        names = {field.name for field in column.type}
-        return names == {BYTES, PATH} and any(_is_image(one) for one in column.drop_null()[:1].to_pylist())
-    if not is_text(column):
-        return False
-    found = False
-    for cell in _cells(column):
-        if not (cell.startswith(IN_TEXT) or _path_of(cell).lower().endswith(SUFFIXES)):
+    if pa.types.is_struct(column.type):  # of Hugging Face, where sounds have the same fields
+        first = column.drop_null()[:1].to_pylist()
+        if {field.name for field in column.type} != {BYTES, PATH} or not first:
             return False
-        found = True
-    return found
+        data, path = first[0][BYTES], first[0][PATH]
+        return data.startswith(STARTS) if isinstance(data, bytes) else str(path).lower().endswith(SUFFIXES)
+    cells = _cells(column) if is_text(column) else iter(())
+    first_cell = next(cells, None)
+    return first_cell is not None and _is_image(first_cell) and all(map(_is_image, cells))
 
 
-def _is_image(value: dict[str, Any]) -> bool:
-    """Whether a value of Hugging Face is an image: sounds have the same fields."""
-    data, path = value[BYTES], value[PATH]
-    return data.startswith(STARTS) if isinstance(data, bytes) else str(path).lower().endswith(SUFFIXES)
+def _is_image(cell: str) -> bool:
+    return cell.startswith(IN_TEXT) or _path_of(cell).lower().endswith(SUFFIXES)
 
 
 def _cells(column: Any) -> Iterator[str]:
     return (text for chunk in column.chunks for cell in chunk if (text := (cell.as_py() or "").strip()))
+
+
+def embedded_images(sheet: Sheet) -> list[str]:
+    """Columns whose images are stored in the table itself."""
+    return [name for name in _image_columns(sheet) if _is_embedded(sheet.columns[name])]
+
+
+def _image_columns(sheet: Sheet) -> list[str]:
+    others = sheet.metadata.aside | sheet.metadata.votes
+    return [name for name, column in sheet.columns.items() if name not in others and holds_images(column)]
+
+
+def _is_embedded(column: Any) -> bool:
+    return not is_text(column) or bool(pc.any(pc.starts_with(column, IN_TEXT)).as_py())
 
 
 def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource, ...]:
@@ -77,23 +76,28 @@ def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource
         )
     if folder is not None and not folder.is_dir():
         raise ValueError(f"{folder}: must be a folder of images (--image-folder); there is none. Check the path.")
-    base = (sheet.path if sheet.path.is_dir() else sheet.path.parent) if folder is None else folder
+    base = _folder_of(sheet) if folder is None else folder
     found: list[ImageSource] = []
     lost: list[tuple[int, str]] = []
     names: dict[Path, str] = {}
     for row, value in enumerate(column.to_pylist(), start=1):
-        where = f"{sheet.path}, row {row:,}, column {quoted(name)}"
-        image = _image(value, where, base)
-        if isinstance(image, str):
-            lost.append((row, image))
-            continue
-        found.append(image)
-        if isinstance(image, Path):
-            text = _named(value)
-            if names.setdefault(image, text) != text:
+        data, text = (value.get(BYTES), value.get(PATH)) if isinstance(value, dict) else (None, value)
+        where, text = f"{sheet.path}, row {row:,}, column {quoted(name)}", (text or "").strip()
+        path = None
+        if data is None and text.startswith("data:"):
+            data = _content(text, where)
+        elif data is None:
+            path = _located(text, base)
+        if data is not None:
+            found.append(EmbeddedImage(where, data))
+        elif path is None:
+            lost.append((row, text))
+        else:
+            found.append(path)
+            if names.setdefault(path, text) != text:
                 raise ValueError(
-                    f"{sheet.path}: different names must be different images; {quoted(names[image])} and "
-                    f"{quoted(text)} lead to {image}. Name the folder in which their paths begin with "
+                    f"{sheet.path}: different names must be different images; {quoted(names[path])} and "
+                    f"{quoted(text)} lead to {path}. Name the folder in which their paths begin with "
                     "--image-folder."
                 )
     if lost:
@@ -108,20 +112,8 @@ def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource
     return tuple(found)
 
 
-def _named(value: Any) -> str:
-    return str(value[PATH]) if isinstance(value, dict) else str(value).strip()
-
-
-def _image(value: Any, where: str, base: Path) -> ImageSource | str:
-    """An image, or the name of one that does not exist; empty if the cell is."""
-    if isinstance(value, dict):
-        if value.get(BYTES) is not None:
-            return EmbeddedImage(where, value[BYTES])
-        value = value.get(PATH)
-    text = (value or "").strip()
-    if text.startswith("data:"):
-        return EmbeddedImage(where, _content(text, where))
-    return _located(text, base) or text
+def _folder_of(sheet: Sheet) -> Path:
+    return sheet.path if sheet.path.is_dir() else sheet.path.parent
 
 
 def _content(text: str, where: str) -> bytes:
@@ -133,10 +125,9 @@ def _content(text: str, where: str) -> bytes:
         if head.endswith(";base64"):
             return base64.b64decode(re.sub(r"\s", "", unquote(body)), validate=True)
         return unquote_to_bytes(body)
-    except (ValueError, binascii.Error):
-        raise ValueError(
-            f"{where}: an image in a cell must be a data URI; found another text. Export it again."
-        ) from None
+    except ValueError:
+        problem = "an image in a cell must be a data URI; found another text. Export it again."
+        raise ValueError(f"{where}: {problem}") from None
 
 
 def _path_of(text: str) -> str:
@@ -158,12 +149,9 @@ def _located(text: str, base: Path) -> Path | None:
     if "://" not in text and Path(path).is_absolute() and _is_file(Path(path)):
         return Path(path)
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
-    for first in range(len(parts)):
-        for names in (parts[first:], [unquote(part) for part in parts[first:]]):
-            place = base.joinpath(*names)
-            if _is_file(place):
-                return place
-    return None
+    ends = (parts[first:] for first in range(len(parts)))
+    places = (base.joinpath(*names) for end in ends for names in (end, map(unquote, end)))
+    return next(filter(_is_file, places), None)
 
 
 def _is_file(path: Path) -> bool:
@@ -178,17 +166,17 @@ def with_images(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[
     if roles.image is not None:
         return replace(roles, text=wished.text), []
     is_other = bool(wished.texts) or wished.features is not None or wished.text_only
-    is_shown = wished.image_folder is not None or (wished.embeddings is None and wished.graph is None)
-    name = None if sheet.metadata.tool is None or is_other or not is_shown else _main_column(sheet)
+    folder, tool = wished.image_folder, sheet.metadata.tool
+    is_shown = folder is not None or (wished.embeddings is None and wished.graph is None)
+    name = None if tool is None or is_other or not is_shown else _main_column(sheet)
     if name is None:
-        if wished.image_folder is not None:
-            raise ValueError(
-                f"{sheet.path}: --image-folder goes with a column of images; found none. Name it with --image."
-            )
+        if folder is not None:
+            problem = "--image-folder goes with a column of images; found none. Name it with --image."
+            raise ValueError(f"{sheet.path}: {problem}")
         return roles, []
-    if (sheet.metadata.texts or not sheet.metadata.tool_is_known) and not _first_image_exists(
-        sheet, name, wished.image_folder
-    ):
+    column = sheet.columns[name]
+    is_there = folder is not None or _is_embedded(column) or _located(next(_cells(column)), _folder_of(sheet))
+    if (sheet.metadata.texts or tool == PLAIN) and not is_there:
         return roles, [f"images of column {quoted(name)} not found; --image-folder names their folder"]
     note = f"images: column {quoted(name)} (--text or --features compare by other columns)"
     return replace(roles, image=name, text=wished.text), [note]
@@ -196,22 +184,14 @@ def with_images(sheet: Sheet, roles: Roles, wished: Roles) -> tuple[Roles, list[
 
 def _main_column(sheet: Sheet) -> str | None:
     """The column of images; images in the table take precedence over names of files."""
-    columns = image_columns(sheet)
-    inside = [name for name in columns if is_inside(sheet.columns[name])]
-    wanted = inside or [name for name in columns if name == IMAGE] or columns
+    columns = _image_columns(sheet)
+    wanted = embedded_images(sheet) or [name for name in columns if name == IMAGE] or columns
     if len(wanted) > 1:
         raise ValueError(
             f"{sheet.path}: one column of images must be chosen; found {len(wanted)}: {listed(wanted)}. Name it "
             "with --image, or compare by other columns with --text or --features."
         )
     return wanted[0] if wanted else None
-
-
-def _first_image_exists(sheet: Sheet, name: str, folder: Path | None) -> bool:
-    """Whether the first image exists."""
-    column = sheet.columns[name]
-    base = sheet.path if sheet.path.is_dir() else sheet.path.parent
-    return is_inside(column) or folder is not None or _located(next(_cells(column)), base) is not None
 
 
 def only_column(sheet: Sheet, name: str | None) -> str:

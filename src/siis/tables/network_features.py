@@ -1,4 +1,4 @@
-"""Features of images and texts by a network, which the recipe identifies by a digest."""
+"""Features of images and texts by a network, which a digest identifies."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from siis.encode import Encoder, EncoderChoice, load_encoder
 from siis.encode.encode import encode
 from siis.encode.image_files import ImageSource
 from siis.plain_data import check
+from siis.tables.examples import Encoded
 from siis.texts import plural, quoted
 
 MOST_FEATURES = 1_000_000
@@ -70,15 +71,13 @@ class NetworkImages:
         return self.encoder.n_features
 
     @classmethod
-    def learn(
-        cls, choice: EncoderChoice, paths: Sequence[ImageSource], broken: dict[int, str]
-    ) -> tuple[Self, Floats, str, tuple[str, ...]]:
-        """Encode n images: encoder, X (n, d), summary and notes; ``broken`` collects unreadable images by index."""
+    def learn(cls, choice: EncoderChoice, paths: Sequence[ImageSource], broken: dict[int, str]) -> Encoded:
+        """Encode n images; ``broken`` collects unreadable images by index."""
         encoder = load_encoder(choice, "images")
         X, notes = encode(encoder, paths, broken=broken)
         summary = f"{plural(X.shape[1], 'feature')} of {quoted(encoder.name)}"
         about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
-        return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (about, *notes)
+        return Encoded(cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (about, *notes))
 
     def encode(
         self, paths: Sequence[ImageSource], broken: dict[int, str], located: EncoderChoice | None = None
@@ -96,6 +95,11 @@ class NetworkTexts:
     encoder: Reference
 
     @property
+    def names(self) -> tuple[str]:
+        """The column."""
+        return (self.column,)
+
+    @property
     def n_features(self) -> int:
         """Number of features, d."""
         return self.encoder.n_features
@@ -108,11 +112,11 @@ class NetworkTexts:
     @classmethod
     def learn(
         cls, column: str, choice: EncoderChoice, encoder: Encoder, texts: Sequence[str]
-    ) -> tuple[Self, Floats, tuple[str, ...]]:
+    ) -> tuple[Self, Floats, list[str]]:
         """Encode n texts by the loaded encoder; returns the encoder, X of shape (n, d), and notes."""
         X, notes = encode(encoder, texts)
         about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
-        return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (about, *notes)
+        return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), [about, *notes]
 
     def encode(self, texts: Sequence[str], encoder: Encoder | None) -> tuple[Floats, list[str]]:
         """Encode more texts; returns X of shape (n, d) and notes."""

@@ -14,9 +14,9 @@ from siis._types import Features, Ints
 from siis.labels.unlabelled import named
 from siis.tables.examples import LabelNames, Roles
 from siis.tables.features import encode_again
-from siis.tables.ids_and_labels import answers_of, resolve_labels, texts_of
-from siis.tables.sheet import Sheet, as_plain
-from siis.tables.vectors import spread
+from siis.tables.ids_and_labels import answers_of, resolve_labels
+from siis.tables.sheet import Sheet
+from siis.tables.tools.tool_file import RawTable
 from siis.texts import quoted
 
 MOST_ROWS = 50_000  # in a block, unless a row group holds more
@@ -76,11 +76,7 @@ def find_blocks(pattern: str) -> list[Block]:
 
 
 def _sheet(block: Block, table: Any) -> Sheet:
-    names = [str(name).strip() for name in table.column_names]
-    columns = {
-        name: as_plain(Path(block.path), name, column) for name, column in zip(names, table.columns, strict=True)
-    }
-    return Sheet(Path(block.path), spread(columns)[0], int(table.num_rows), (), ".")
+    return Sheet.of(Path(block.path), RawTable([name.strip() for name in table.column_names], table.columns, []))
 
 
 def block_labels(blocks: Sequence[Block], roles: Roles) -> tuple[Ints, LabelNames]:
@@ -120,4 +116,4 @@ class TableReader:
         X, _, _ = encode_again(self.encoder, sheet)
         if self.id is None:
             return X, None
-        return X, [str(name) for name in texts_of(sheet, self.id, "the id column (--id)").to_pylist()]
+        return X, [str(name) for name in sheet.texts(self.id, "the id column (--id)").to_pylist()]

@@ -40,6 +40,11 @@ class Words:
         check(self.idf.size == len(self.terms) and bool((self.idf > 0).all()), "a positive frequency for each word")
 
     @property
+    def names(self) -> tuple[str]:
+        """The column."""
+        return (self.column,)
+
+    @property
     def n_features(self) -> int:
         """Number of features, d."""
         return len(self.terms)
@@ -80,9 +85,8 @@ class Words:
         n_empty = int(np.count_nonzero(np.diff(X.indptr) == 0))
         if not n_empty:
             return X, []
-        have = "text has" if n_empty == 1 else "texts have"
-        share = "it has no features" if n_empty == 1 else "they have no features"
-        return X, [f"{n_empty:,} {have} no known word in column {quoted(self.column)}: {share}"]
+        have, they = ("text has", "it has") if n_empty == 1 else ("texts have", "they have")
+        return X, [f"{n_empty:,} {have} no known word in column {quoted(self.column)}: {they} no features"]
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -11,19 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from siis.tables.tools.tool_file import RawTable
 from siis.texts import listed, quoted, readable, unknown
 
 WORKBOOKS = (".xlsx", ".xlsm")
 INSTALL = "Install it with `pip install 'siis[xlsx]'`, or save the sheet as CSV."
 
 
-def read_workbook(
-    path: Path, sheet: str | None, header_row: int | None = None
-) -> tuple[list[str], Any, list[str], tuple[str, ...]]:
-    """Read a sheet, the first by default, with saved values of formulas, as ``read_delimited`` reads a text file.
-
-    Returns stripped names (may repeat), a table with columns 0, 1, ..., notes, and the names of the other sheets.
-    """
+def read_workbook(path: Path, sheet: str | None, header_row: int | None = None) -> RawTable:
+    """Read a sheet, the first by default, with saved values of formulas; header_row as for ``read_delimited``."""
     if find_spec("openpyxl") is None:
         raise ValueError(f"{path}: reading XLSX files needs openpyxl, which is not installed. {INSTALL}")
     import openpyxl  # noqa: PLC0415  (an extra)
@@ -64,7 +60,7 @@ def read_workbook(
     rows = [[*row, *[None] * width][:width] for row in rows]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
     columns = [_column([row[k] for row in rows[1:]]) for k in range(width)]
-    return header, pa.table(columns, names=[str(k) for k in range(width)]), notes, others
+    return RawTable(header, columns, notes, others=others)
 
 
 def other_sheets(names: Sequence[str]) -> str:
@@ -90,14 +86,13 @@ def _column(cells: list[Any]) -> Any:
     """Cells of one type as they are, of several types as texts."""
     try:
         column = pa.array(cells)
+        is_mixed = pa.types.is_duration(column.type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        column = pa.array([_text(cell) for cell in cells], pa.large_string())
-    return column if not pa.types.is_duration(column.type) else pa.array([_text(cell) for cell in cells])
+        is_mixed = True
+    return pa.chunked_array([pa.array([_text(cell) for cell in cells], pa.large_string()) if is_mixed else column])
 
 
 def _text(cell: Any) -> str | None:
-    if cell is None:
-        return None
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date().isoformat()
-    return str(cell)
+    return None if cell is None else str(cell)

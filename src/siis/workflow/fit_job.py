@@ -19,7 +19,7 @@ from siis.parameters import check_parameters
 from siis.results import SUMMARY
 from siis.tables import Data, read
 from siis.tables.checked_labels import read_checked
-from siis.tables.many_files import joint_name
+from siis.tables.sheet import joint_name
 from siis.workflow.fit_options import FitOptions
 from siis.workflow.merged_labels import MergedLabels, by_row, digest_of, merge_checked, new_classes
 from siis.workflow.outcome import Outcome, fit_data

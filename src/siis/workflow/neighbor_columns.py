@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from siis.tables.columns import Columns
 from siis.tables.contrast import contrast
-from siis.tables.joined import Joined
+from siis.tables.features import Joined
 from siis.tables.recipe import Recipe
 
 

@@ -1,4 +1,4 @@
-"""Folders of images as grey pixels."""
+"""Images as grey pixels, and the images of a folder."""
 
 from __future__ import annotations
 
@@ -40,23 +40,19 @@ class Pixels:
         self, paths: Sequence[ImageSource], broken: dict[int, str], located: Any = None
     ) -> tuple[Floats, tuple[str, ...]]:
         """Read n images, (n, size * size), without notes; ``broken`` collects the unreadable ones."""
-        X = np.empty((len(paths), self.size * self.size), dtype=np.float32)
+        from PIL import Image  # noqa: PLC0415 - only needed for images
+
+        X = np.empty((len(paths), self.n_features), dtype=np.float32)
         for i, path in enumerate(paths):
             try:
-                with warnings.catch_warnings(), image_errors(str(path)):
+                with warnings.catch_warnings(), image_errors(str(path)), path.open("rb") as file:
                     warnings.simplefilter("ignore")  # large images and odd metadata are no concern of the user here
-                    X[i] = _grey(path, self.size)
+                    image = opened(file, "L", self.size, self.size)
+                    image = image.resize((self.size, self.size), Image.Resampling.BOX)
+                    X[i] = np.asarray(image, dtype=np.float32).ravel() / 255
             except UnreadableImage as problem:
                 broken[i] = str(problem)
         return X, ()
-
-
-def _grey(path: ImageSource, size: int) -> Floats:
-    from PIL import Image  # noqa: PLC0415 - only needed for images
-
-    with path.open("rb") as file:
-        image = opened(file, "L", size, size).resize((size, size), Image.Resampling.BOX)
-    return np.asarray(image, dtype=np.float32).ravel() / 255
 
 
 def left_out(ids: Sequence[str], broken: Mapping[int, str]) -> list[str]:
@@ -70,23 +66,19 @@ def left_out(ids: Sequence[str], broken: Mapping[int, str]) -> list[str]:
     return [f"{plural(len(broken), 'image')} left out, which cannot be read: {names}. {first}"]
 
 
-def holds_images(folder: Path) -> bool:
-    """Whether a folder or its sub-folders hold images."""
-    try:
-        return bool(find_images(folder)[0])
-    except ValueError:
-        return False
-
-
-def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """Ids (relative paths with forward slashes) and paths of a folder's images by name, without hidden ones."""
+def image_names(folder: Path) -> tuple[str, ...]:
+    """Paths of the images within a folder, with forward slashes, by name, without hidden ones."""
     found: list[str] = []
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
-        for name in files:
-            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
-                found.append(Path(place, name).relative_to(folder).as_posix())
-    if not found:
+        images = (name for name in files if name.lower().endswith(SUFFIXES) and not name.startswith("."))
+        found += (Path(place, name).relative_to(folder).as_posix() for name in images)
+    return tuple(sorted(found))
+
+
+def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Ids (relative paths) and paths of a folder's images."""
+    ids = image_names(folder)
+    if not ids:
         raise ValueError(f"{folder}: must hold images ({', '.join(SUFFIXES)}); found none. Check the path.")
-    ids = tuple(sorted(found))
     return ids, tuple(folder / name for name in ids)
