@@ -195,7 +195,7 @@ def choose(found, choice):
         (lambda t: t[2]["annotations"][0].update(completed_by=[1]), "102): completed_by must be a number, a text"),
         (
             lambda t: t[2]["annotations"].append(annotation("food", 9, ground_truth=True)),
-            "task 3: one label must be the ground truth; found sport and food",
+            "task 3 (id 102): one label must be the ground truth; found sport and food",
         ),
     ],
 )

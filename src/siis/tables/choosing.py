@@ -16,8 +16,8 @@ from siis.results import ANSWER_COLUMNS
 from siis.tables.amounts import SCALES, has_scales
 from siis.tables.cell_formats import CellFormat, ParsedCells, ambiguous, learn_format
 from siis.tables.cell_values import as_texts, is_text, missing
-from siis.tables.columns import HANDFUL, MOST_CATEGORIES, Choice, Columns, Measure, Part, unreadable
-from siis.tables.image_columns import holds_images
+from siis.tables.columns import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, unreadable
+from siis.tables.images import holds_images
 from siis.tables.sheet import Sheet
 from siis.tables.times import ORDERS
 from siis.texts import itemised, one_line, plural, quoted
@@ -104,18 +104,6 @@ class Chosen:
     def leave_out(self, name: str, why: str) -> None:
         """Note why a column is no feature."""
         self.uses.append(ColumnUse(name, LEFT_OUT, remark=why))
-
-    def encoded(self, sheet: Sheet) -> tuple[Columns, Floats, list[str]]:
-        """Encode the table that the columns were chosen from; returns the encoder, X of shape (n, d), and notes."""
-        if not self.parts:
-            reasons = f" ({'; '.join(notes_of(self.uses))})" if self.uses else ""
-            raise ValueError(
-                f"{sheet.path}: at least one column must be a feature; found none{reasons}. "
-                f"Add columns of numbers, or name a column of text with {sheet.option('text')}."
-            )
-        encoder = Columns(tuple(self.parts))
-        X, notes = encoder.encode(sheet, self.parsed)
-        return encoder, X, notes
 
 
 def choose_features(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]) -> Chosen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -182,48 +182,25 @@ class Choice:
 Part: TypeAlias = Measure | Choice
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Encodes columns of a table as features."""
-
-    kind: ClassVar[str] = "columns"
-    parts: tuple[Part, ...]  # (k,): what each column becomes
-
-    def __post_init__(self) -> None:
-        check_distinct(self.names, "columns")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(part.name for part in self.parts)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the features, d of them."""
-        return tuple(name for part in self.parts for name in part.feature_names)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return len(self.feature_names)
-
-    def encode(self, sheet: Sheet, parsed: Mapping[str, ParsedCells] | None = None) -> tuple[Floats, list[str]]:
-        """Features, (n, d), float32 if no column needs float64, and notes; ``parsed`` holds columns read before."""
-        sheet.check(self.names, "a feature")
-        needed = {part.precision(sheet.columns[part.name]) for part in self.parts if isinstance(part, Measure)}
-        is_single = np.float32 in needed and np.float64 not in needed
-        X = np.empty((sheet.n, self.n_features), dtype=np.float32 if is_single else np.float64)
-        notes: dict[str, list[str]] = {title: [] for title in TITLES}
-        at = 0
-        for part in self.parts:
-            if isinstance(part, Choice):
-                block = part.encode(sheet, notes)
-            else:
-                cells = (parsed or {}).get(part.name) or part.read(sheet)
-                block = part.encode(cells, sheet.columns[part.name], notes)
-            X[:, at : at + block.shape[1]] = block
-            at += block.shape[1]
-        return X, [f"{title}: {itemised(items)}" for title, items in notes.items() if items]
+def encode_parts(
+    parts: Sequence[Part], sheet: Sheet, parsed: Mapping[str, ParsedCells] | None = None
+) -> tuple[Floats, list[str]]:
+    """Features, (n, d), float32 if no column needs float64, and notes; ``parsed`` holds columns read before."""
+    needed = {part.precision(sheet.columns[part.name]) for part in parts if isinstance(part, Measure)}
+    is_single = np.float32 in needed and np.float64 not in needed
+    d = sum(len(part.feature_names) for part in parts)
+    X = np.empty((sheet.n, d), dtype=np.float32 if is_single else np.float64)
+    notes: dict[str, list[str]] = {title: [] for title in TITLES}
+    at = 0
+    for part in parts:
+        if isinstance(part, Choice):
+            block = part.encode(sheet, notes)
+        else:
+            cells = (parsed or {}).get(part.name) or part.read(sheet)
+            block = part.encode(cells, sheet.columns[part.name], notes)
+        X[:, at : at + block.shape[1]] = block
+        at += block.shape[1]
+    return X, [f"{title}: {itemised(items)}" for title, items in notes.items() if items]
 
 
 def unreadable(

@@ -95,11 +95,6 @@ class NetworkTexts:
     encoder: Reference
 
     @property
-    def names(self) -> tuple[str]:
-        """The column."""
-        return (self.column,)
-
-    @property
     def n_features(self) -> int:
         """Number of features, d."""
         return self.encoder.n_features

@@ -13,7 +13,6 @@ import numpy as np
 from siis._types import Features, Ints
 from siis.labels.unlabelled import named
 from siis.tables.examples import LabelNames, Roles
-from siis.tables.features import encode_again
 from siis.tables.ids_and_labels import answers_of, resolve_labels
 from siis.tables.sheet import Sheet
 from siis.tables.tools.tool_file import RawTable
@@ -113,7 +112,7 @@ class TableReader:
     def __call__(self, block: Block) -> tuple[Features, list[str] | None]:
         """Features of a block, and its ids."""
         sheet = _sheet(block, block.table())
-        X, _, _ = encode_again(self.encoder, sheet)
+        X, _, _ = self.encoder.encode(sheet)
         if self.id is None:
             return X, None
         return X, [str(name) for name in sheet.texts(self.id, "the id column (--id)").to_pylist()]

@@ -23,11 +23,19 @@ from siis.tables.ids_and_labels import (
     labels_of_folder,
     verified_of,
 )
-from siis.tables.image_columns import embedded_images, images_of, with_images
-from siis.tables.images import Pixels, find_images, left_out
+from siis.tables.images import (
+    SUFFIXES,
+    Pixels,
+    embedded_images,
+    find_images,
+    images_of,
+    is_image_folder,
+    left_out,
+    with_images,
+)
 from siis.tables.network_features import NetworkImages
 from siis.tables.recipe import Recipe
-from siis.tables.sheet import Sheet, found_files, is_table, joint_name, read_sheets
+from siis.tables.sheet import Sheet, found_files, joint_name, read_sheets
 from siis.texts import listed, plural, quoted
 
 NO_ROLES = Roles()
@@ -57,7 +65,7 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     path = joint_name(files)
     _check_roles(roles)
     arrays: dict[str, Any] = {}
-    if len(files) == 1 and path.is_dir() and not is_table(path):
+    if len(files) == 1 and is_image_folder(path):
         data = _from_folder(path, roles)
     elif len(files) == 1 and path.name.lower().endswith(".npz"):
         data, arrays = _from_arrays(path, roles)
@@ -180,7 +188,7 @@ def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[Data, Roles]:
         ids_of(sheet, roles.id),
         answers,
         [*about, *notes],
-        texts=joined_texts(cells) if cells else None,
+        texts=joined_texts(cells),
         images=images,
         rows=Rows.of(sheet, shown.union(() if images is None else embedded_images(sheet))),
         verified=verified,
@@ -241,6 +249,8 @@ def _from_folder(path: Path, roles: Roles) -> Data:
     if roles.labels_file is None:
         _refuse(path, "a folder of images", roles, "sheet header_row")
     ids, images = find_images(path)
+    if not ids:
+        raise ValueError(f"{path}: must hold images ({', '.join(SUFFIXES)}); found none. Check the path.")
     return _data(ids, *labels_of_folder(path, ids, roles), images=images, annotators=roles.annotators)
 
 

@@ -11,18 +11,15 @@ from siis.encode import EncoderChoice
 from siis.encode.image_files import ImageSource
 from siis.plain_data import from_plain, to_plain
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
-from siis.tables.columns import Columns
 from siis.tables.examples import NewData
-from siis.tables.features import Joined, encode_again
+from siis.tables.features import TableEncoding
 from siis.tables.ids_and_labels import ids_of
-from siis.tables.image_columns import images_of, only_column
-from siis.tables.images import Pixels, find_images, left_out
+from siis.tables.images import Pixels, find_images, images_of, is_image_folder, left_out, only_column
 from siis.tables.network_features import NetworkImages, NetworkTexts
-from siis.tables.sheet import Sheet, found_files, is_table, joint_name, read_sheets
-from siis.tables.tfidf import Words
+from siis.tables.sheet import Sheet, found_files, joint_name, read_sheets
 from siis.texts import plural
 
-Encoder: TypeAlias = Columns | Words | NetworkTexts | Joined | Pixels | NetworkImages | Values
+Encoder: TypeAlias = TableEncoding | Pixels | NetworkImages | Values
 VERSION = 3
 DAMAGED = "The model file is damaged or was not written by this version of siis: fit and save the model again."
 
@@ -73,11 +70,11 @@ class Recipe:
         encoder = self.encoder
         if len(files) == 1 and not path.exists():
             raise ValueError(f"{path}: there is no such file. Check the path.")
-        parts = encoder.words if isinstance(encoder, Joined) else (encoder,)
+        parts = encoder.words if isinstance(encoder, TableEncoding) else (encoder,)
         if located is not None and not any(isinstance(part, NetworkImages | NetworkTexts) for part in parts):
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
         if isinstance(encoder, Pixels | NetworkImages):
-            if len(files) > 1 or not path.is_dir() or is_table(path):
+            if len(files) > 1 or not is_image_folder(path):
                 sheet = read_sheets(files, encoding, page, header_row)
                 images = images_of(sheet, only_column(sheet, image), image_folder)
                 return _of_images(encoder, _ids(sheet, id, usual_id), images, located, sheet.notes)
@@ -98,7 +95,7 @@ class Recipe:
             return NewData(ids, X, None, None, (plural(X.shape[0], "row"), *notes))
         sheet = read_sheets(files, encoding, page, header_row)
         ids = _ids(sheet, id, usual_id)
-        X, texts, notes = encode_again(encoder, sheet, located)
+        X, texts, notes = encoder.encode(sheet, located)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from siis.tables.cell_values import as_plain, as_texts, is_text, spread_lists
 from siis.tables.delimited import read_delimited
-from siis.tables.images import image_names
 from siis.tables.tools.huggingface import OriginalTable, data_set_files, is_data_set, read_table
 from siis.tables.tools.json_records import is_json, read_json
 from siis.tables.tools.label_studio import csv_metadata
@@ -98,9 +97,9 @@ class Sheet:
             )
 
 
-def is_table(folder: Path) -> bool:
+def is_sheet_folder(folder: Path) -> bool:
     """Whether a folder holds a table: JSONL files, one for each annotator, or a data set of Hugging Face."""
-    return is_data_set(folder) or (is_json(folder) and not image_names(folder))
+    return is_data_set(folder) or is_json(folder)
 
 
 def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, header_row: int | None = None) -> Sheet:
@@ -108,7 +107,7 @@ def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, hea
     name = path.name.lower()
     if not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
-    if path.is_dir() and not is_table(path):
+    if path.is_dir() and not is_sheet_folder(path):
         raise ValueError(
             f"{path}: must be a file, or a folder of JSONL files; found a folder without any. Name a file."
         )

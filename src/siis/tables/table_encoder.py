@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Features
 from siis.encode import EncoderChoice
-from siis.tables.features import encode_again, encode_table
+from siis.tables.features import encode_table
 from siis.tables.frames import collected, has_names, sheet_of_frame
 from siis.tables.recipe import Recipe
 
@@ -91,7 +91,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         -------
         self
         """
-        self._learned(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Features:
@@ -106,7 +106,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         -------
         ndarray, or csr_array where there are texts, of shape (n, d)
         """
-        return self._learned(X)
+        X = collected(X)
+        sheet = sheet_of_frame(X)
+        if sheet.n == 1:
+            problem = "X must have two rows or more to recognise kinds of columns; found n_samples = 1."
+            raise ValueError(f"{problem} Add rows.")
+        texts = (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
+        for option, is_given in (("text_only=True", self.text_only), ("an encoder", self.encoder is not None)):
+            if is_given and not texts:
+                raise ValueError(f"{option} goes with columns of texts; found none. Name them with text=.")
+        network = self.encoder
+        if network is not None and not isinstance(network, EncoderChoice):
+            network = EncoderChoice(str(network))
+        features = None if self.features is None else tuple(self.features)
+        found = encode_table(sheet, features, texts, self.text_only, set(), network)
+        self.recipe_, self.columns_, self.notes_ = Recipe(found.encoder), found.uses, found.notes
+        self._encoder, self._network = found.encoder, network
+        self.n_features_in_ = len(sheet.columns)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if has_names(X):
+            self.feature_names_in_ = np.array(list(sheet.columns), dtype=object)
+        return found.X
 
     def transform(self, X: Any) -> Features:
         """Encode a table with the same columns; others are ignored where columns have names.
@@ -125,32 +145,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         if not has_names(X) and len(sheet.columns) != self.n_features_in_:
             expected = f"but TableEncoder is expecting {self.n_features_in_} features as input"
             raise ValueError(f"X has {len(sheet.columns)} features, {expected}.")
-        return encode_again(self._encoder, sheet, self._network)[0]
-
-    def _learned(self, X: Any) -> Features:
-        X = collected(X)
-        sheet = sheet_of_frame(X)
-        if sheet.n == 1:
-            raise ValueError(
-                "X must have two rows or more to recognise kinds of columns; found n_samples = 1. Add rows."
-            )
-        texts = (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
-        if self.text_only and not texts:
-            raise ValueError("text_only=True goes with columns of texts; found none. Name them with text=.")
-        if self.encoder is not None and not texts:
-            raise ValueError("an encoder goes with columns of texts; found none. Name them with text=.")
-        network = self.encoder
-        if network is not None and not isinstance(network, EncoderChoice):
-            network = EncoderChoice(str(network))
-        features = None if self.features is None else tuple(self.features)
-        found = encode_table(sheet, features, texts, self.text_only, set(), network)
-        self.recipe_, self.columns_, self.notes_ = Recipe(found.encoder), found.uses, found.notes
-        self._encoder, self._network = found.encoder, network
-        self.n_features_in_ = len(sheet.columns)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if has_names(X):
-            self.feature_names_in_ = np.array(list(sheet.columns), dtype=object)
-        return found.X
+        return self._encoder.encode(sheet, self._network)[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the features.

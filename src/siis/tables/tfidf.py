@@ -40,11 +40,6 @@ class Words:
         check(self.idf.size == len(self.terms) and bool((self.idf > 0).all()), "a positive frequency for each word")
 
     @property
-    def names(self) -> tuple[str]:
-        """The column."""
-        return (self.column,)
-
-    @property
     def n_features(self) -> int:
         """Number of features, d."""
         return len(self.terms)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from siis.tables.columns import Columns
 from siis.tables.contrast import contrast
-from siis.tables.features import Joined
+from siis.tables.features import TableEncoding
 from siis.tables.recipe import Recipe
 
 
@@ -58,4 +57,4 @@ def _compared_by(extra: Mapping[str, Any]) -> set[str]:
     if extra["recipe"] is None:
         return set()
     encoder = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"]).encoder
-    return set(encoder.names) if isinstance(encoder, Columns | Joined) else set()
+    return set(encoder.names) if isinstance(encoder, TableEncoding) else set()

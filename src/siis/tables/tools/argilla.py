@@ -51,7 +51,7 @@ def read_records(path: Path, found: list[dict[str, Any]]) -> RawTable:
         data,
         votes,
         partial(_suggested, records),
-        [f"{plural(len(records), 'record')} of {TOOL}", *([WARNING] if votes.by_question else [])],
+        [f"{plural(len(records), 'record')} of {TOOL}", *([WARNING] if votes.labels else [])],
         ids=[record.get(ID) for record in records],
         texts=(TEXT,) if TEXT in texts else texts if len(texts) == 1 else (),
         unanswered="no record has a response",

@@ -64,7 +64,6 @@ def read_tasks(path: Path, found: list[Any]) -> RawTable:
             else:
                 _add_votes(votes, annotation, row, where, targets)
         tasks.append(task)
-    _check_truth(path, votes)
     notes = [f"tasks of {TOOL}", *([f"{plural(n_skipped, 'annotation')} skipped"] if n_skipped else [])]
     n_open = sum(not task.get("annotations") for task in tasks)
     if n_given and n_open < FEW * len(tasks):
@@ -106,19 +105,6 @@ def _add_votes(votes: Votes, annotation: dict[str, Any], row: int, where: str, t
     is_verified = expect(annotation.get("ground_truth"), bool, where, "ground_truth")
     for question, values in chosen.items():
         votes.add(row, question, who, values, where, is_verified)
-
-
-def _check_truth(path: Path, votes: Votes) -> None:
-    """Refuse two ground truths for one task."""
-    for found in votes.by_question.values():
-        truths: dict[int, str] = {}
-        for vote in found:
-            truth = truths.setdefault(vote.row, vote.label) if vote.is_verified else vote.label
-            if truth != vote.label:
-                raise ValueError(
-                    f"{path}, task {vote.row + 1:,}: one label must be the ground truth; found {quoted(truth)} and "
-                    f"{quoted(vote.label)}. Take the mark off one of them."
-                )
 
 
 def _predicted(

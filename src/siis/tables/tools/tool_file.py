@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -98,25 +97,17 @@ class RawTable:
     others: tuple[str, ...] = ()  # names of the other sheets of a workbook
 
 
-@dataclass(frozen=True)
-class Vote:
-    """An answer to a question about an example."""
-
-    row: int  # the example
-    annotator: str  # empty if the file names none
-    label: str
-    is_verified: bool  # the tool marks it as the truth
-
-
 @dataclass(frozen=True, eq=False)
 class Votes:
     """The answers of a file, collected while it is read."""
 
-    by_question: dict[str, list[Vote]] = field(default_factory=lambda: defaultdict(list))
+    # labels by row, of each question and each annotator (and repeat)
+    labels: dict[str, dict[tuple[str, int], dict[int, str]]] = field(default_factory=dict)
+    truths: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)  # whose answer is marked as right
     refused: dict[str, str] = field(default_factory=dict)  # raised when the question is used
 
     def add(
-        self, row: int, question: str, annotator: Any, values: Iterable[Any], where: str, is_verified: bool = False
+        self, row: int, question: str, annotator: Any, values: Iterable[Any], where: str, is_truth: bool = False
     ) -> bool:
         """Add the label that an annotator gave; a question is refused if one answer has several or is none."""
         labels = []
@@ -133,46 +124,54 @@ class Votes:
             remedy = "Keep one, or name another question with --label."
             problem = f"{where}: an example must have one label; {quoted(question)} has {several}. {remedy}"
             self.refused.setdefault(question, problem)
-        elif labels:
-            self.by_question[question].append(Vote(row, label_text(annotator) or "", labels[0], is_verified))
-        return len(labels) == 1
+        if len(labels) != 1:
+            return False
+        answers, who, turn = self.labels.setdefault(question, {}), label_text(annotator) or "", 1
+        while row in answers.setdefault((who, turn), {}):
+            turn += 1
+        answers[who, turn][row] = labels[0]
+        truth = self.truths.setdefault((question, row), (who, turn)) if is_truth else (who, turn)
+        if answers[truth][row] != labels[0]:
+            found = f"{quoted(answers[truth][row])} and {quoted(labels[0])}"
+            problem = f"one label must be the ground truth; found {found}. Take the mark off one of them."
+            raise ValueError(f"{where}: {problem}")
+        return True
 
     def columns(self, n: int, taken: Collection[str]) -> tuple[dict[str, Any], set[str], dict[str, Any]]:
         """Columns of answers, names of those that hold annotators, and questions and verified answers by name.
 
         A question has a column for each annotator (and repeat), or a single one if no example has two answers.
         """
-        cells: dict[str, list[str | None]] = {}
+        columns: dict[str, Any] = {}
         people: set[str] = set()
-        questions: dict[str, tuple[str, ...]] = {}
-        verified: dict[str, list[tuple[int, str]]] = {}
+        titles: dict[tuple[str, str, int], str] = {}
 
-        def added(title: str) -> str:
-            title = free_name(title, {*taken, *cells})
-            cells[title] = [None] * n
+        def added(title: str, cells: Mapping[int, str]) -> str:
+            title = free_name(title, {*taken, *columns})
+            texts = pa.array([cells.get(row) for row in range(n)], pa.large_string())
+            columns[title] = pa.chunked_array([texts])
             return title
 
-        for question, votes in self.by_question.items():
-            is_single = len({vote.row for vote in votes}) == len(votes)
-            before = f"{question}: " if len(self.by_question) > 1 else ""
-            titles: dict[tuple[str, int], str] = {}
-            turns: dict[tuple[int, str], int] = defaultdict(int)
-            verified[question] = []
-            for vote in votes:
-                turns[vote.row, vote.annotator] += 1
-                key = ("", 1) if is_single else (vote.annotator, turns[vote.row, vote.annotator])
-                if key not in titles:
-                    turn = "" if key[1] == 1 else f" ({key[1]})"
-                    titles[key] = added(question if is_single else f"{before}{key[0] or WHO}{turn}")
-                cells[titles[key]][vote.row] = vote.label
-                if vote.is_verified:
-                    verified[question].append((vote.row, titles[key]))
-            questions[question] = tuple(titles.values())
-            if is_single and any(vote.annotator for vote in votes):
-                people.add(title := added(f"{before}{WHO}"))
-                for vote in votes:
-                    cells[title][vote.row] = vote.annotator or None
-        columns = {name: pa.chunked_array([pa.array(labels, pa.large_string())]) for name, labels in cells.items()}
+        for question, answers in self.labels.items():
+            before = f"{question}: " if len(self.labels) > 1 else ""
+            joined = {row: label for cells in answers.values() for row, label in cells.items()}
+            if len(joined) == sum(map(len, answers.values())):
+                title = added(question, joined)
+                titles |= {(question, *key): title for key in answers}
+                if any(who for who, _ in answers):
+                    names = {row: who for (who, _), cells in answers.items() for row in cells if who}
+                    people.add(added(f"{before}{WHO}", names))
+            else:
+                for (who, turn), cells in answers.items():
+                    repeat = f" ({turn})" if turn > 1 else ""
+                    titles[question, who, turn] = added(f"{before}{who or WHO}{repeat}", cells)
+        questions = {
+            question: tuple(dict.fromkeys(titles[question, *key] for key in answers))
+            for question, answers in self.labels.items()
+        }
+        verified: dict[str, list[tuple[int, str]]] = {}
+        for (question, row), key in self.truths.items():
+            verified.setdefault(question, []).append((row, titles[question, *key]))
         return columns, people, {"questions": questions, "verified": verified}
 
 
@@ -199,7 +198,7 @@ def tool_table(
         votes=frozenset(answers) - people,
         aside=frozenset(people.union(aside, columns.keys() & {*id_names})),
         refused=votes.refused,
-        unanswered=None if votes.by_question or votes.refused else unanswered,
+        unanswered=None if votes.labels or votes.refused else unanswered,
         **questions,
         **more,
     )
