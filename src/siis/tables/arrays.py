@@ -50,10 +50,8 @@ class Values:
     def encode(self, X: Floats, where: str) -> tuple[Floats, list[str]]:
         """Check the number of features and fill gaps; returns X, shape (n, d), and notes."""
         if X.shape[1] != self.medians.size:
-            raise ValueError(
-                f"{where}: must have {plural(self.medians.size, 'feature')}, as when the model was fitted; found "
-                f"{X.shape[1]:,}. Build the features in the same way."
-            )
+            problem = f"must have {plural(self.medians.size, 'feature')}, as when the model was fitted;"
+            raise ValueError(f"{where}: {problem} found {X.shape[1]:,}. Build the features in the same way.")
         gaps = ~np.isfinite(X)
         if not gaps.any():
             return X, []
@@ -89,10 +87,8 @@ def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Fl
         raise ValueError(f"{path}: must hold an array {quoted(name)}; found {listed(list(arrays)) or 'none'}. {NPZ}")
     X = arrays[name]
     if X.ndim < 2 or X.size == 0 or X.dtype.kind not in "fiub":
-        raise ValueError(
-            f"{path}: array {quoted(name)} must hold numbers, one row for each example; found shape {X.shape} of "
-            f"{X.dtype}. Write it again."
-        )
+        problem = f"array {quoted(name)} must hold numbers, one row for each example;"
+        raise ValueError(f"{path}: {problem} found shape {X.shape} of {X.dtype}. Write it again.")
     is_single = X.dtype.kind == "f" and X.dtype.itemsize <= SINGLE_BYTES
     return np.ascontiguousarray(X.reshape(X.shape[0], -1), dtype=np.float32 if is_single else np.float64)
 
@@ -104,10 +100,8 @@ def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sh
         if name not in arrays:
             continue
         if arrays[name].shape != (n,):
-            raise ValueError(
-                f"{path}: array {quoted(name)} must have one entry for each of the {plural(n, 'example')}; found "
-                f"shape {arrays[name].shape}. Write it again."
-            )
+            problem = f"array {quoted(name)} must have one entry for each of the {plural(n, 'example')};"
+            raise ValueError(f"{path}: {problem} found shape {arrays[name].shape}. Write it again.")
         with readable(path, f"an NPZ file with text or numbers in {quoted(name)}", NPZ):
             columns[name] = pa.chunked_array([pa.array(arrays[name])])
     return Sheet(path, columns, n)
@@ -139,10 +133,8 @@ def load_graph(path: Path, n: int, data: Path) -> Sparse:
     if W.dtype.kind not in "biuf":
         raise ValueError(f"{path}: the weights of a graph must be real numbers; found {W.dtype}. Convert them.")
     if W.shape != (n, n):
-        raise ValueError(
-            f"{path}: the graph must have one row and one column for each of the {n:,} examples of {data}; found "
-            f"shape {W.shape}. Build it from the same examples, in their order."
-        )
+        problem = f"the graph must have one row and one column for each of the {n:,} examples of {data};"
+        raise ValueError(f"{path}: {problem} found shape {W.shape}. Build it from the same examples, in their order.")
     try:
         weights: Sparse = Graph(sp.csr_array(W)).weights.copy()
     except ValueError as problem:

@@ -54,10 +54,8 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     for row, (name, given) in enumerate(zip(ids, map(_counted, answers), strict=True)):
         new = [verified[row]] if row in verified else list(given - before.get(name, Counter()))
         if len(new) > 1:
-            raise ValueError(
-                f"{path}: an id must have one checked label; {quoted(name)} has {quoted(new[0])} and "
-                f"{quoted(new[1])}. Mark the right one as the truth, or remove the other."
-            )
+            problem = f"an id must have one checked label; {quoted(name)} has {quoted(new[0])} and {quoted(new[1])}."
+            raise ValueError(f"{path}: {problem} Mark the right one as the truth, or remove the other.")
         if new:
             checked[name] = str(new[0])
     if not checked:

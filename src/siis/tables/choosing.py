@@ -114,10 +114,8 @@ def choose_features(sheet: Sheet, features: tuple[str, ...] | None, reserved: se
             raise ValueError(f"each feature must be named once; a column was named twice in {option}. Leave one out.")
         sheet.check(features, f"a feature ({option})")
     for name in [name for name in features or () if name in reserved]:
-        raise ValueError(
-            f"{sheet.path}: column {quoted(name)} must be a feature or have another role; it was named for both. "
-            f"Take it out of {option}."
-        )
+        problem = f"column {quoted(name)} must be a feature or have another role; it was named for both."
+        raise ValueError(f"{sheet.path}: {problem} Take it out of {option}.")
     chosen = Chosen()
     for name in features if features is not None else [name for name in sheet.columns if name not in reserved]:
         _learn(sheet, name, features is not None, chosen)

@@ -82,9 +82,8 @@ class TableEncoding:
     ) -> tuple[Features, tuple[str, ...] | None, list[str]]:
         """Encode another table in the same way; returns X of shape (n, d), texts or None, and notes."""
         sheet.check(self.names, "a feature")
-        network = next(
-            (one.encoder.load("texts", located) for one in self.words if isinstance(one, NetworkTexts)), None
-        )
+        references = [one.encoder for one in self.words if isinstance(one, NetworkTexts)]
+        network = references[0].load("texts", located) if references else None
         cells = [cells_of(sheet, one.column, "the text column") for one in self.words]
         encoded = [one.encode(texts, network) for one, texts in zip(self.words, cells, strict=True)]
         C, more = encode_parts(self.parts, sheet)

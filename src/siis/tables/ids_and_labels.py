@@ -37,10 +37,8 @@ def check_ids(ids: Sequence[str], where: str) -> None:
         if not name:
             raise ValueError(f"{where}: every example must have an id; row {row:,} has none. Fill it in.")
         if name in seen:
-            raise ValueError(
-                f"{where}: ids must differ; {quoted(name)} stands in rows {seen[name]:,} and {row:,}. Rename one, or "
-                "name another id column."
-            )
+            problem = f"ids must differ; {quoted(name)} stands in rows {seen[name]:,} and {row:,}."
+            raise ValueError(f"{where}: {problem} Rename one, or name another id column.")
         seen[name] = row
 
 
@@ -185,10 +183,8 @@ def labels_of_folder(folder: Path, ids: tuple[str, ...], roles: Roles) -> tuple[
         )
     labels = np.array([name.split("/")[0] if "/" in name else None for name in ids], dtype=object)
     if not any(labels):
-        raise ValueError(
-            f"{folder}: images need labels; found neither a table of labels nor sub-folders named after classes. "
-            "Name a table with the columns file and label with --labels-file."
-        )
+        problem = "images need labels; found neither a table of labels nor sub-folders named after classes."
+        raise ValueError(f"{folder}: {problem} Name a table with the columns file and label with --labels-file.")
     return labels, ["the names of the sub-folders are the labels"]
 
 

@@ -88,13 +88,18 @@ def find_images(folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
         folders[:] = [name for name in folders if not name.startswith((".", "__MACOSX"))]
         images = (name for name in files if name.lower().endswith(SUFFIXES) and not name.startswith("."))
         found += (Path(place, name).relative_to(folder).as_posix() for name in images)
+    if not found:
+        raise ValueError(f"{folder}: must hold images ({', '.join(SUFFIXES)}); found none. Check the path.")
     ids = tuple(sorted(found))
     return ids, tuple(folder / name for name in ids)
 
 
 def is_image_folder(path: Path) -> bool:
-    """Whether examples are the images of a folder: JSONL files with images are no table."""
-    return path.is_dir() and (not is_sheet_folder(path) or (not is_data_set(path) and bool(find_images(path)[0])))
+    """Whether examples are the images of a folder; it may hold JSONL files as well."""
+    if not path.is_dir() or not is_sheet_folder(path):
+        return path.is_dir()
+    names = (name for _, _, files in os.walk(path) for name in files)
+    return not is_data_set(path) and any(name.lower().endswith(SUFFIXES) for name in names)
 
 
 def holds_images(column: Any) -> bool:
@@ -139,10 +144,8 @@ def images_of(sheet: Sheet, name: str, folder: Path | None) -> tuple[ImageSource
     """
     column = sheet.column(name, "the column of images (--image)")
     if not (is_text(column) or pa.types.is_struct(column.type)):
-        raise ValueError(
-            f"{sheet.path}: a column of images must hold their names or contents; {quoted(name)} holds "
-            f"{column.type}. Name another one with --image."
-        )
+        problem = f"a column of images must hold their names or contents; {quoted(name)} holds {column.type}."
+        raise ValueError(f"{sheet.path}: {problem} Name another one with --image.")
     if folder is not None and not folder.is_dir():
         raise ValueError(f"{folder}: must be a folder of images (--image-folder); there is none. Check the path.")
     base = _folder_of(sheet) if folder is None else folder
@@ -267,8 +270,6 @@ def only_column(sheet: Sheet, name: str | None) -> str:
     """The column of images that a fitted model needs: the user's, or the only one."""
     found = name if name is not None else _main_column(sheet)
     if found is None:
-        raise ValueError(
-            f"{sheet.path}: the model was fitted to images; found no column of them. Name it with --image, or give "
-            "a folder of images."
-        )
+        problem = "the model was fitted to images; found no column of them."
+        raise ValueError(f"{sheet.path}: {problem} Name it with --image, or give a folder of images.")
     return found

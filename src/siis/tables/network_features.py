@@ -37,18 +37,14 @@ class Reference:
         """Load the encoder from its path; a library's model is named again: a stranger's recipe could name any."""
         name = quoted(Path(self.choice.source).name)
         if located is None and not self.choice.source.lower().endswith(".onnx"):
-            raise ValueError(
-                f"the model was fitted with the encoder {quoted(self.choice.source)} of a library. Name it again, "
-                "with --encoder."
-            )
+            problem = f"the model was fitted with the encoder {quoted(self.choice.source)} of a library."
+            raise ValueError(f"{problem} Name it again, with --encoder.")
         choice = self.choice
         if located is not None:
             choice = replace(choice, source=located.source, tokenizer=located.tokenizer or choice.tokenizer)
         if choice.is_file and not Path(choice.source).is_file():
-            raise ValueError(
-                f"the model was fitted with the encoder {name}, which must be at hand; there is no file "
-                f"{choice.source}. Say where it is with --encoder."
-            )
+            problem = f"the model was fitted with the encoder {name}, which must be at hand;"
+            raise ValueError(f"{problem} there is no file {choice.source}. Say where it is with --encoder.")
         encoder = load_encoder(choice, kind)
         if encoder.digest != self.digest:
             raise ValueError(

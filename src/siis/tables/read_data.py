@@ -24,7 +24,6 @@ from siis.tables.ids_and_labels import (
     verified_of,
 )
 from siis.tables.images import (
-    SUFFIXES,
     Pixels,
     embedded_images,
     find_images,
@@ -123,10 +122,8 @@ def _check_roles(roles: Roles) -> None:
                 f"a column of labels must have no other role; found {quoted(name)} as --id or --text too. Change one."
             )
     if roles.image is not None and roles.image in (roles.label, roles.id, *roles.annotators):
-        raise ValueError(
-            f"a column of images must have no other role; found {quoted(roles.image)} as --image and another one. "
-            "Change one."
-        )
+        problem = "a column of images must have no other role;"
+        raise ValueError(f"{problem} found {quoted(roles.image)} as --image and another one. Change one.")
     if len(set(roles.texts)) < len(roles.texts):
         raise ValueError("each column of texts must be named once; one was named twice in --text. Leave one out.")
     ready = [name for name in ("embeddings", "graph") if getattr(roles, name) is not None]
@@ -215,10 +212,8 @@ def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
     others = (roles.label, roles.id, *roles.annotators, *(roles.features or ()))
     found = [name for name, column in sheet.columns.items() if name not in others and _is_prose(column)]
     if len(found) != 1:
-        raise ValueError(
-            f"{sheet.path}: an encoder needs texts; found {listed(found) if found else 'no column of sentences'}. "
-            "Name the columns with --text."
-        )
+        problem = f"an encoder needs texts; found {listed(found) if found else 'no column of sentences'}."
+        raise ValueError(f"{sheet.path}: {problem} Name the columns with --text.")
     return replace(roles, text=(found[0],))
 
 
@@ -249,8 +244,6 @@ def _from_folder(path: Path, roles: Roles) -> Data:
     if roles.labels_file is None:
         _refuse(path, "a folder of images", roles, "sheet header_row")
     ids, images = find_images(path)
-    if not ids:
-        raise ValueError(f"{path}: must hold images ({', '.join(SUFFIXES)}); found none. Check the path.")
     return _data(ids, *labels_of_folder(path, ids, roles), images=images, annotators=roles.annotators)
 
 

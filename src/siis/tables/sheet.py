@@ -236,7 +236,5 @@ def _stacked(name: str, sheets: Sequence[Sheet]) -> Any:
     try:
         return pa.concat_tables([pa.table({name: part}) for part in parts], promote_options="permissive")[name]
     except pa.ArrowException:
-        raise ValueError(
-            f"{joint_name([sheet.path for sheet in sheets])}: column {quoted(name)} must hold the same in all files; "
-            f"found {', '.join(sorted(kinds))}. Write them alike."
-        ) from None
+        problem = f"column {quoted(name)} must hold the same in all files; found {', '.join(sorted(kinds))}."
+        raise ValueError(f"{joint_name([sheet.path for sheet in sheets])}: {problem} Write them alike.") from None

@@ -33,24 +33,18 @@ def read_workbook(path: Path, sheet: str | None, header_row: int | None = None) 
             rows = [list(row) for row in book[wanted].iter_rows(values_only=True)] if wanted in names else None
             book.close()
     if rows is None:
-        raise ValueError(
-            f"{path}: the sheet (--sheet) must be one of the file; found none named {quoted(wanted)}."
-            f"{unknown(wanted, names)}"
-        )
+        problem = "the sheet (--sheet) must be one of the file;"
+        raise ValueError(f"{path}: {problem} found none named {quoted(wanted)}.{unknown(wanted, names)}")
     others = tuple(name for name in names if name != wanted)
     notes = [f"sheet {quoted(wanted)}; not read: {listed(others)} (--sheet names another)"] if others else []
     while rows and not any(_is_filled(cell) for cell in rows[-1]):
         rows.pop()
     if not rows:
-        raise ValueError(
-            f"{path}: sheet {quoted(wanted)} is empty. It needs a row of column names and data below."
-            f"{other_sheets(others)}"
-        )
+        problem = f"sheet {quoted(wanted)} is empty."
+        raise ValueError(f"{path}: {problem} It needs a row of column names and data below.{other_sheets(others)}")
     if header_row is not None and header_row > len(rows):
-        raise ValueError(
-            f"{path}: sheet {quoted(wanted)} holds {len(rows):,} rows; --header-row says {header_row:,}. "
-            "Name another one."
-        )
+        problem = f"sheet {quoted(wanted)} holds {len(rows):,} rows; --header-row says {header_row:,}."
+        raise ValueError(f"{path}: {problem} Name another one.")
     first = next(i for i, row in enumerate(rows) if any(_is_filled(cell) for cell in row))
     start = _row_of_names(rows, first) if header_row is None else header_row - 1
     if header_row is None and start > first:

@@ -171,10 +171,8 @@ def _class_names(path: Path, name: str, column: Any, names: Any) -> Any:
     strange = pc.fill_null(pc.or_(pc.less(codes, 0), pc.greater_equal(codes, len(names))), False)
     row = pc.index(strange, True).as_py()
     if row >= 0:
-        raise ValueError(
-            f"{path}, row {row + 1:,}: column {quoted(name)} must hold numbers of its "
-            f"{plural(len(names), 'class', 'classes')}; found {codes[row].as_py()}. Write it again."
-        )
+        problem = f"column {quoted(name)} must hold numbers of its {plural(len(names), 'class', 'classes')};"
+        raise ValueError(f"{path}, row {row + 1:,}: {problem} found {codes[row].as_py()}. Write it again.")
     return pc.take(pa.array(names, pa.string()), codes)
 
 
@@ -193,10 +191,8 @@ def _votes(path: Path, table: Any, questions: Sequence[str]) -> tuple[Votes, int
             given = found if isinstance(found, list) else [] if found is None else [found]
             who, state = who or [], state or [SUBMITTED] * len(given)  # noqa: PLW2901
             if not (isinstance(who, list) and isinstance(state, list) and len(who) == len(given) == len(state)):
-                raise ValueError(
-                    f"{where}: {quoted(question)} must have a user and a status for each of its {len(given)} "
-                    "responses; found other numbers of them. Export it again."
-                )
+                problem = f"{quoted(question)} must have a user and a status for each of its {len(given)} responses;"
+                raise ValueError(f"{where}: {problem} found other numbers of them. Export it again.")
             for value, user, one in zip(given, who, state, strict=True):
                 if one != SUBMITTED or value is None:
                     n_skipped += 1

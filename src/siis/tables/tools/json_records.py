@@ -128,10 +128,8 @@ def _unpack(path: Path, folder: Path) -> None:
 def _items(file: Path, name: Path, values: Any) -> list[Record]:
     """The objects of a list; messages call its file ``name``."""
     if not isinstance(values, list):
-        raise ValueError(
-            f"{name}: must hold a list of objects, tasks of Label Studio or records of Argilla; found another thing. "
-            "Export it again, or write one object on each line of a JSONL file."
-        )
+        problem = "must hold a list of objects, tasks of Label Studio or records of Argilla; found another thing."
+        raise ValueError(f"{name}: {problem} Export it again, or write one object on each line of a JSONL file.")
     if not values:
         raise ValueError(f"{name}: is an empty list. It needs an object for each example.")
     if any(isinstance(value, dict) and value.keys() >= JSON_MIN for value in values):
@@ -166,10 +164,8 @@ def _examples(path: Path, records: list[Record], is_folder: bool = False) -> Raw
         text = kept[row].get(TEXT)
         if (is_folder or HASH in fields) and text is not None and fields.get(TEXT, text) != text:
             name, there = (HASH, "line") if HASH in fields else (ID, "file")
-            raise ValueError(
-                f"{record.where}: lines with the same {name} must be about the same example; another {there} has "
-                "another text. Export all from one project."
-            )
+            problem = f"lines with the same {name} must be about the same example; another {there} has another text."
+            raise ValueError(f"{record.where}: {problem} Export all from one project.")
         kept[row] = {**dict(flattened(fields)), **kept[row]}
     suffix = ".json" if path.name.lower().endswith(LISTS) else ".jsonl"
     names = [_written_name(one.file) if is_folder else f"{WRITTEN}{suffix}" for one in records]
@@ -211,10 +207,8 @@ def _rows(records: Sequence[Record], is_prodigy: bool) -> list[int]:
         raise ValueError(f"{lacking[HASH][0]}: {problem}")
     name = next((name for name in wanted if not lacking[name]), None)
     if name is None:
-        raise ValueError(
-            f"{lacking[TEXT][0]}: each line must have an id or a text, by which answers of several people are put "
-            "together; found none. Export it again."
-        )
+        problem = "each line must have an id or a text, by which answers of several people are put together;"
+        raise ValueError(f"{lacking[TEXT][0]}: {problem} found none. Export it again.")
     places: dict[tuple[str | None, int], int] = {}
     turns: dict[tuple[Path, str | None], int] = {}
     rows = []
