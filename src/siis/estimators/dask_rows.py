@@ -22,9 +22,8 @@ from siis.shards import ArrayBlock, ArrayReader, NoWorkers, Reader
 from siis.shards.files import write_whole
 from siis.shards.job import ANSWERS
 from siis.shards.workers import GONE
-from siis.tables.frames import sheet_of_frame
 from siis.tables.parquet_blocks import MOST_ROWS, Block, block_rows
-from siis.tables.table_encoder import TableEncoder
+from siis.tables.table_encoder import TableEncoder, sheet_of_frame
 
 MOST_CHARACTERS = 2_000  # characters of a message
 SETTING = "siis.work-folder"  # of Dask's configuration

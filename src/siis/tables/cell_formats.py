@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
 from siis.plain_data import check
-from siis.tables.amounts import SHARES, commonest_unit, read_amounts
 from siis.tables.cell_values import as_numbers, bools, is_text, marked, missing, without
-from siis.tables.times import ORDERS, read_clock, read_days, typed_days
+from siis.tables.written_values import ORDERS, SHARES, commonest_unit, read_amounts, read_clock, read_days, typed_days
 
 TRUTH = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})

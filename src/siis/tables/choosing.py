@@ -13,13 +13,12 @@ import pyarrow.compute as pc
 
 from siis._types import Floats
 from siis.results import ANSWER_COLUMNS
-from siis.tables.amounts import SCALES, has_scales
 from siis.tables.cell_formats import CellFormat, ParsedCells, ambiguous, learn_format
 from siis.tables.cell_values import as_texts, is_text, missing
 from siis.tables.columns import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, unreadable
 from siis.tables.images import holds_images
 from siis.tables.sheet import Sheet
-from siis.tables.times import ORDERS
+from siis.tables.written_values import ORDERS, SCALES, has_scales
 from siis.texts import itemised, one_line, plural, quoted
 
 MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES, or too many for its rows

@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from siis._types import Floats
 from siis.plain_data import check, check_distinct
-from siis.tables.amounts import SHARES
 from siis.tables.cell_formats import CellFormat, ParsedCells
 from siis.tables.cell_values import as_texts, bools, fits_single, is_text, marked, median_of, missing, without
 from siis.tables.sheet import Sheet
-from siis.tables.times import CYCLES, ORDERS, cycles_of, written
+from siis.tables.written_values import CYCLES, ORDERS, SHARES, cycles_of, written
 from siis.texts import itemised, plural, quoted
 
 MOST_CATEGORIES = 50

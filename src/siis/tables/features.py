@@ -127,7 +127,7 @@ def encode_table(
         )
     C, notes = encode_parts(chosen.parts, sheet, chosen.parsed)
     encoding = TableEncoding.learn(words, chosen.parts, C)
-    uses = (*(ColumnUse(one.column, "text", one.n_features, one.remark()) for one in words), *chosen.uses)
+    uses = (*(ColumnUse(one.column, "text", len(one.feature_names), one.remark()) for one in words), *chosen.uses)
     summary = filter(None, (*dict.fromkeys(one.summary() for one in words), summary_of(chosen.uses)))
     lines = notes_of(uses if chosen.parts else chosen.uses)
     if words and chosen.parts:

@@ -47,10 +47,9 @@ class Reference:
             raise ValueError(f"{problem} there is no file {choice.source}. Say where it is with --encoder.")
         encoder = load_encoder(choice, kind)
         if encoder.digest != self.digest:
-            raise ValueError(
-                f"the encoder must be the one that the model was fitted with, {name}; {choice.source} or its "
-                "tokenizer is another one. Name that one with --encoder (and --tokenizer), or fit again."
-            )
+            problem = f"the encoder must be the one that the model was fitted with, {name};"
+            problem = f"{problem} {choice.source} or its tokenizer is another one."
+            raise ValueError(f"{problem} Name that one with --encoder (and --tokenizer), or fit again.")
         return encoder
 
 
@@ -91,14 +90,9 @@ class NetworkTexts:
     encoder: Reference
 
     @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return self.encoder.n_features
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features."""
-        return tuple(f"{self.column}: {k}" for k in range(self.n_features))
+        return tuple(f"{self.column}: {k}" for k in range(self.encoder.n_features))
 
     @classmethod
     def learn(
@@ -117,11 +111,11 @@ class NetworkTexts:
 
     def summary(self) -> str:
         """What the texts become."""
-        return f"texts as {plural(self.n_features, 'feature')} of {quoted(Path(self.encoder.choice.source).name)}"
+        return f"texts as {self.remark()} of {quoted(Path(self.encoder.choice.source).name)}"
 
     def remark(self) -> str:
         """What one text becomes."""
-        return plural(self.n_features, "feature")
+        return plural(self.encoder.n_features, "feature")
 
 
 def _unit(X: Floats) -> Floats:
