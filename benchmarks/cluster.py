@@ -34,12 +34,12 @@ import numpy as np
 import psutil
 import pyarrow as pa
 from pyarrow import parquet
-from siis.distributed import ClusterOptions, connected, fit
 
 from default_speed import generated, noisy
 from protocol import RESULTS, Rows, load
 from siis import SIISClassifier
 from siis.app.options import FitOptions
+from siis.distributed import ClusterOptions, connected, fit
 from siis.tables import Roles
 
 CLUSTER, ONE = "cluster", "one process"

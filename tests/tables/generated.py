@@ -15,37 +15,23 @@ WORDS = (
     "delivery courier parcel lost address street",
 )
 NAMES = ("Anna", "Björn", "Chidi", "Dolores", "Eve", "Farid", "Grace", "Hiro", "Ines", "João", "Kofi", "Li")
+FEW = ("red", "green", "blue", "light grey", "n/k")
+LETTERS = [chr(65 + k) for k in range(26)]
 NO_LABEL = ("", "NA", "-1", "?", "unknown", "TODO")
 
 
 def make_table(seed):
-    """Make a table.
-
-    Parameters
-    ----------
-    seed : int
-
-    Returns
-    -------
-    columns : dict of str to list of str, each of length n
-        The cells as a CSV file would hold them.
-    label : str
-        The column of labels.
-    roles : Roles
-        For ``siis.tables.read``.
-    """
+    """The columns as a CSV file would hold them, the column of labels, and roles for ``siis.tables.read``."""
     rng = np.random.default_rng([20240229, seed])
     n = int(np.exp(rng.uniform(np.log(20), np.log(401))))
     n_classes = int(rng.integers(2, 13)) if n >= 60 else int(rng.integers(2, 5))
     truth = _truth(rng, n, n_classes)
     place = rng.normal(size=(n_classes, 3))[truth] * rng.choice([1.0, 2.0, 4.0]) + rng.normal(size=(n, 3))
     columns = {"size": _gaps(rng, _numbers(rng, place), 0.0)}  # one column that every reader can use
-    makers = [_number, _integer, _money, _percent, _thousands, _unit, _date, _stamp, _few, _many, _truth_value]
-    makers += [_constant, _counter, _name, _skewed, _nothing, _odd]
     for k in range(int(rng.integers(0, 9))):
-        make = makers[int(rng.integers(len(makers)))]
-        cells = make(rng, n, place, truth)
-        columns[f"{make.__name__[1:]} {k}"] = _gaps(rng, cells, float(rng.choice([0.0, 0.0, 0.01, 0.1, 0.4])))
+        name = list(MAKERS)[int(rng.integers(len(MAKERS)))]
+        cells = MAKERS[name](rng, n, place, truth)
+        columns[f"{name} {k}"] = _gaps(rng, cells, float(rng.choice([0.0, 0.0, 0.01, 0.1, 0.4])))
     roles = {"label": "label"}
     if rng.random() < 0.25:
         columns["remark"] = _prose(rng, truth)
@@ -66,17 +52,7 @@ def make_table(seed):
 
 
 def write_table(path, columns):
-    """Write a table as CSV, or as TSV where the name says so.
-
-    Parameters
-    ----------
-    path : Path
-    columns : dict of str to list of str
-
-    Returns
-    -------
-    Path
-    """
+    """Write a table as CSV, or as TSV where the name says so; returns its path."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
         writer.writerow(columns)
@@ -134,16 +110,8 @@ def _numbers(rng, place):
     return [f"{value:.4g}" for value in mixed * 10.0 ** rng.integers(-3, 5) + rng.normal()]
 
 
-def _number(rng, n, place, truth):
-    return _numbers(rng, place)
-
-
-def _integer(rng, n, place, truth):
-    return [str(int(value)) for value in np.round(20 + 6 * place[:, 0])]
-
-
-def _skewed(rng, n, place, truth):
-    return [f"{np.exp(2 * value):.6g}" for value in place[:, 1]]
+def _with(numbers, unit):
+    return [f"{value:.1f}{unit}" for value in numbers]
 
 
 def _money(rng, n, place, truth):
@@ -157,20 +125,6 @@ def _money(rng, n, place, truth):
     return cells
 
 
-def _percent(rng, n, place, truth):
-    space = rng.choice(["", " "])
-    return [f"{value:.1f}{space}%" for value in 50 + 15 * place[:, 0]]
-
-
-def _thousands(rng, n, place, truth):
-    return [f"{int(value):,}" for value in 5000 * np.exp(place[:, 1])]
-
-
-def _unit(rng, n, place, truth):
-    unit = rng.choice([" kg", "cm", " m/s", "°C"])
-    return [f"{value:.1f}{unit}" for value in 60 + 12 * place[:, 2]]
-
-
 def _days(rng, place):
     return np.datetime64("2019-03-01") + np.round(200 * place[:, 0] + rng.normal(size=len(place)) * 30).astype(int)
 
@@ -180,12 +134,8 @@ def _date(rng, n, place, truth):
     cells = []
     for day in _days(rng, place):
         year, month, date = str(day).split("-")
-        forms = (
-            f"{year}-{month}-{date}",
-            f"{month}/{date}/{year}",
-            f"{date}.{month}.{year}",
-            f"{date}/{month}/{year}",
-        )
+        numbers = (f"{year}-{month}-{date}", f"{month}/{date}/{year}", f"{date}.{month}.{year}")
+        forms = (*numbers, f"{date}/{month}/{year}")
         cells.append((*forms, f"{int(date)} {'JFMAMJJASOND'[int(month) - 1]}")[style])
     return cells
 
@@ -200,11 +150,6 @@ def _stamp(rng, n, place, truth):
     ]
 
 
-def _few(rng, n, place, truth):
-    names = ["red", "green", "blue", "light grey", "n/k"]
-    return [names[int((c + (rng.random() < 0.3)) % len(names))] for c in truth]
-
-
 def _many(rng, n, place, truth):
     """Codes of which few are frequent and most stand once or twice."""
     codes = np.minimum(rng.zipf(1.3, size=n), 10 * n) + 10_000 * (truth % 3)
@@ -216,26 +161,31 @@ def _truth_value(rng, n, place, truth):
     return [yes if value > 0 else no for value in place[:, 0]]
 
 
-def _constant(rng, n, place, truth):
-    return [str(rng.choice(["2024", "EU", "0"]))] * n
-
-
-def _counter(rng, n, place, truth):
-    return [str(i) for i in range(int(rng.integers(2)), n + 2)][:n]
-
-
-def _name(rng, n, place, truth):
-    return [f"{NAMES[int(rng.integers(12))]} {chr(65 + int(rng.integers(26)))}. no {i}" for i in range(n)]
-
-
-def _nothing(rng, n, place, truth):
-    return [""] * n
-
-
-def _odd(rng, n, place, truth):
-    """Numbers and words in one column, half and half."""
-    return [f"{value:.2f}" if rng.random() < 0.5 else str(rng.choice(["low", "high"])) for value in place[:, 0]]
-
-
 def _prose(rng, truth):
     return [" ".join(rng.choice(WORDS[int(c) % 4].split(), int(rng.integers(1, 9)))) + "!" for c in truth]
+
+
+MAKERS = {
+    "number": lambda rng, n, place, truth: _numbers(rng, place),
+    "integer": lambda rng, n, place, truth: [str(int(value)) for value in np.round(20 + 6 * place[:, 0])],
+    "money": _money,
+    "percent": lambda rng, n, place, truth: _with(50 + 15 * place[:, 0], rng.choice(["%", " %"])),
+    "thousands": lambda rng, n, place, truth: [f"{int(value):,}" for value in 5000 * np.exp(place[:, 1])],
+    "unit": lambda rng, n, place, truth: _with(60 + 12 * place[:, 2], rng.choice([" kg", "cm", " m/s", "°C"])),
+    "date": _date,
+    "stamp": _stamp,
+    "few": lambda rng, n, place, truth: [FEW[int((c + (rng.random() < 0.3)) % len(FEW))] for c in truth],
+    "many": _many,
+    "truth_value": _truth_value,
+    "constant": lambda rng, n, place, truth: [str(rng.choice(["2024", "EU", "0"]))] * n,
+    "counter": lambda rng, n, place, truth: [str(i) for i in range(int(rng.integers(2)), n + 2)][:n],
+    "name": lambda rng, n, place, truth: [
+        f"{NAMES[int(rng.integers(12))]} {LETTERS[rng.integers(26)]}. no {i}" for i in range(n)
+    ],
+    "skewed": lambda rng, n, place, truth: [f"{np.exp(2 * value):.6g}" for value in place[:, 1]],
+    "nothing": lambda rng, n, place, truth: [""] * n,
+    # numbers and words in one column, half and half
+    "odd": lambda rng, n, place, truth: [
+        f"{value:.2f}" if rng.random() < 0.5 else str(rng.choice(["low", "high"])) for value in place[:, 0]
+    ],
+}

@@ -206,12 +206,12 @@ def test_minus_one_is_unlabelled_unless_the_other_class_is_one(tmp_path):
 def test_an_empty_line_of_a_single_column_is_an_empty_cell(tmp_path, end):
     path = tmp_path / "in.csv"
     path.write_bytes(end.join(["", "kind", "x", "", "y", "", "", "x", "", ""]).encode())
-    names, table, _, notes = read_delimited(path, "utf-8")
-    assert names == ["kind"]
-    assert table.column(0).to_pylist() == ["x", "", "y", "", "", "x"]
-    assert any("at the end were left out" in note for note in notes)
+    table = read_delimited(path, "utf-8")
+    assert table.header == ["kind"]
+    assert table.columns[0].to_pylist() == ["x", "", "y", "", "", "x"]
+    assert any("at the end were left out" in note for note in table.notes)
     path.write_bytes(end.join(["a,kind", "1,x", "", "2,y", ""]).encode())
-    assert read_delimited(path, "utf-8")[1].num_rows == 2
+    assert len(read_delimited(path, "utf-8").columns[0]) == 2
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
@@ -223,4 +223,4 @@ def test_a_tsv_file_without_tabs_is_refused(tmp_path, separator):
     ):
         read_delimited(path, "utf-8")
     path.write_text("kind\nx\ny\n")
-    assert read_delimited(path, "utf-8")[0] == ["kind"]
+    assert read_delimited(path, "utf-8").header == ["kind"]

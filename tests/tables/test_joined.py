@@ -29,7 +29,7 @@ def test_texts_and_columns_weigh_the_same(path):
     words, others = data.X[:, :n_words].toarray(), data.X[:, n_words:].toarray()
     assert np.mean(np.sum(words**2, axis=1)) == pytest.approx(1.0)
     assert np.mean(np.sum(others**2, axis=1)) == pytest.approx(1.0)
-    names = data.recipe.encoder.columns.feature_names
+    names = data.recipe.encoder.feature_names[n_words:]
     towns = sum(np.var(others[:, names.index(f"town=t{i}")]) for i in range(3))
     assert np.var(others[:, names.index("salary")]) == pytest.approx(towns)
     assert data.notes[0].startswith(

@@ -25,38 +25,32 @@ def table(kind, **more):
     return {"kind": pa.array(Y), **{f"x{j}": pa.array(X[:, j].astype(kind)) for j in range(X.shape[1])}, **more}
 
 
-def write_parquet(path, columns):
-    pyarrow.parquet.write_table(pa.table(columns), path)
-    return path
-
-
-def write_feather(path, columns):
-    pyarrow.feather.write_feather(pa.table(columns), path)
+def write(path, columns):
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(pa.table(columns), path)
+    else:
+        pyarrow.feather.write_feather(pa.table(columns), path)
     return path
 
 
 @pytest.mark.parametrize("kind", [SINGLE, DOUBLE])
 class TestFormats:
-    def test_npz(self, tmp_path, kind):
-        path = tmp_path / "d.npz"
-        np.savez(path, X=X.astype(kind), y=Y)
-        data = read(path, Roles())
+    @pytest.mark.parametrize("name", ["d.npz", "d.parquet", "d.feather"])
+    def test_files(self, tmp_path, kind, name):
+        path = tmp_path / name
+        if name == "d.npz":
+            np.savez(path, X=X.astype(kind), y=Y)
+        else:
+            write(path, table(kind))
+        data = read(path, Roles(label=None if name == "d.npz" else "kind"))
         assert data.X.dtype == kind
         np.testing.assert_array_equal(data.X, X)
         assert data.recipe.apply(path).X.dtype == kind
 
     def test_embeddings(self, tmp_path, kind):
         np.save(tmp_path / "e.npy", X.astype(kind))
-        path = write_parquet(tmp_path / "d.parquet", {"kind": pa.array(Y)})
+        path = write(tmp_path / "d.parquet", {"kind": pa.array(Y)})
         assert read(path, Roles(label="kind", embeddings=tmp_path / "e.npy")).X.dtype == kind
-
-    @pytest.mark.parametrize(("write", "name"), [(write_parquet, "d.parquet"), (write_feather, "d.feather")])
-    def test_columns(self, tmp_path, kind, write, name):
-        path = write(tmp_path / name, table(kind))
-        data = read(path, Roles(label="kind"))
-        assert data.X.dtype == kind
-        np.testing.assert_array_equal(data.X, X)
-        assert data.recipe.apply(path).X.dtype == kind
 
     def test_data_frames(self, kind):
         encoder = TableEncoder()
@@ -73,7 +67,7 @@ class TestFormats:
         assert found.dtype == kind
         np.testing.assert_array_equal(found[:5, 0], kind(np.median(X[5:, 0].astype(DOUBLE))))
         columns = {"kind": pa.array(Y), "a": pa.array(holes[:, 0], from_pandas=True), "b": pa.array(holes[:, 1])}
-        found = read(write_parquet(tmp_path / "d.parquet", columns), Roles(label="kind")).X
+        found = read(write(tmp_path / "d.parquet", columns), Roles(label="kind")).X
         assert (found.dtype, found.shape) == (kind, (N, 3))  # one more feature tells of the gaps
         np.testing.assert_array_equal(found[:5, 0], kind(np.median(X[5:, 0].astype(DOUBLE))))
 
@@ -89,7 +83,7 @@ def test_images_are_single(tmp_path):
 
 
 def test_half_precision_is_read_as_single(tmp_path):
-    path = write_parquet(tmp_path / "d.parquet", table(np.float16))
+    path = write(tmp_path / "d.parquet", table(np.float16))
     assert read(path, Roles(label="kind")).X.dtype == SINGLE
     np.savez(tmp_path / "d.npz", X=X.astype(np.float16), y=Y)
     assert read(tmp_path / "d.npz", Roles()).X.dtype == SINGLE
@@ -109,7 +103,7 @@ def test_half_precision_is_read_as_single(tmp_path):
     ids=["whole", "truth", "categories", "large", "dates", "double", "text"],
 )
 def test_one_column_may_need_double(tmp_path, column, kind):
-    path = write_parquet(tmp_path / "d.parquet", table(SINGLE, more=column))
+    path = write(tmp_path / "d.parquet", table(SINGLE, more=column))
     data = read(path, Roles(label="kind"))
     assert data.X.shape[1] > X.shape[1]
     assert data.X.dtype == kind
@@ -120,7 +114,7 @@ def test_whole_numbers_alone_stay_double(tmp_path):
     np.savez(tmp_path / "d.npz", X=np.arange(N * 2).reshape(N, 2) % 7, y=Y)
     assert read(tmp_path / "d.npz", Roles()).X.dtype == DOUBLE
     columns = {"kind": pa.array(Y), "n": pa.array(np.arange(N) * 7 % 50)}
-    assert read(write_parquet(tmp_path / "d.parquet", columns), Roles(label="kind")).X.dtype == DOUBLE
+    assert read(write(tmp_path / "d.parquet", columns), Roles(label="kind")).X.dtype == DOUBLE
 
 
 def test_text_files_stay_double(tmp_path):
@@ -138,13 +132,11 @@ def test_a_median_beyond_single_precision_is_kept(tmp_path):
     columns = {"kind": pa.array(Y), "a": pa.array(large[:, 0]), "b": pa.array(large[:, 1])}
     np.savez(tmp_path / "d.npz", X=large, y=Y)
     recipes = [
-        (read(write_parquet(tmp_path / "d.parquet", columns), Roles(label="kind")).recipe, "new.parquet"),
+        (read(write(tmp_path / "d.parquet", columns), Roles(label="kind")).recipe, "new.parquet"),
         (read(tmp_path / "d.npz", Roles()).recipe, "new.npz"),
     ]
     holes = np.array([[np.nan, 1.0], [2.0, 3.0]], SINGLE)
-    write_parquet(
-        tmp_path / "new.parquet", {"a": pa.array(holes[:, 0], from_pandas=True), "b": pa.array(holes[:, 1])}
-    )
+    write(tmp_path / "new.parquet", {"a": pa.array(holes[:, 0], from_pandas=True), "b": pa.array(holes[:, 1])})
     np.savez(tmp_path / "new.npz", X=holes)
     for recipe, name in recipes:
         again = Recipe.from_plain(*recipe.to_plain())
@@ -157,7 +149,7 @@ def test_a_median_beyond_single_precision_is_kept(tmp_path):
 def test_the_same_answers(tmp_path, method):
     models = []
     for kind in (SINGLE, DOUBLE):
-        path = write_parquet(tmp_path / f"{np.dtype(kind)}.parquet", table(kind))
+        path = write(tmp_path / f"{np.dtype(kind)}.parquet", table(kind))
         data = read(path, Roles(label="kind"))
         model = SIISClassifier(method=method, solver="certified").fit(data.X, data.labels)
         assert model.basis_.vectors.dtype == kind

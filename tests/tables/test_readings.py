@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from siis.tables import Recipe, Roles, read
-from siis.tables.cell_formats import _possible_forms, learn_format
+from siis.tables.cell_formats import learn_format, possible_forms
 
 KIND = Roles(label="kind")
 
@@ -200,8 +200,8 @@ def learned(cells):
 
 def test_long_texts_are_not_searched_for_dates():
     looks_like_one = "1-2-3 12 May 2020 12:30 " + "x" * 50_000
-    assert _possible_forms(pa.array([looks_like_one] * 60)) == []
-    assert _possible_forms(pa.array([looks_like_one] * 60 + ["1-2-2003"])) == ["number", "date"]
+    assert possible_forms(pa.array([looks_like_one] * 60)) == []
+    assert possible_forms(pa.array([looks_like_one] * 60 + ["1-2-2003"])) == ["number", "date"]
     assert learned(["1" + "abc " * 12_500] * 60) is None
 
 

@@ -21,6 +21,7 @@ from siis.tables.tools.tool_file import Answer
 from tool_case import annotation, read_lines, sentences, tasks, write_json, write_lines
 
 TEXTS, TOPICS = sentences()
+PAIRS = list(zip(TEXTS, TOPICS, strict=True))
 
 
 def answers(n):
@@ -29,6 +30,19 @@ def answers(n):
 
 def back(data):
     return data.written_back(answers(len(data.ids)))
+
+
+def without(records, *names):
+    """Records without some fields."""
+    return [{name: value for name, value in one.items() if name not in names} for one in records]
+
+
+def kinds_of(data):
+    return {use.name: use.kind for use in data.columns}
+
+
+def doccano():
+    return [{"id": i, "text": text, "label": [topic]} for i, (text, topic) in enumerate(PAIRS)]
 
 
 # --- Label Studio
@@ -43,7 +57,7 @@ def test_tasks_of_label_studio(tmp_path):
     assert data.annotations[1].tolist() == [None, None], "skipped"
     assert data.annotations[4].tolist() == ["food", None]
     assert data.verified == {2: "sport"}
-    kinds = {use.name: use.kind for use in data.columns}
+    kinds = kinds_of(data)
     assert kinds["ann@example.org"] == kinds["bob@example.org"] == "annotator"
     assert kinds["id"] == "id"
     assert kinds["source.page"] == "category" or kinds["source.page"] == "number"
@@ -53,50 +67,29 @@ def test_tasks_of_label_studio(tmp_path):
 
 def test_predictions_of_label_studio(tmp_path):
     found = tasks()
-    path = write_json(tmp_path / "export.json", found)
-    written = back(read(path, Roles()))
+    written = back(read(write_json(tmp_path / "export.json", found), Roles()))
     assert list(written) == ["answers.json", "predictions.json"]
-    done = json.loads(written["answers.json"])
     assert "ü" in written["answers.json"].decode()
-    for task, former in zip(done, found, strict=True):
-        ours = task["predictions"].pop()
+    done, alone = (json.loads(written[name]) for name in written)
+    assert [one.pop("task") for one in alone] == [task["id"] for task in found]
+    for task, former, ours in zip(done, found, alone, strict=True):
         assert ours["score"] == 0.9
+        assert ours["model_version"] == f"siis {__version__}", "the data manager shows the scores of one version"
         (result,) = ours["result"]
-        assert result["value"] == {"choices": ["sport"]}
         assert (result["from_name"], result["to_name"], result["type"]) == ("topic", "txt", "choices")
-        assert task["predictions"] == former.get("predictions", [])
-        task.pop("predictions")
-        task["data"] = {name: value for name, value in task["data"].items() if not name.startswith("siis_")}
-        assert list(task.items()) == [(name, value) for name, value in former.items() if name != "predictions"]
-    versions = {task["predictions"][-1]["model_version"] for task in json.loads(written["answers.json"])}
-    assert versions == {f"siis {__version__}"}, "the data manager shows the scores of one version"
-
-
-def test_columns_that_the_data_manager_sorts_by(tmp_path):
-    path = write_json(tmp_path / "export.json", tasks())
-    written = back(read(path, Roles()))["answers.json"]
-    found = json.loads(written)
-    assert found[0]["data"] == {
-        **tasks()[0]["data"],
-        "siis_suspicion": 0.75,
-        "siis_is_issue": True,
-        "siis_label": "sport",
-        "siis_probability": 0.9,
-    }
-    assert "siis_suspicion" not in found[1]["data"], "null would be sorted before all numbers"
-    (tmp_path / "again.json").write_bytes(written)
+        assert result["value"] == {"choices": ["sport"]}
+        assert task["predictions"] == [*former.get("predictions", []), ours]
+        columns = {"siis_is_issue": task["data"]["siis_is_issue"], "siis_label": "sport", "siis_probability": 0.9}
+        suspicion = {"siis_suspicion": 0.75} if "siis_suspicion" in task["data"] else {}
+        assert task["data"] == {**former["data"], **suspicion, **columns}, "the data manager sorts by them"
+        assert without([task], "predictions", "data") == without([former], "predictions", "data")
+    assert done[0]["data"]["siis_is_issue"] is True
+    assert "siis_suspicion" in done[0]["data"]
+    assert "siis_suspicion" not in done[1]["data"], "null would be sorted before all numbers"
+    (tmp_path / "again.json").write_bytes(written["answers.json"])
     again = read(tmp_path / "again.json", Roles())
     assert not any("siis" in use.name for use in again.columns), "answers are no features"
-
-
-def test_predictions_for_the_project_itself(tmp_path):
-    found = tasks()
-    alone = json.loads(back(read(write_json(tmp_path / "export.json", found), Roles()))["predictions.json"])
-    assert [one["task"] for one in alone] == [task["id"] for task in found]
-    assert alone[3]["score"] == 0.9
-    assert alone[3]["model_version"] == f"siis {__version__}"
-    (result,) = alone[3]["result"]
-    assert (result["from_name"], result["to_name"], result["value"]) == ("topic", "txt", {"choices": ["sport"]})
+    assert back(again) == written, "our predictions are replaced, and no others"
     for task in found:
         del task["id"]
     assert list(back(read(write_json(tmp_path / "export.json", found), Roles()))) == ["answers.json"]
@@ -114,20 +107,10 @@ def test_an_export_of_a_project_with_predictions_and_drafts(tmp_path):
 
 
 def test_an_export_that_left_out_unlabelled_tasks(tmp_path):
-    found = [task for task in tasks() if task["annotations"]]
     hint = "0 tasks without an annotation: the usual export of Label Studio leaves such tasks out"
-    assert any(hint in note for note in read(write_json(tmp_path / "export.json", found), Roles()).notes)
-    assert not any("left out; add" in note or hint in note for note in read(tasks_file(tmp_path), Roles()).notes)
-
-
-def tasks_file(folder):
-    return write_json(folder / "all.json", tasks())
-
-
-def test_a_second_round_replaces_our_predictions_and_no_others(tmp_path):
-    once = back(read(write_json(tmp_path / "export.json", tasks()), Roles()))["answers.json"]
-    (tmp_path / "again.json").write_bytes(once)
-    assert back(read(tmp_path / "again.json", Roles()))["answers.json"] == once
+    for found, is_hinted in (([task for task in tasks() if task["annotations"]], True), (tasks(), False)):
+        notes = read(write_json(tmp_path / "export.json", found), Roles()).notes
+        assert any(hint in note for note in notes) == is_hinted
 
 
 def test_one_answer_for_each_example_is_a_label(tmp_path):
@@ -163,6 +146,11 @@ def test_two_answers_of_one_annotator(tmp_path):
     assert data.annotations[0].tolist() == ["x", "y"]
 
 
+def change(k, **fields):
+    """A change of the first annotation of task k."""
+    return lambda found: found[k]["annotations"][0].update(fields)
+
+
 def choose(found, choice):
     found[2]["annotations"][0]["result"][0]["value"]["choices"] = [choice]
 
@@ -174,28 +162,19 @@ def choose(found, choice):
         (lambda t: t[3].pop("data"), "task 4 (id 103): the data of a task must be a JSON object"),
         (lambda t: t[2].update(annotations={}), "task 3 (id 102): annotations must be a JSON list"),
         (lambda t: t[2].update(annotations=["x"]), "task 3 (id 102): an annotation must be a JSON object"),
-        (lambda t: t[2]["annotations"][0].update(result=3), "task 3 (id 102): the result of an annotation must be"),
-        (lambda t: t[2]["annotations"][0].update(result=[3]), "task 3 (id 102): a result must be a JSON object"),
+        (change(2, result=3), "task 3 (id 102): the result of an annotation must be"),
+        (change(2, result=[3]), "task 3 (id 102): a result must be a JSON object"),
         (lambda t: t[0].update(predictions=1), "task 1 (id 100): predictions must be a JSON list"),
-        (
-            lambda t: t[0].update(predictions=["5"]),
-            "task 1 (id 100): a prediction must be a JSON object; found '\"5\"'",
-        ),
-        (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a choice must be a name or a number; found '{\"a\": 1}'"),
-        (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a choice must be a name or a number"),
-        (lambda t: choose(t, float("nan")), "task 3 (id 102): a choice must be a name or a number; found NaN"),
-        (
-            lambda t: t[2]["annotations"][0].update(was_cancelled="false"),
-            "task 3 (id 102): was_cancelled must be true or false; found '\"false\"'",
-        ),
-        (
-            lambda t: t[2]["annotations"][0].update(ground_truth=1),
-            "102): ground_truth must be true or false; found 1",
-        ),
-        (lambda t: t[2]["annotations"][0].update(completed_by=[1]), "102): completed_by must be a number, a text"),
+        (lambda t: t[0].update(predictions=["5"]), "(id 100): a prediction must be a JSON object; found '\"5\"'"),
+        (lambda t: choose(t, {"a": 1}), "task 3 (id 102): a label must be a name or a number; found '{\"a\": 1}'"),
+        (lambda t: choose(t, ["a", "b"]), "task 3 (id 102): a label must be a name or a number"),
+        (lambda t: choose(t, float("nan")), "task 3 (id 102): a label must be a name or a number; found NaN"),
+        (change(2, was_cancelled="false"), "was_cancelled must be true or false; found '\"false\"'"),
+        (change(2, ground_truth=1), "102): ground_truth must be true or false; found 1"),
+        (change(2, completed_by=[1]), "102): completed_by must be a number, a text"),
         (
             lambda t: t[2]["annotations"].append(annotation("food", 9, ground_truth=True)),
-            "task 3: one label must be the ground truth; found sport and food",
+            "task 3 (id 102): one label must be the ground truth; found sport and food",
         ),
     ],
 )
@@ -209,7 +188,7 @@ def test_tasks_that_are_none(tmp_path, refusal, change, said):
     ("text", "said"),
     [
         ('[{"data": {}},\n {"data": }]', "error at line 2, column 11"),
-        ("3", "must hold tasks of Label Studio"),
+        ("3", "must hold a list of objects, tasks of Label Studio or records of Argilla"),
         ("[]", "is an empty list"),
         ('[{"text": "a", "annotator": 1, "annotation_id": 2}]', "found JSON-MIN"),
         ("[3]", "item 1: each item must be a JSON object"),
@@ -225,7 +204,7 @@ def test_csv_of_label_studio(write, refusal):
     own = ["annotation_id", "annotator", "created_at", "id", "lead_time"]
     rows = [
         (i, 1, f"2026-11-18T21:{i:02d}:47Z", 100 + i, i * 1.5, i % 3, text, one, f"2026-11-18T22:{i:02d}:47Z")
-        for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))
+        for i, (text, one) in enumerate(PAIRS)
     ]
     header = [*own, "page", "text", "topic", "updated_at"]
     data = read(write([header, *rows]), Roles(label="topic"))
@@ -242,18 +221,16 @@ def test_csv_of_label_studio(write, refusal):
 
 def with_ids(folder, kind, ids):
     """A file of a tool whose examples have these ids."""
-    rows = list(zip(ids, TEXTS, TOPICS, strict=True))
     if kind == "tasks":
         return write_json(folder / "a.json", [{**task, "id": id} for task, id in zip(tasks(), ids, strict=True)])
-    if kind == "doccano":
-        return write_lines(folder / "a.jsonl", [{"id": id, "text": text, "label": [one]} for id, text, one in rows])
-    if kind == "plain":
-        return write_lines(folder / "a.jsonl", [{"id": id, "text": text, "label": one} for id, text, one in rows])
-    if kind == "argilla":
-        pq.write_table(argilla(id=ids), folder / "a.parquet")
-    else:
-        codes = [i % 2 for i in range(40)]
-        pq.write_table(hugging_face(codes).append_column("id", pa.array(ids)), folder / "a.parquet")
+    if kind in ("doccano", "plain"):
+        rows = [{**row, "id": id} for row, id in zip(doccano(), ids, strict=True)]
+        for row in rows if kind == "plain" else ():
+            row["label"] = row["label"][0]
+        return write_lines(folder / "a.jsonl", rows)
+    codes = [i % 2 for i in range(40)]
+    table = argilla(id=ids) if kind == "argilla" else hugging_face(codes).append_column("id", pa.array(ids))
+    pq.write_table(table, folder / "a.parquet")
     return folder / "a.parquet"
 
 
@@ -263,24 +240,16 @@ def test_ids_that_are_missing_or_repeated(tmp_path, refusal, kind):
     assert "column id: ids must differ; 38 stands in rows 39 and 40" in refusal(path, label=None)
     path = with_ids(tmp_path, kind, [0, None, *range(2, 40)])
     assert "column id: every example must have an id; row 2 has none" in refusal(path, label=None)
-    kinds = {use.name: use.kind for use in read(path, Roles(id="text", text=None)).columns}
+    kinds = kinds_of(read(path, Roles(id="text", text=None)))
     assert kinds["id"] == "left out", "never compared by"
     assert kinds["text"] == "id"
-
-
-def test_a_later_export_with_repeated_ids(tmp_path):
-    found = tasks()
-    data = read(write_json(tmp_path / "export.json", found), Roles())
-    found[39]["id"] = found[38]["id"]
-    with pytest.raises(ValueError, match="ids must differ; 138 stands in rows 39 and 40"):
-        read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
 
 
 def test_ids_that_are_no_names(tmp_path, refusal):
     rows = [{"id": [i, i], "text": text, "label": "x"} for i, text in enumerate(TEXTS)]
     assert "line 1: an id must be a number or a text" in refusal(write_lines(tmp_path / "a.jsonl", rows), label=None)
     for hashed in ({"_input_hash": None}, {"_input_hash": [1]}, {}):
-        lines = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+        lines = [prodigy(text, topic) for text, topic in PAIRS]
         del lines[1]["_input_hash"]
         lines[1] |= hashed
         message = refusal(write_lines(tmp_path / "db.jsonl", lines), label=None)
@@ -327,6 +296,9 @@ def test_a_later_export_brings_what_was_checked(tmp_path):
     found[4]["annotations"].append(annotation("music", 9))
     with pytest.raises(ValueError, match="104 has sport and music"):
         read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
+    found[39]["id"] = found[38]["id"]
+    with pytest.raises(ValueError, match="ids must differ; 138 stands in rows 39 and 40"):
+        read_checked(write_json(tmp_path / "later.json", found), Roles(), data)
 
 
 def test_a_later_export_with_other_numbers(tmp_path):
@@ -344,15 +316,24 @@ def test_a_later_export_with_other_numbers(tmp_path):
     assert "Fit this export itself with siis fit" in str(caught.value)
 
 
-def test_later_files_of_doccano_with_other_numbers(tmp_path):
-    rows = [{"id": i, "text": text, "label": [one]} for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))]
-    data = read(write_lines(tmp_path / "all.jsonl", rows), Roles())
+@pytest.mark.parametrize("kind", ["a file", "a folder", "pictures"])
+def test_later_files_of_doccano_with_other_numbers(tmp_path, kind):
+    rows = doccano()
+    if kind == "pictures":
+        rows = [{"id": i, "filename": f"{i}.png", "x": i % 5, "label": [one]} for i, one in enumerate(TOPICS)]
+    first, later = (tmp_path / name / "ann.jsonl" for name in ("first", "later"))
+    roles = Roles(features=("x",)) if kind == "pictures" else Roles()
+
+    def place(path):
+        return write_lines(path, rows) if kind == "a file" else write_lines(path, rows).parent
+
+    data = read(place(first), roles)
     rows[5]["label"] = ["sport"]
-    assert read_checked(write_lines(tmp_path / "later.jsonl", rows), Roles(), data) == {"5": "sport"}
+    assert read_checked(place(later), roles, data) == {"5": "sport"}
     for i, row in enumerate(rows):
         row["id"] = (i + 1) % 40
     with pytest.raises(ValueError, match="an id must name the same example as in the data"):
-        read_checked(write_lines(tmp_path / "later.jsonl", rows), Roles(), data)
+        read_checked(place(later), roles, data)
 
 
 def test_an_export_in_which_nothing_was_checked(tmp_path):
@@ -365,9 +346,7 @@ def test_an_export_in_which_nothing_was_checked(tmp_path):
 
 def test_the_export_of_another_tool_is_no_later_one(tmp_path, write):
     export = write_json(tmp_path / "export.json", tasks())
-    rows = "".join(
-        f"{100 + i},{text.split(',')[0]},{one}\n" for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))
-    )
+    rows = "".join(f"{100 + i},{text.split(',')[0]},{one}\n" for i, (text, one) in enumerate(PAIRS))
     table = write("key,text,label\n" + rows)
     with pytest.raises(ValueError, match="the data are a file of no labelling tool"):
         read_checked(export, Roles(), read(table, Roles(text="text")))
@@ -404,20 +383,20 @@ def test_plain_lines(tmp_path):
             "deep": {"on": True},
             "tags": ["a"] * (i % 3),
         }
-        for i, (text, topic) in enumerate(zip(TEXTS, TOPICS, strict=True))
+        for i, (text, topic) in enumerate(PAIRS)
     ]
     path = write_lines(tmp_path / "data.jsonl", rows)
     data = read(path, Roles())
     assert data.ids[:2] == ("n0", "n1")
     assert data.labels[:2].tolist() == ["sport", "food"]
     assert data.labels[20] is None
-    kinds = {use.name: use.kind for use in data.columns}
+    kinds = kinds_of(data)
     assert kinds["text"] == "text"
     assert kinds["x"] == kinds["vector.0"] == kinds["vector.1"] == "number"
     assert kinds["deep.on"] == "left out"
     assert "fields that hold lists are left out: tags" in data.notes
     done = read_lines(back(data)["answers.jsonl"])
-    assert [{name: value for name, value in one.items() if name != "siis"} for one in done] == rows
+    assert without(done, "siis") == rows
     assert done[0]["siis"] == {"label": "sport", "probability": 0.9, "quality": 0.25, "is_issue": True}
     (tmp_path / "again.jsonl").write_bytes(back(data)["answers.jsonl"])
     again = read(tmp_path / "again.jsonl", Roles())
@@ -428,7 +407,7 @@ def test_plain_lines(tmp_path):
 
 
 def test_plain_objects_in_a_list(tmp_path):
-    rows = [{"text": text, "label": topic} for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    rows = [{"text": text, "label": topic} for text, topic in PAIRS]
     data = read(write_json(tmp_path / "data.json", rows), Roles())
     assert data.labels.tolist() == TOPICS
     assert [one["text"] for one in json.loads(back(data)["answers.json"])] == TEXTS
@@ -437,7 +416,7 @@ def test_plain_objects_in_a_list(tmp_path):
 def test_one_file_of_doccano(tmp_path):
     rows = [
         {"id": 3 * i, "text": text, "label": [topic] if i % 2 else [], "Comments": []}
-        for i, (text, topic) in enumerate(zip(TEXTS, TOPICS, strict=True))
+        for i, (text, topic) in enumerate(PAIRS)
     ]
     data = read(write_lines(tmp_path / "all.jsonl", rows), Roles())
     assert data.labels[:4].tolist() == [None, "food", None, "food"]
@@ -446,9 +425,7 @@ def test_one_file_of_doccano(tmp_path):
 
 
 def test_a_file_of_doccano_for_each_annotator(tmp_path):
-    rows = [
-        {"id": i, "text": text, "label": [topic]} for i, (text, topic) in enumerate(zip(TEXTS, TOPICS, strict=True))
-    ]
+    rows = doccano()
     folder = tmp_path / "export"
     write_lines(folder / "ann.jsonl", rows[:30])
     write_lines(folder / "bob.jsonl", [{**row, "label": ["food"], "note": "é"} for row in rows[:9:-1]])
@@ -466,7 +443,7 @@ def test_a_file_of_doccano_for_each_annotator(tmp_path):
 
 
 def test_an_archive_of_doccano(tmp_path, refusal):
-    rows = [{"id": i, "text": text, "label": [one]} for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))]
+    rows = doccano()
     folder = tmp_path / "export"
     write_lines(folder / "ann.jsonl", rows[:30])
     write_lines(folder / "unknown.jsonl", [{**row, "label": []} for row in rows[30:]])
@@ -489,36 +466,22 @@ def test_an_archive_of_doccano(tmp_path, refusal):
     assert "must be a ZIP file but cannot be read as one" in refusal(tmp_path / "cut.zip", label=None)
 
 
-def test_lists_of_doccano(tmp_path, refusal):
+@pytest.mark.parametrize(("write", "suffix"), [(write_json, "json"), (write_lines, "jsonl")])
+def test_answers_in_a_folder_of_doccano(tmp_path, refusal, write, suffix):
     """Its JSON has a list for each annotator."""
-    rows = [{"id": i, "text": text, "label": [one]} for i, (text, one) in enumerate(zip(TEXTS, TOPICS, strict=True))]
-    folder = tmp_path / "export"
-    folder.mkdir()
-    write_json(folder / "ann.json", rows)
-    write_json(folder / "bob.json", [{**row, "label": []} for row in rows])
-    data = read(folder, Roles())
+    write(tmp_path / f"ann.{suffix}", doccano())
+    write(tmp_path / f"bob.{suffix}", [{**row, "label": []} for row in doccano()])
+    data = read(tmp_path, Roles())
     assert data.labels.tolist() == TOPICS
     written = back(data)
-    assert sorted(written) == ["answers.ann.json", "answers.bob.json"]
-    assert json.loads(written["answers.ann.json"])[3]["siis"]["label"] == "sport"
+    assert sorted(written) == [f"answers.ann.{suffix}", f"answers.bob.{suffix}"]
     for name, content in written.items():
-        (folder / name).write_bytes(content)
-    assert back(read(folder, Roles())) == written, "answers beside the export are not read"
-    write_json(folder / "eve.json", {})
-    assert "eve.json: must hold a list of objects" in refusal(folder, label=None)
-
-
-def test_pictures_of_doccano_in_a_later_export(tmp_path):
-    rows = [{"id": i, "filename": f"{i}.png", "x": i % 5, "label": [one]} for i, one in enumerate(TOPICS)]
-    write_lines(tmp_path / "export" / "ann.jsonl", rows)
-    data = read(tmp_path / "export", Roles(features=("x",)))
-    rows[3]["label"] = ["sport"]
-    write_lines(tmp_path / "later" / "ann.jsonl", rows)
-    assert read_checked(tmp_path / "later", Roles(features=("x",)), data) == {"3": "sport"}
-    rows[3]["filename"] = "7.png"
-    write_lines(tmp_path / "later" / "ann.jsonl", rows)
-    with pytest.raises(ValueError, match="an id must name the same example as in the data"):
-        read_checked(tmp_path / "later", Roles(features=("x",)), data)
+        (tmp_path / name).write_bytes(content)
+    assert back(read(tmp_path, Roles())) == written, "answers in the folder of the export are not read"
+    if suffix == "json":
+        assert json.loads(written["answers.ann.json"])[3]["siis"]["label"] == "sport"
+        write_json(tmp_path / "eve.json", {})
+        assert "eve.json: must hold a list of objects" in refusal(tmp_path, label=None)
 
 
 def test_files_of_doccano_that_do_not_belong_together(tmp_path, refusal):
@@ -538,7 +501,7 @@ def prodigy(text, label="sport", answer="accept", who="ann", **more):
 
 
 def test_prodigy_with_two_labels(tmp_path):
-    rows = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    rows = [prodigy(text, topic) for text, topic in PAIRS]
     rows[3]["answer"], rows[4]["answer"] = "ignore", "reject"
     rows.append(prodigy(TEXTS[0], "food", who="bob"))
     data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
@@ -547,27 +510,24 @@ def test_prodigy_with_two_labels(tmp_path):
     assert data.annotations[0].tolist() == ["sport", "food"]
     assert data.annotations[3].tolist() == data.annotations[4].tolist() == [None, None]
     assert "2 lines without a label, or rejected or ignored" in data.notes
-    kinds = {use.name: use.kind for use in data.columns}
+    kinds = kinds_of(data)
     assert kinds["meta.score"] == "left out"
     assert not {"answer", "_task_hash", "label"} & set(kinds)
     done = read_lines(back(data)["answers.jsonl"])
     assert len(done) == 41
     assert done[0]["siis"] == done[40]["siis"]
-    assert [{name: value for name, value in one.items() if name != "siis"} for one in done] == rows
+    assert without(done, "siis") == rows
 
 
 def test_prodigy_with_two_texts_of_one_hash(tmp_path, refusal):
-    rows = [prodigy(text, topic) for text, topic in zip(TEXTS, TOPICS, strict=True)]
+    rows = [prodigy(text, topic) for text, topic in PAIRS]
     rows[3]["_input_hash"] = rows[1]["_input_hash"]
     message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
     assert "line 4: lines with the same _input_hash must be about the same example" in message
 
 
 def test_prodigy_with_one_label(tmp_path):
-    rows = [
-        prodigy(text, "sport", "accept" if topic == "sport" else "reject")
-        for text, topic in zip(TEXTS, TOPICS, strict=True)
-    ]
+    rows = [prodigy(text, "sport", "accept" if topic == "sport" else "reject") for text, topic in PAIRS]
     data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
     assert data.labels[:2].tolist() == ["sport", "not sport"]
 
@@ -582,7 +542,7 @@ def test_prodigy_with_choices_and_sounds(tmp_path, refusal):
             "answer": "accept",
             "_session_id": "s",
         }
-        for text, topic in zip(TEXTS, TOPICS, strict=True)
+        for text, topic in PAIRS
     ]
     rows[1]["accept"], rows[2]["answer"] = [], "reject"
     data = read(write_lines(tmp_path / "db.jsonl", rows), Roles())
@@ -590,7 +550,7 @@ def test_prodigy_with_choices_and_sounds(tmp_path, refusal):
     assert "fields that hold files are left out: audio" in data.notes
     rows[5]["accept"] = ["sport", "food"]
     message = refusal(write_lines(tmp_path / "db.jsonl", rows), label=None)
-    assert "line 6: an example must have one label; found 2, sport and food" in message
+    assert "line 6: an example must have one label; label has 2, sport and food" in message
     rows[5] = {**rows[5], "accept": ["food"], "answer": "maybe"}
     assert "line 6: answer must be accept, reject, ignore; found maybe" in refusal(
         write_lines(tmp_path / "db.jsonl", rows), label=None
@@ -695,10 +655,7 @@ def test_json_records_of_argilla(tmp_path):
     assert done[0]["suggestions"] == {"topic": {"value": "sport", "score": 0.9, "agent": f"siis {__version__}"}}
     assert done[2]["suggestions"]["topic"]["value"] == "theirs"
     assert done[1]["siis"]["label"] == "sport"
-    without = [{name: value for name, value in one.items() if name not in ("siis", "suggestions")} for one in done]
-    assert without == [
-        {name: value for name, value in one.items() if name != "suggestions"} for one in argilla_records()
-    ]
+    assert without(done, "siis", "suggestions") == without(argilla_records(), "suggestions")
     (tmp_path / "b.json").write_bytes(written["answers.json"])
     assert back(read(tmp_path / "b.json", Roles())) == written
 
@@ -818,7 +775,7 @@ def workbook(path):
     return path
 
 
-def test_a_sheet_of_a_workbook(tmp_path, refusal):
+def test_a_sheet_of_a_workbook(tmp_path, write, refusal):
     path = workbook(tmp_path / "book.xlsx")
     sheet = read_sheet(path, page="July")
     assert list(sheet.columns) == ["price", "kind", "mixed"]
@@ -833,9 +790,6 @@ def test_a_sheet_of_a_workbook(tmp_path, refusal):
     assert "encoding is for CSV" in refusal(path, encoding="latin-1")
     (tmp_path / "no.xlsx").write_bytes(b"PK")
     assert "must be an XLSX file but cannot be read as one" in refusal(tmp_path / "no.xlsx")
-
-
-def test_a_sheet_is_for_workbooks(write, refusal):
     assert "for XLSX files only" in refusal(write("a,kind\n1,x\n"), sheet="July")
 
 
@@ -862,6 +816,17 @@ FIELDS = st.dictionaries(
 LABELS = st.sampled_from(["Ä b", "-", "0", "None", "日本"])
 
 
+def check_same(path, written, sheet):
+    """What was written is read as the file before it."""
+    path.write_bytes(written)
+    again = read_sheet(path)
+    assert list(again.columns) == list(sheet.columns)
+    for name, column in sheet.columns.items():
+        assert again.columns[name].to_pylist() == column.to_pylist()
+    for part in ("id", "questions", "verified"):
+        assert getattr(again.metadata, part) == getattr(sheet.metadata, part)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(st.tuples(FIELDS, LABELS | st.none()), min_size=2, max_size=6),
@@ -883,16 +848,11 @@ def test_lines_lose_nothing(tmp_path_factory, rows, kind):
     path = folder / "a.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     sheet = read_sheet(path)
-    written = sheet.origin.answered(answers(sheet.n), None)["answers.jsonl"]
+    written = sheet.origin(None, answers(sheet.n))["answers.jsonl"]
     done = read_lines(written)
     assert [one.pop("siis")["label"] for one in done] == ["sport"] * len(lines)
     assert json.dumps(done) == json.dumps(lines), "fields, their order and their types"
-    (folder / "b.jsonl").write_bytes(written)
-    again = read_sheet(folder / "b.jsonl")
-    assert {name: column.to_pylist() for name, column in again.columns.items()} == {
-        name: column.to_pylist() for name, column in sheet.columns.items()
-    }
-    assert (again.metadata.id, again.metadata.questions) == (sheet.metadata.id, sheet.metadata.questions)
+    check_same(folder / "b.jsonl", written, sheet)
 
 
 ANNOTATIONS = st.lists(
@@ -914,19 +874,14 @@ def test_tasks_lose_nothing(tmp_path_factory, rows):
         )
     path = write_text(folder / "a.json", found)
     sheet = read_sheet(path)
-    written = sheet.origin.answered(answers(sheet.n), "topic")["answers.json"]
+    written = sheet.origin("topic", answers(sheet.n))["answers.json"]
     done = json.loads(written)
     assert [len(task["predictions"]) for task in done] == [1] * len(found)
     for task in done:
         task["predictions"].clear()
         task["data"] = {name: value for name, value in task["data"].items() if not name.startswith("siis_")}
     assert json.dumps(done) == json.dumps(found)
-    (folder / "b.json").write_bytes(written)
-    again = read_sheet(folder / "b.json")
-    assert {name: column.to_pylist() for name, column in again.columns.items()} == {
-        name: column.to_pylist() for name, column in sheet.columns.items()
-    }
-    assert (again.metadata.questions, again.metadata.verified) == (sheet.metadata.questions, sheet.metadata.verified)
+    check_same(folder / "b.json", written, sheet)
     said = [one for _, _, made in rows for one in made if not one[2]]
     columns = sheet.metadata.questions.get("topic", ())
     assert sum(len(sheet.columns[name]) - sheet.columns[name].null_count for name in columns) == len(said)
@@ -974,16 +929,6 @@ def test_a_broken_file_is_read_or_refused_in_a_sentence(tmp_path_factory, data, 
         message = f"{type(problem).__name__} {problem}"
     assert message is None or message.startswith(f"ValueError {path}"), message
     assert message is None or message.endswith((".", "?")), message
-
-
-def test_a_folder_that_holds_our_own_answers(tmp_path):
-    write_lines(
-        tmp_path / "ann.jsonl", [{"text": text, "label": [topic]} for text, topic in zip(TEXTS, TOPICS, strict=True)]
-    )
-    data = read(tmp_path, Roles())
-    for name, content in back(data).items():
-        (tmp_path / name).write_bytes(content)
-    assert read(tmp_path, Roles()).labels.tolist() == data.labels.tolist() == TOPICS
 
 
 def write_text(path, value):

@@ -37,8 +37,8 @@ def test_the_same_as_scikit_learn(write):
 def test_rare_words_of_many_texts_do_not_count(write):
     texts = prose(201)
     texts[3] += " zebra"
-    assert "zebra" not in read(sheet(write, texts), TEXT).recipe.encoder.terms
-    assert "zebra" in read(sheet(write, texts[:200]), TEXT).recipe.encoder.terms
+    assert "zebra" not in read(sheet(write, texts), TEXT).recipe.encoder.words[0].terms
+    assert "zebra" in read(sheet(write, texts[:200]), TEXT).recipe.encoder.words[0].terms
 
 
 def test_empty_texts_are_told_and_the_classifier_takes_them(write):
@@ -80,7 +80,7 @@ def chinese(n):
 def test_languages_without_spaces_are_compared_by_neighbouring_letters(write):
     texts = chinese(80)
     data = read(sheet(write, texts), TEXT)
-    encoder = data.recipe.encoder
+    encoder = data.recipe.encoder.words[0]
     assert encoder.is_unspaced
     assert {"股票", "股", "票", "银行"} <= set(encoder.terms)
     assert data.notes[0].startswith(f"80 rows, texts with {len(encoder.terms)} different words and pieces of them")
@@ -107,7 +107,7 @@ def test_pieces_of_texts():
     ],
 )
 def test_the_data_decide_whether_spaces_separate_words(write, text, is_unspaced):
-    assert read(sheet(write, [text] * 30), TEXT).recipe.encoder.is_unspaced == is_unspaced
+    assert read(sheet(write, [text] * 30), TEXT).recipe.encoder.words[0].is_unspaced == is_unspaced
 
 
 def test_stored_words_of_another_kind_are_refused(write):

@@ -13,9 +13,8 @@ from siis._types import Floats, Ints
 from siis.labels.unlabelled import named
 from siis.quality.listings import representatives
 from siis.saved import Saved
-from siis.tables.columns import Columns
 from siis.tables.contrast import contrast
-from siis.tables.joined import Joined
+from siis.tables.features import TableEncoding
 from siis.tables.recipe import Recipe
 from siis.texts import did_you_mean, quoted
 
@@ -182,4 +181,4 @@ def _compared_by(extra: Mapping[str, Any]) -> set[str]:
     if extra["recipe"] is None:
         return set()
     encoder = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"]).encoder
-    return set(encoder.names) if isinstance(encoder, Columns | Joined) else set()
+    return set(encoder.names) if isinstance(encoder, TableEncoding) else set()

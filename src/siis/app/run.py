@@ -35,7 +35,7 @@ from siis.results import SUMMARY
 from siis.saved import Saved
 from siis.tables import Data, Recipe, read
 from siis.tables.checked_labels import read_checked
-from siis.tables.many_files import joint_name
+from siis.tables.sheet import joint_name
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,7 @@ from siis.distributed.row_blocks import (
 from siis.distributed.work_files import write_whole
 from siis.distributed.workers import gathered
 from siis.estimators.inputs import columns_of_texts, columns_of_times, is_squarable, refuse_columns
-from siis.tables.frames import sheet_of_frame
-from siis.tables.table_encoder import TableEncoder
+from siis.tables.table_encoder import TableEncoder, sheet_of_frame
 
 MOST_CHARACTERS = 2_000  # characters of a message
 SETTING = "siis.work-folder"  # of Dask's configuration

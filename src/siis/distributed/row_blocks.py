@@ -13,11 +13,10 @@ import numpy as np
 from siis._types import Features, Ints
 from siis.labels.unlabelled import named
 from siis.tables.examples import LabelNames, Roles
-from siis.tables.features import encode_again
-from siis.tables.ids_and_labels import answers_of, resolve_labels, texts_of
-from siis.tables.sheet import Sheet, as_plain
+from siis.tables.ids_and_labels import answers_of, resolve_labels
+from siis.tables.sheet import Sheet
 from siis.tables.table_encoder import TableEncoder
-from siis.tables.vectors import spread
+from siis.tables.tools.tool_file import RawTable
 from siis.texts import quoted
 
 MOST_ROWS = 50_000  # in a block, unless a row group holds more
@@ -90,10 +89,10 @@ class TableReader:
     def __call__(self, block: ParquetBlock) -> tuple[Features, list[str] | None]:
         """Features of a block, and its ids."""
         sheet = _sheet(block, block.table())
-        X, _, _ = encode_again(self.encoder, sheet)
+        X, _, _ = self.encoder.encode(sheet)
         if self.id is None:
             return X, None
-        return X, [str(name) for name in texts_of(sheet, self.id, "the id column (--id)").to_pylist()]
+        return X, [str(name) for name in sheet.texts(self.id, "the id column (--id)").to_pylist()]
 
 
 def array_blocks(path: str, first: int, n: int) -> list[ArrayBlock]:
@@ -184,6 +183,4 @@ def _rows_of(blocks: Sequence[Any], rows: Ints) -> Iterator[tuple[Any, Ints]]:
 
 
 def _sheet(block: ParquetBlock, table: Any) -> Sheet:
-    path, names = Path(block.path), [str(name).strip() for name in table.column_names]
-    columns = {name: as_plain(path, name, column) for name, column in zip(names, table.columns, strict=True)}
-    return Sheet(path, spread(columns)[0], int(table.num_rows), (), ".")
+    return Sheet.of(Path(block.path), RawTable([name.strip() for name in table.column_names], table.columns, []))

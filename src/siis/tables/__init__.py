@@ -1,7 +1,7 @@
 """From files to arrays: tables, NPZ files and folders of images."""
 
 from siis.tables.checked_labels import read_corrections as read_corrections
-from siis.tables.column_uses import ColumnUse
+from siis.tables.choosing import ColumnUse
 from siis.tables.examples import Data as Data
 from siis.tables.examples import NewData as NewData
 from siis.tables.examples import Roles as Roles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from siis._types import Floats, Sparse
 from siis.plain_data import check, frozen
 from siis.tables.cell_values import fits_single, median_of
+from siis.tables.examples import Encoded
 from siis.tables.sheet import Sheet
 from siis.texts import listed, plural, quoted, readable
 
@@ -36,21 +37,21 @@ class Values:
         return int(self.medians.size)
 
     @classmethod
-    def learn(cls, X: Floats) -> Self:
+    def learn(cls, X: Floats, where: Path, summary: str) -> Encoded:
         """Learn the medians of features with gaps, 0 for a feature without values. X: (n, d)."""
         medians = np.zeros(X.shape[1])
         for j in np.flatnonzero(~np.isfinite(X).all(axis=0)):
             known = X[np.isfinite(X[:, j]), j]
             medians[j] = median_of(known) if known.size else 0.0
-        return cls(frozen(medians))
+        values = cls(frozen(medians))
+        X, notes = values.encode(X, str(where))
+        return Encoded(values, X, summary.format(f"{X.shape[1]:,}"), notes)
 
     def encode(self, X: Floats, where: str) -> tuple[Floats, list[str]]:
         """Check the number of features and fill gaps; returns X, shape (n, d), and notes."""
         if X.shape[1] != self.medians.size:
-            raise ValueError(
-                f"{where}: must have {plural(self.medians.size, 'feature')}, as when the model was fitted; found "
-                f"{X.shape[1]:,}. Build the features in the same way."
-            )
+            problem = f"must have {plural(self.medians.size, 'feature')}, as when the model was fitted;"
+            raise ValueError(f"{where}: {problem} found {X.shape[1]:,}. Build the features in the same way.")
         gaps = ~np.isfinite(X)
         if not gaps.any():
             return X, []
@@ -86,10 +87,8 @@ def matrix_of(path: Path, arrays: dict[str, Any], name: str | None = None) -> Fl
         raise ValueError(f"{path}: must hold an array {quoted(name)}; found {listed(list(arrays)) or 'none'}. {NPZ}")
     X = arrays[name]
     if X.ndim < 2 or X.size == 0 or X.dtype.kind not in "fiub":
-        raise ValueError(
-            f"{path}: array {quoted(name)} must hold numbers, one row for each example; found shape {X.shape} of "
-            f"{X.dtype}. Write it again."
-        )
+        problem = f"array {quoted(name)} must hold numbers, one row for each example;"
+        raise ValueError(f"{path}: {problem} found shape {X.shape} of {X.dtype}. Write it again.")
     is_single = X.dtype.kind == "f" and X.dtype.itemsize <= SINGLE_BYTES
     return np.ascontiguousarray(X.reshape(X.shape[0], -1), dtype=np.float32 if is_single else np.float64)
 
@@ -101,13 +100,11 @@ def sheet_of(path: Path, arrays: dict[str, Any], n: int, names: list[str]) -> Sh
         if name not in arrays:
             continue
         if arrays[name].shape != (n,):
-            raise ValueError(
-                f"{path}: array {quoted(name)} must have one entry for each of the {plural(n, 'example')}; found "
-                f"shape {arrays[name].shape}. Write it again."
-            )
+            problem = f"array {quoted(name)} must have one entry for each of the {plural(n, 'example')};"
+            raise ValueError(f"{path}: {problem} found shape {arrays[name].shape}. Write it again.")
         with readable(path, f"an NPZ file with text or numbers in {quoted(name)}", NPZ):
             columns[name] = pa.chunked_array([pa.array(arrays[name])])
-    return Sheet(path, columns, n, ())
+    return Sheet(path, columns, n)
 
 
 def load_embeddings(path: Path, n: int, data: Path) -> Floats:
@@ -136,10 +133,8 @@ def load_graph(path: Path, n: int, data: Path) -> Sparse:
     if W.dtype.kind not in "biuf":
         raise ValueError(f"{path}: the weights of a graph must be real numbers; found {W.dtype}. Convert them.")
     if W.shape != (n, n):
-        raise ValueError(
-            f"{path}: the graph must have one row and one column for each of the {n:,} examples of {data}; found "
-            f"shape {W.shape}. Build it from the same examples, in their order."
-        )
+        problem = f"the graph must have one row and one column for each of the {n:,} examples of {data};"
+        raise ValueError(f"{path}: {problem} found shape {W.shape}. Build it from the same examples, in their order.")
     try:
         weights: Sparse = Graph(sp.csr_array(W)).weights.copy()
     except ValueError as problem:

@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from siis._types import Bools, Floats
 from siis.plain_data import check
-from siis.tables.amounts import SHARES, commonest_unit, read_amounts
-from siis.tables.cell_values import as_numbers, bools, is_text, marked, missing
-from siis.tables.times import ORDERS, read_clock, read_days, typed_days
+from siis.tables.cell_values import as_numbers, bools, is_text, marked, missing, without
+from siis.tables.written_values import ORDERS, SHARES, commonest_unit, read_amounts, read_clock, read_days, typed_days
 
 TRUTH = {"true": 1.0, "yes": 1.0, "y": 1.0, "t": 1.0, "false": 0.0, "no": 0.0, "n": 0.0, "f": 0.0}
 PAIRS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
@@ -52,23 +51,19 @@ class CellFormat:
 
     def read(self, column: Any, decimal: str) -> ParsedCells | None:
         """Read a column; None if its type cannot hold such values. decimal: the mark of the file."""
-        if pa.types.is_null(column.type):
+        kind = column.type
+        if pa.types.is_null(kind):
             return _plain(np.full(len(column), np.nan))
-        if not is_text(column):
-            return self._typed(column, decimal)
-        if self.form == "number" and not self.style and not self.unit:
-            numbers = as_numbers(column, decimal)
-            if numbers is not None:
-                return _plain(numbers)
-        return _cells(_present(column), self._values(_present(column), decimal))
-
-    def _typed(self, column: Any, decimal: str) -> ParsedCells | None:
-        if pa.types.is_temporal(column.type):
-            is_clock = pa.types.is_time(column.type)
-            form = "clock" if is_clock else "number" if pa.types.is_duration(column.type) else "date"
+        if pa.types.is_temporal(kind):
+            form = "clock" if pa.types.is_time(kind) else "number" if pa.types.is_duration(kind) else "date"
             return _plain(typed_days(column)) if form == self.form else None
-        numbers = as_numbers(column, decimal) if self.form in ("number", "truth") else None
-        return None if numbers is None else _plain(numbers)
+        if not is_text(column):
+            numbers = as_numbers(column, decimal) if self.form in ("number", "truth") else None
+            return None if numbers is None else _plain(numbers)
+        if self == CellFormat("number") and (numbers := as_numbers(column, decimal)) is not None:
+            return _plain(numbers)
+        present = _present(column)
+        return _cells(present, self._values(present, decimal))
 
     def _values(self, present: Any, decimal: str) -> Floats:
         """Numbers of texts, NaN for missing and other texts."""
@@ -86,28 +81,22 @@ class CellFormat:
 
 def learn_format(column: Any, decimal: str) -> tuple[CellFormat, ParsedCells] | None:
     """How to read a column as numbers, with its cells; None if most cells are no numbers, dates or truth values."""
-    if is_text(column):
-        return _learn_texts(column, decimal)
-    usual = "truth" if pa.types.is_boolean(column.type) else "number"
-    for cell_format in (CellFormat(usual), CellFormat("date"), CellFormat("clock")):
-        cells = cell_format.read(column, decimal)
-        if cells is not None:
-            return cell_format, cells
-    return None
-
-
-def _learn_texts(column: Any, decimal: str) -> tuple[CellFormat, ParsedCells] | None:
+    if not is_text(column):
+        usual = "truth" if pa.types.is_boolean(column.type) else "number"
+        formats = (CellFormat(usual), CellFormat("date"), CellFormat("clock"))
+        return next(((one, cells) for one in formats if (cells := one.read(column, decimal)) is not None), None)
     present = _present(column)
-    if _are_truth_values(present):
+    words = set(pc.unique(pc.ascii_lower(present).drop_null()).to_pylist())
+    if words and any(words <= pair for pair in PAIRS):
         return _checked_format(CellFormat("truth"), present, decimal)
     numbers = as_numbers(column, decimal)
     if numbers is not None:
         return CellFormat("number"), _plain(numbers)
-    if pc.any(pc.match_substring_regex(present, r"\d")).as_py():
-        for form in _possible_forms(present):
-            found = _checked_format(_styled(form, present, decimal), present, decimal)
-            if found is not None:
-                return found
+    for form in possible_forms(present):
+        cell_format = _number_format(present, decimal) if form == "number" else CellFormat(form)
+        cell_format = CellFormat("date", _order(present)) if form == "date" else cell_format
+        if (found := _checked_format(cell_format, present, decimal)) is not None:
+            return found
     return None
 
 
@@ -123,7 +112,7 @@ def ambiguous(column: Any, cell_format: CellFormat) -> bool:
 def _present(column: Any) -> Any:
     """Stripped texts; null where one is missing."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return pc.if_else(missing(column), pa.scalar(None, column.type), pc.utf8_trim_whitespace(column))
+    return without(pc.utf8_trim_whitespace(column), missing(column))
 
 
 def _plain(numbers: Floats) -> ParsedCells:
@@ -139,7 +128,7 @@ def _cells(present: Any, values: Floats) -> ParsedCells:
 def _checked_format(cell_format: CellFormat, present: Any, decimal: str) -> tuple[CellFormat, ParsedCells] | None:
     """The format with its cells if it reads nearly all of them, else None."""
     cells = _cells(present, cell_format._values(present, decimal))
-    n_read = int(np.count_nonzero(~np.isnan(cells.numbers)))
+    n_read = _n_read(cells.numbers)
     if n_read == 0:
         return None
     if cells.n_strange:
@@ -153,7 +142,7 @@ def _checked_format(cell_format: CellFormat, present: Any, decimal: str) -> tupl
     return cell_format, cells
 
 
-def _possible_forms(present: Any) -> list[str]:
+def possible_forms(present: Any) -> list[str]:
     """Forms that a sample of texts could have; patterns of dates are slow, and few columns need them."""
     is_short = pc.less_equal(pc.utf8_length(present), LONGEST)
     telling = present.filter(pc.and_(is_short, pc.invert(marked(present))))  # where it is null, the filter drops it
@@ -162,46 +151,35 @@ def _possible_forms(present: Any) -> list[str]:
     return [form for form, look in LOOKS.items() if pc.any(pc.match_substring_regex(some, look)).as_py()]
 
 
-def _are_truth_values(present: Any) -> bool:
-    words = pc.unique(pc.ascii_lower(present).drop_null())
-    return 0 < len(words) <= 2 and any(set(words.to_pylist()) <= pair for pair in PAIRS)
-
-
 def _in_unit(numbers: Floats, units: Any, unit: str) -> Floats:
     """Amounts in one unit or without; NaN for others, and for numbers but 0 without a percent sign."""
     is_bare = (units == "") & ((numbers == 0) | (unit not in SHARES))
     return np.where(is_bare | (units == unit), numbers, np.nan)
 
 
-def _styled(form: str, present: Any, decimal: str) -> CellFormat:
-    if form == "number":
-        return _number_reading(present, decimal)
-    return CellFormat(form, _order(present) if form == "date" else "")
-
-
-def _number_reading(present: Any, decimal: str) -> CellFormat:
+def _number_format(present: Any, decimal: str) -> CellFormat:
     """The decimal mark and unit that read most cells; the mark of the file if both read as many."""
-    readings = []
+    found = []
     for mark in (decimal, "," if decimal == "." else "."):
         numbers, units = read_amounts(present, mark)
-        found = {
-            u: int(np.count_nonzero(~np.isnan(_in_unit(numbers, units, u)))) for u in (commonest_unit(units), "")
-        }
-        unit = max(found, key=lambda u: found[u])
-        readings.append((found[unit], mark, unit))
-    (n_usual, usual, unit), (n_other, other, other_unit) = readings
-    if n_other == n_usual:
-        return CellFormat("number", "", unit)  # nothing shows it: as in the file, and in new files as there
-    return CellFormat("number", other, other_unit) if n_other > n_usual else CellFormat("number", usual, unit)
+        n_read = {unit: _n_read(_in_unit(numbers, units, unit)) for unit in (commonest_unit(units), "")}
+        unit = max(n_read, key=lambda unit: n_read[unit])
+        found.append((n_read[unit], mark, unit))
+    if found[0][0] == found[1][0]:  # nothing shows the mark: as in the file, and in new files as there
+        return CellFormat("number", "", found[0][2])
+    return CellFormat("number", *max(found)[1:])
 
 
 def _order(present: Any) -> str:
     """The order of day, month and year that reads most dates; points mean day.month, else the month is first."""
-    n_read = {"ymd": int(np.count_nonzero(~np.isnan(read_days(present, "ymd"))))}
+    n_read = {"ymd": _n_read(read_days(present, "ymd"))}
     if n_read["ymd"] == len(present) - present.null_count:
         return "ymd"
-    n_read |= {order: int(np.count_nonzero(~np.isnan(read_days(present, order)))) for order in ORDERS}
-    best = max(n_read.values())
+    n_read |= {order: _n_read(read_days(present, order)) for order in ORDERS}
     has_points = pc.any(pc.match_substring_regex(present, r"^\d{1,2}[.-]")).as_py()
     orders = ("ymd", "dmy", "mdy", "named") if has_points else ("ymd", "mdy", "dmy", "named")
-    return next(order for order in orders if n_read[order] == best)
+    return max(orders, key=lambda order: n_read[order])
+
+
+def _n_read(values: Floats) -> int:
+    return int(np.count_nonzero(~np.isnan(values)))

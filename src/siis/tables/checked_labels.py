@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from siis.decisions import JOURNAL, UNDONE
-from siis.labels.unlabelled import named
 from siis.results import PREDICTION_COLUMNS
 from siis.tables.examples import Data, Roles
-from siis.tables.ids_and_labels import answers_of, ids_of, labels_of, texts_of
+from siis.tables.ids_and_labels import answers_of, check_answered, ids_of, infer_roles, labels_of, verified_of
 from siis.tables.sheet import Sheet, read_sheet
-from siis.tables.tool_roles import check_answered, infer_roles, verified_of
 from siis.tables.tools.tool_file import ToolMetadata
 from siis.texts import quoted
 
@@ -33,33 +33,29 @@ def read_corrections(
 def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     """Checked labels by id; of a tool's export those marked as verified or given since the data were read."""
     sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
+    metadata = sheet.metadata
     check_answered(sheet, Roles())
-    if not (sheet.metadata.questions or sheet.metadata.refused):
+    questions = {*metadata.questions, *metadata.refused}
+    if not questions:
         return _from_table(sheet, roles.id, roles.label)
-    known = {*sheet.metadata.questions, *sheet.metadata.refused, *sheet.columns}
     wanted = Roles(
-        label=roles.label if roles.label in known else None,
+        label=roles.label if roles.label in questions | sheet.columns.keys() else None,
         id=roles.id if roles.id in sheet.columns else None,
         unlabelled=roles.unlabelled,
         merge_classes=roles.merge_classes,
     )
-    _check_later(sheet.path, sheet.metadata, wanted, data)
+    _check_later(sheet.path, metadata, wanted, data)
     here, question, _ = infer_roles(sheet, wanted)
-    labels, annotations, _ = labels_of(sheet, replace(here, text=None))
-    verified = verified_of(sheet, here, question, labels, annotations)
-    answers = annotations if annotations is not None else None if labels is None else labels[:, None]
-    assert answers is not None
-    before = _given(data) if sheet.metadata.is_project else {}
-    checked = {}
+    answers, _ = labels_of(sheet, replace(here, text=None))
+    verified = verified_of(sheet, here, question, answers)
     ids = ids_of(sheet, here.id)
-    for row, name in enumerate(ids):
-        given = Counter(answers[row][named(answers[row])].tolist())
+    before = dict(zip(data.ids, map(_counted, data.answers), strict=True)) if metadata.is_project else {}
+    checked = {}
+    for row, (name, given) in enumerate(zip(ids, map(_counted, answers), strict=True)):
         new = [verified[row]] if row in verified else list(given - before.get(name, Counter()))
         if len(new) > 1:
-            raise ValueError(
-                f"{path}: an id must have one checked label; {quoted(name)} has {quoted(new[0])} and "
-                f"{quoted(new[1])}. Mark the right one as the truth, or remove the other."
-            )
+            problem = f"an id must have one checked label; {quoted(name)} has {quoted(new[0])} and {quoted(new[1])}."
+            raise ValueError(f"{path}: {problem} Mark the right one as the truth, or remove the other.")
         if new:
             checked[name] = str(new[0])
     if not checked:
@@ -69,6 +65,11 @@ def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
         )
     _check_contents(sheet, ids, checked, data)
     return checked
+
+
+def _counted(answers: Any) -> Counter[str]:
+    """How often each label was given to an example: one answer, or several."""
+    return Counter(answer for answer in np.atleast_1d(np.array(answers, dtype=object)).tolist() if answer is not None)
 
 
 def _check_later(path: Path, metadata: ToolMetadata, wanted: Roles, data: Data) -> None:
@@ -90,10 +91,11 @@ def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], 
     known = dict(zip(data.ids, data.contents, strict=True))
     others = []
     for name, content in zip(ids, sheet.metadata.contents, strict=True):
-        if name in checked:
-            before = known.get(name)
-            if before is None or any(content.get(field) != before.get(field) for field in _compared(content, before)):
-                others.append(name)
+        before = known.get(name, {})  # compared by the fields that both have, since some may have been added
+        fields = content.keys() & before.keys() or content.keys() | before.keys()
+        is_other = name not in known or any(content.get(field) != before.get(field) for field in fields)
+        if name in checked and is_other:
+            others.append(name)
     if others:
         raise ValueError(
             f"{sheet.path}: an id must name the same example as in the data; {len(others):,} of {len(checked):,} "
@@ -101,21 +103,6 @@ def _check_contents(sheet: Sheet, ids: Sequence[str], checked: Collection[str], 
             "or edited, or an import has given them new numbers. Fit this export itself with siis fit, or name the "
             "examples by a field of the data with siis fit --id."
         )
-
-
-def _compared(content: Mapping[str, Any], before: Mapping[str, Any]) -> set[str]:
-    """The fields that both have, since some may have been added; all fields if they share none."""
-    return set(content.keys() & before.keys() or content.keys() | before.keys())
-
-
-def _given(data: Data) -> dict[str, Counter[str]]:
-    """How often each label was given before, by id."""
-    if data.annotations is None:
-        assert data.labels is not None
-        return {
-            name: Counter([label]) for name, label in zip(data.ids, data.labels, strict=True) if label is not None
-        }
-    return {name: Counter(row[named(row)].tolist()) for name, row in zip(data.ids, data.annotations, strict=True)}
 
 
 def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, str]:
@@ -129,25 +116,22 @@ def _from_table(sheet: Sheet, id: str | None, label: str | None) -> dict[str, st
             f"{path}: must hold labels that were checked; these are predictions of siis fit. Keep the rows that you "
             f"have checked, with the columns {id} and {label} only."
         )
-    ids = texts_of(sheet, id, "the column of ids").to_pylist()
+    ids = sheet.texts(id, "the column of ids").to_pylist()
     labels = list(answers_of(sheet, label, "the column of checked labels"))
     if path.name == JOURNAL and "decision" in sheet.columns:
-        decisions = texts_of(sheet, "decision", "the column of decisions").to_pylist()
+        decisions = sheet.texts("decision", "the column of decisions").to_pylist()
         last = dict(zip(ids, zip(decisions, labels, strict=True), strict=True))
         counted = {name: label for name, (decision, label) in last.items() if decision != UNDONE}
         ids, labels = list(counted), list(counted.values())
-    checked: dict[str, str] = {}
-    first: dict[str, int] = {}
+    first: dict[str, tuple[str, int]] = {}
     for row, (name, label) in enumerate(zip(ids, labels, strict=True), start=1):
         if not name or label is None:
-            lacking = "label" if name else "id"
+            problem = f"a correction needs an id and a label; found no {'label' if name else 'id'}. Add it."
+            raise ValueError(f"{path}, row {row:,}: {problem}")
+        other, earlier = first.setdefault(name, (label, row))
+        if other != label:
             raise ValueError(
-                f"{path}, row {row:,}: a correction needs an id and a label; found no {lacking}. Add it."
+                f"{path}: an id must have one label; {quoted(name)} has {quoted(other)} in row {earlier:,} and "
+                f"{quoted(label)} in row {row:,}. Remove one of them."
             )
-        if checked.setdefault(name, label) != label:
-            raise ValueError(
-                f"{path}: an id must have one label; {quoted(name)} has {quoted(checked[name])} in row "
-                f"{first[name]:,} and {quoted(label)} in row {row:,}. Remove one of them."
-            )
-        first.setdefault(name, row)
-    return checked
+    return {name: label for name, (label, _) in first.items()}

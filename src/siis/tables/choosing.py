@@ -1,8 +1,9 @@
-"""Which columns of a table become features."""
+"""Which columns of a table become features, and why others are left out."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,16 +13,13 @@ import pyarrow.compute as pc
 
 from siis._types import Floats
 from siis.results import ANSWER_COLUMNS
-from siis.tables.amounts import SCALES, has_scales
 from siis.tables.cell_formats import CellFormat, ParsedCells, ambiguous, learn_format
 from siis.tables.cell_values import as_texts, is_text, missing
-from siis.tables.column_uses import LEFT_OUT, ColumnUse, notes_of
-from siis.tables.columns import Columns, unreadable
-from siis.tables.image_columns import holds_images_or_names
-from siis.tables.parts import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, category_scale
+from siis.tables.columns import HANDFUL, MOST_CATEGORIES, Choice, Measure, Part, unreadable
+from siis.tables.images import holds_images
 from siis.tables.sheet import Sheet
-from siis.tables.times import ORDERS
-from siis.texts import one_line, quoted
+from siis.tables.written_values import ORDERS, SCALES, has_scales
+from siis.texts import itemised, one_line, plural, quoted
 
 MOST_FREQUENT = 30  # categories of a column that has more than MOST_CATEGORIES, or too many for its rows
 REPEATED = 0.25  # share of rows whose category is no rare one, where a column is one of categories at all
@@ -39,6 +37,54 @@ NO_ID = (  # words that end in id
     *("opioid", "orchid", "paid", "prepaid", "pyramid", "raid", "rapid", "rigid", "said", "sigmoid", "solid"),
     *("squid", "steroid", "thyroid", "trapezoid", "unpaid", "valid", "vivid", "void"),
 )
+
+TITLES = {  # of the kinds of columns that are used, in the order of the notes
+    "number": "numbers",
+    "truth": "yes or no",
+    "time": "dates and times",
+    "category": "categories",
+    "text": "texts",
+}
+COUNTED = {"number": "numbers", "truth": "yes or no", "time": "dates", "category": "categories"}
+LEFT_OUT = "left out"
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """What a column became.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "truth", "time", "category", "text", "label", "id", "annotator", "left out"}
+    n_features : int
+    remark : str
+        How it was read, or why it was left out.
+    """
+
+    name: str
+    kind: str
+    n_features: int = 0
+    remark: str = ""
+
+
+def summary_of(uses: Sequence[ColumnUse]) -> str:
+    """Count the columns of each kind that are used."""
+    kinds = [use.kind for use in uses]
+    counts = {word: kinds.count(kind) for kind, word in COUNTED.items()}
+    return ", ".join(plural(n, f"column of {word}", f"columns of {word}") for word, n in counts.items() if n)
+
+
+def notes_of(uses: Sequence[ColumnUse]) -> list[str]:
+    """What the columns became, a line for each kind and for each reason to leave columns out."""
+    lines: dict[str, list[str]] = {title: [] for title in TITLES.values()}
+    for use in uses:
+        if use.kind == LEFT_OUT:
+            lines.setdefault(f"left out, {use.remark}", []).append(quoted(use.name))
+        elif use.kind in TITLES:
+            remark = f" ({use.remark})" if use.remark else ""
+            lines[TITLES[use.kind]].append(quoted(use.name) + remark)
+    return [f"{title}: {itemised(items)}" for title, items in lines.items() if items]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,48 +104,30 @@ class Chosen:
         """Note why a column is no feature."""
         self.uses.append(ColumnUse(name, LEFT_OUT, remark=why))
 
-    def encoded(self, sheet: Sheet) -> tuple[Columns, Floats, list[str]]:
-        """Encode the table that the columns were chosen from; returns the encoder, X of shape (n, d), and notes."""
-        if not self.parts:
-            reasons = f" ({'; '.join(notes_of(self.uses))})" if self.uses else ""
-            raise ValueError(
-                f"{sheet.path}: at least one column must be a feature; found none{reasons}. "
-                f"Add columns of numbers, or name a column of text with {sheet.option('text')}."
-            )
-        encoder = Columns(tuple(self.parts))
-        X, notes = encoder.encode(sheet, self.parsed)
-        return encoder, X, notes
-
 
 def choose_features(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]) -> Chosen:
     """Choose columns and learn their encoding; without ``features`` all that are usable and not reserved."""
+    option = sheet.option("features")
+    if features is not None:
+        if len(set(features)) < len(features):
+            raise ValueError(f"each feature must be named once; a column was named twice in {option}. Leave one out.")
+        sheet.check(features, f"a feature ({option})")
+    for name in [name for name in features or () if name in reserved]:
+        problem = f"column {quoted(name)} must be a feature or have another role; it was named for both."
+        raise ValueError(f"{sheet.path}: {problem} Take it out of {option}.")
     chosen = Chosen()
-    for name in _candidates(sheet, features, reserved):
-        _learn(sheet, name, sheet.columns[name], features is not None, chosen)
+    for name in features if features is not None else [name for name in sheet.columns if name not in reserved]:
+        _learn(sheet, name, features is not None, chosen)
     return chosen
 
 
-def _candidates(sheet: Sheet, features: tuple[str, ...] | None, reserved: set[str]) -> list[str]:
-    if features is None:
-        return [name for name in sheet.columns if name not in reserved]
-    option = sheet.option("features")
-    if len(set(features)) < len(features):
-        raise ValueError(f"each feature must be named once; a column was named twice in {option}. Leave one out.")
-    sheet.check(features, f"a feature ({option})")
-    for name in features:
-        if name in reserved:
-            raise ValueError(
-                f"{sheet.path}: column {quoted(name)} must be a feature or have another role; it was named for both. "
-                f"Take it out of {option}."
-            )
-    return list(features)
-
-
-def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen) -> None:
+def _learn(sheet: Sheet, name: str, is_named: bool, chosen: Chosen) -> None:
+    column = sheet.columns[name]
     if not is_named and name in ANSWER_COLUMNS:
         chosen.leave_out(name, "answers of an earlier siis fit")
         return
-    if not is_named and _is_of_images(column, sheet.n):
+    # names of images that repeat are categories
+    if not is_named and holds_images(column) and (not is_text(column) or 2 * len(pc.unique(column)) > sheet.n):
         option = f" ({sheet.option('image')} compares by them)" if sheet.is_file else ""
         chosen.leave_out(name, f"images{option}")
         return
@@ -121,11 +149,6 @@ def _learn(sheet: Sheet, name: str, column: Any, is_named: bool, chosen: Chosen)
         chosen.leave_out(name, f"of type {quoted(str(column.type))}")
 
 
-def _is_of_images(column: Any, n: int) -> bool:
-    """Whether cells are images, or names of images that mostly differ; names that repeat are categories."""
-    return holds_images_or_names(column) and (not is_text(column) or 2 * len(pc.unique(column)) > n)
-
-
 def _reason_left_out(name: str, column: Any, numbers: Floats, is_named: bool) -> str:
     """Why a column of numbers is no feature; empty if it is one."""
     finite = numbers[np.isfinite(numbers)]
@@ -139,17 +162,11 @@ def _reason_left_out(name: str, column: Any, numbers: Floats, is_named: bool) ->
     if ahead[0] in (0.0, 1.0) and bool((ahead == ahead[0]).all()):
         return "counts the rows"
     known = column.filter(pa.chunked_array([pa.array(np.isfinite(numbers))]))  # floats cannot represent long ids
-    is_whole = bool((finite == np.round(finite)).all())
-    if is_whole and _names_ids(name) and len(pc.unique(known)) == len(known):
-        return "numbers that name the rows"
-    return ""
-
-
-def _names_ids(name: str) -> bool:
-    """Whether the name of a column is a usual name for ids."""
     folded = name.lower()
     ending = ENDS_IN_ID.fullmatch(folded)
-    return bool(ID_NAME.fullmatch(folded)) or (ending is not None and ending[1] not in NO_ID)
+    is_name = ID_NAME.fullmatch(folded) or (ending is not None and ending[1] not in NO_ID)
+    is_id = is_name and (finite == np.round(finite)).all() and len(pc.unique(known)) == len(known)
+    return "numbers that name the rows" if is_id else ""
 
 
 def _remark(column: Any, part: Measure) -> str:
@@ -187,7 +204,8 @@ def _learn_categories(sheet: Sheet, name: str, column: Any, is_named: bool, chos
         return
     rest = counts.sum() - counts[kept].sum()
     sizes = np.append(counts[kept], rest) if rest else counts[kept]
-    scale = category_scale(sizes, sheet.n)
+    share = sizes / sheet.n
+    scale = float(1 / np.sqrt(np.sum(share * (1 - share))))  # all variances add up to 1
     scale = min(scale, LARGEST_SCALE) if rest else scale  # few rows of a kept category are no outliers
     remark = f"the {len(kept)} commonest of {counts.size:,}, and other" if rest else f"{counts.size}"
     chosen.use(Choice(name, tuple(sorted(values[i] for i in kept)), scale, bool(rest)), "category", remark)

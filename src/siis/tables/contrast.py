@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from siis.tables.cell_formats import learn_format
-from siis.tables.cell_values import missing
+from siis.tables.cell_values import missing, without
 
 CLEARLY = 1.0  # standard deviations: numbers that are no farther apart are not called different
 ONE_IS_MISSING = 2 * CLEARLY  # what counts where one example has a number and the other has none
@@ -59,7 +58,7 @@ def contrast(column: Any, decimal: str, examples: Iterable[int]) -> Contrast:
             scaled = numbers / largest
             values = {i: float(scaled[i]) if known[i] else None for i in examples}
             return Contrast(values, float(np.std(scaled[known])), cell_format.form == "truth", 1.0, True)
-    present = pc.if_else(missing(column), pa.scalar(None, column.type), column)
+    present = without(column, missing(column))
     n_present, n_distinct = len(present) - present.null_count, len(pc.unique(present.drop_null()))
     is_marked = n_distinct <= max(FEW, n_present / 2)
     weight = 1 - max(n_distinct - 1, 0) / max(len(present) - 1, 1)

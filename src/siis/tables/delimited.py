@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from siis.tables.tools.tool_file import RawTable
 from siis.texts import is_number, one_line, plural, quoted, readable
 
 LARGEST_BLOCK = 1 << 30  # bytes parsed at once; a row must fit in a block
@@ -30,10 +31,10 @@ UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> tuple[list[str], Any, str, list[str]]:
-    """Read a CSV or TSV file (also gzip): stripped names (may repeat), a table of strings, decimal mark, notes.
+def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> RawTable:
+    """Read a CSV or TSV file (also gzip) as strings; semicolons imply decimal commas.
 
-    header_row counts from 1; without it, titles above the names are skipped. Semicolons imply decimal commas.
+    header_row counts from 1; without it, titles above the names are skipped.
     """
     data = text_bytes(path, encoding)
     start = _titles(path, data) if header_row is None else header_row - 1
@@ -49,35 +50,33 @@ def read_delimited(path: Path, encoding: str, header_row: int | None = None) -> 
     notes = [SEPARATED[separator]] if separator in SEPARATED and not path.name.lower().endswith(TABS) else []
     if start and header_row is None:
         notes.append(f"column names are in line {start + 1:,} of the file; --header-row names another")
-    header = _header(path, data, separator)
+    try:
+        header = next(row for row in _rows(data, separator) if row)
+    except csv.Error as problem:
+        raise ValueError(f"{path}: the line of column names cannot be read ({problem}). Shorten it.") from None
     table = _parsed(path, data, separator, len(header))
-    _check_quotes(path, data, table)
+    last = table.column(table.num_columns - 1)[-1].as_py()
+    if ("\n" in last or "\r" in last) and not data.rstrip(b"\r\n").endswith(b'"'):  # the rest of the file as one cell
+        line = data.count(b"\n") + 1 - last.count("\n")
+        raise ValueError(f"{path}, line {line:,}: a quote is opened and never closed. Close it, or remove it.")
     table = table.slice(1)
-    keep = _last_used_row(table)
-    if keep == 0:
-        raise ValueError(f"{path}: holds column names but no rows. Add at least one row of data.")
-    if keep < table.num_rows:
-        notes.append(f"{table.num_rows - keep:,} empty rows at the end were left out")
-    if all(is_number(name) for name in header) and not all(name.strip().isdigit() for name in header):
+    n = _n_used(table)
+    if 0 < n < table.num_rows:
+        notes.append(f"{table.num_rows - n:,} empty rows at the end were left out")
+    header = [name.strip() for name in header]
+    if all(map(is_number, header)) and not all(map(str.isdigit, header)):
         notes.append("the first line was taken for column names although it holds only numbers: add a header if not")
-    return [name.strip() for name in header], table.slice(0, keep), "," if separator == ";" else ".", notes
+    return RawTable(header, table.slice(0, n).columns, notes, "," if separator == ";" else ".")
 
 
 def text_bytes(path: Path, encoding: str) -> bytes:
     """Read a text file, which may be compressed with gzip, as UTF-8 without a byte order mark."""
-    return _as_utf8(path, _bytes(path), encoding)
-
-
-def _bytes(path: Path) -> bytes:
-    if path.suffix.lower() != ".gz":
+    if path.suffix.lower() == ".gz":
+        with readable(path, "a gzip file", "Compress the table again."), gzip.open(path) as file:
+            data: bytes = file.read()
+    else:
         with readable(path, "a text file", "Check the path."):
-            return path.read_bytes()
-    with readable(path, "a gzip file", "Compress the table again."), gzip.open(path) as file:
-        return file.read()
-
-
-def _as_utf8(path: Path, data: bytes, encoding: str) -> bytes:
-    """Check the encoding, and convert to UTF-8 without a byte order mark."""
+            data = path.read_bytes()
     try:
         text = data.decode(encoding)
         if encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
@@ -114,19 +113,16 @@ def _likely(data: bytes) -> str:
 
 def _separator(path: Path, first: bytes) -> str:
     """A tab for TSV files, else the commonest separator of the first line outside of quotes, or a comma."""
-    if path.name.lower().endswith(TABS):
-        if b"\t" not in first and (other := _commonest(first).encode()) in re.sub(rb'"[^"]*"', b"", first):
-            raise ValueError(
-                f"{path}: columns of a TSV file must be separated by tabs; the line of column names has none, but "
-                f"{quoted(other.decode())}. Rename the file to .csv."
-            )
-        return "\t"
-    return _commonest(first)
-
-
-def _commonest(first: bytes) -> str:
     bare = re.sub(rb'"[^"]*"', b"", first).decode()
-    return max((",", *SEPARATED), key=bare.count)
+    commonest = max((",", *SEPARATED), key=bare.count)
+    if not path.name.lower().endswith(TABS):
+        return commonest
+    if "\t" not in first.decode() and commonest in bare:
+        raise ValueError(
+            f"{path}: columns of a TSV file must be separated by tabs; the line of column names has none, but "
+            f"{quoted(commonest)}. Rename the file to .csv."
+        )
+    return "\t"
 
 
 def _titles(path: Path, data: bytes) -> int:
@@ -154,13 +150,6 @@ def _titles(path: Path, data: bytes) -> int:
 
 def _rows(data: bytes, separator: str) -> Any:
     return csv.reader(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline=""), delimiter=separator)
-
-
-def _header(path: Path, data: bytes, separator: str) -> list[str]:
-    try:
-        return list(next(row for row in _rows(data, separator) if row))
-    except csv.Error as problem:
-        raise ValueError(f"{path}: the line of column names cannot be read ({problem}). Shorten it.") from None
 
 
 def _parsed(path: Path, data: bytes, separator: str, width: int) -> Any:
@@ -203,20 +192,10 @@ def _ragged_row(data: bytes, separator: str, width: int) -> tuple[int, list[str]
     return None
 
 
-def _check_quotes(path: Path, data: bytes, table: Any) -> None:
-    """Refuse a quote that is never closed: the rest of the file would be one cell."""
-    last = table.column(table.num_columns - 1)[-1].as_py()
-    if ("\n" in last or "\r" in last) and not data.rstrip(b"\r\n").endswith(b'"'):
-        line = data.count(b"\n") + 1 - last.count("\n")
-        raise ValueError(f"{path}, line {line:,}: a quote is opened and never closed. Close it, or remove it.")
-
-
-def _last_used_row(table: Any) -> int:
+def _n_used(table: Any) -> int:
     """Number of rows without the empty ones at the end, which spreadsheets write."""
     n = int(table.num_rows)
     if n == 0 or any(column[n - 1].as_py().strip() for column in table.columns):
         return n
-    used = np.zeros(n, dtype=bool)
-    for column in table.columns:
-        used |= np.asarray(pc.not_equal(pc.utf8_trim_whitespace(column), "").to_numpy(), dtype=bool)
-    return int(np.flatnonzero(used)[-1]) + 1 if used.any() else 0
+    used = [np.flatnonzero(pc.not_equal(pc.utf8_trim_whitespace(column), "").to_numpy()) for column in table.columns]
+    return max((int(rows[-1]) + 1 for rows in used if rows.size), default=0)

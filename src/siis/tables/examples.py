@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from siis._types import Features
 from siis.encode import EncoderChoice
 from siis.encode.image_files import ImageSource
+from siis.tables.cell_values import as_texts
 
 if TYPE_CHECKING:
-    from siis.tables.column_uses import ColumnUse
+    from siis.tables.choosing import ColumnUse
     from siis.tables.recipe import Recipe
-    from siis.tables.row_cells import Rows
     from siis.tables.sheet import Sheet
     from siis.tables.tools.tool_file import Answer
 
@@ -56,6 +58,41 @@ class Roles:
         return (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
 
 
+class Rows(Sequence[tuple[str, ...]]):
+    """The cells of each example as written in the file, "" for an empty cell. k columns of length n."""
+
+    def __init__(self, names: tuple[str, ...], columns: tuple[Any, ...], n: int, decimal: str = ".") -> None:
+        self.names, self.columns, self.decimal, self._n = names, columns, decimal, n
+
+    @classmethod
+    def of(cls, sheet: Sheet, left_out: Collection[str | None]) -> Self:
+        """The cells of a table, without columns that are shown elsewhere (ids, labels, texts)."""
+        texts = {name: as_texts(column) for name, column in sheet.columns.items() if name not in left_out}
+        kept = {name: column for name, column in texts.items() if column is not None}
+        return cls(tuple(kept), tuple(kept.values()), sheet.n, sheet.decimal)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, index: Any) -> Any:
+        i = range(self._n)[index]  # one example; counts from the end where it is negative
+        return tuple(column[i].as_py() or "" for column in self.columns)
+
+    def lines(self, length: int, most: int) -> list[str] | None:
+        """Columns as texts of n lines, cells cut at ``length`` characters; None beyond ``most`` bytes."""
+        texts, n_bytes = [], 0
+        for column in self.columns:
+            cells = pc.replace_substring_regex(pc.fill_null(column, ""), r"\s+", " ")
+            start, end = pc.utf8_slice_codeunits(cells, 0, length - 1), pa.scalar("…", cells.type)
+            cut = pc.binary_join_element_wise(start, end, pa.scalar("", cells.type))
+            cells = pc.if_else(pc.greater(pc.utf8_length(cells), length), cut, cells)
+            n_bytes += self._n + (pc.sum(pc.binary_length(cells)).as_py() or 0)
+            if n_bytes > most:
+                return None
+            texts.append("\n".join(cells.to_pylist()))
+        return texts
+
+
 @dataclass(frozen=True, eq=False)
 class Data:
     """Examples and their given labels."""
@@ -63,27 +100,44 @@ class Data:
     ids: tuple[str, ...]
     labels: LabelNames | None  # (n,); None where there are annotators
     annotations: LabelNames | None  # (n, a); None without annotators
-    X: Features  # (n, d), or the weights of a graph, (n, n)
-    affinity: str
-    texts: tuple[str, ...] | None
-    images: tuple[ImageSource, ...] | None
-    recipe: Recipe | None  # turns new files into rows like those of X; None for a graph
-    notes: tuple[str, ...]  # what was understood, in sentences
+    X: Features = None  # (n, d), or the weights of a graph, (n, n); None until the features are known
+    affinity: str = "nearest_neighbors"
+    texts: tuple[str, ...] | None = None
+    images: tuple[ImageSource, ...] | None = None
+    recipe: Recipe | None = None  # turns new files into rows like those of X; None for a graph
+    notes: tuple[str, ...] = ()  # what was understood, in sentences
     rows: Rows | None = None  # cells of a table besides ids and labels
     columns: tuple[ColumnUse, ...] = ()  # in the order of the file; empty where it is no table
     verified: Mapping[int, str] = field(default_factory=dict)  # examples whose label the file itself calls right
     annotators: tuple[str, ...] = ()  # a names, of the columns of annotations
     written_back: Callable[[Sequence[Answer]], dict[str, bytes]] | None = None
     tool: str | None = None  # what wrote the file: its ids are those of that tool, unless the user has named others
-    contents: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # what each example is about, as the file of a labelling tool says it
+    # what each example is about, as the file of a labelling tool says it
+    contents: tuple[Mapping[str, Any], ...] = ()
     sheet: Sheet | None = None  # the table that was read
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.annotations is None):
             raise ValueError("data must hold either labels or annotations")
         _check_lengths(self.ids, self.labels, self.annotations, self.X, self.texts, self.images, self.rows)
+
+    @property
+    def answers(self) -> LabelNames:
+        """Labels, shape (n,), or annotations, shape (n, a)."""
+        answers = self.labels if self.labels is not None else self.annotations
+        assert answers is not None
+        return answers
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Features and their encoder."""
+
+    encoder: Any  # None for a graph
+    X: Features  # (n, d)
+    summary: str
+    notes: Sequence[str] = ()
+    uses: tuple[ColumnUse, ...] = ()  # of the columns that could be features
 
 
 @dataclass(frozen=True, eq=False)

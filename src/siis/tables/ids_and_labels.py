@@ -1,41 +1,30 @@
-"""Ids and labels of the examples, from the columns of a table."""
+"""Ids and labels of the examples: from columns, as the user or a labelling tool names them, or from a folder."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
-from siis._types import Bools
 from siis.labels.coding import label_notes
 from siis.labels.unlabelled import MISSING, are_signs, folded, is_minus_one, named, spellings
-from siis.tables.cell_values import as_texts
 from siis.tables.examples import LabelNames, Roles
-from siis.tables.sheet import Sheet
+from siis.tables.sheet import Sheet, read_sheet
 from siis.tables.workbook import other_sheets
-from siis.texts import listed, plural, quoted
+from siis.texts import listed, plural, quoted, unknown
 
-
-def texts_of(sheet: Sheet, name: str, role: str) -> Any:
-    """A column as stripped texts; ``role`` names its purpose in messages, as in "the label column"."""
-    column = sheet.column(name, role)
-    texts = as_texts(column)
-    if texts is None:
-        raise ValueError(
-            f"{sheet.path}: {role} must hold text or numbers; column {quoted(name)} holds {column.type}. "
-            "Choose another column."
-        )
-    return texts
+LABELS_FILE = "labels.csv"  # in a folder of images
 
 
 def ids_of(sheet: Sheet, name: str | None, role: str = "the id column (--id)") -> tuple[str, ...]:
     """Ids of the examples, all different: a column, or row numbers from 1."""
     if name is None:
         return tuple(str(i) for i in range(1, sheet.n + 1))
-    ids = [text or "" for text in texts_of(sheet, name, role).to_pylist()]
+    ids = [text or "" for text in sheet.texts(name, role).to_pylist()]
     check_ids(ids, f"{sheet.path}, column {quoted(name)}")
     return tuple(ids)
 
@@ -47,40 +36,36 @@ def check_ids(ids: Sequence[str], where: str) -> None:
         if not name:
             raise ValueError(f"{where}: every example must have an id; row {row:,} has none. Fill it in.")
         if name in seen:
-            raise ValueError(
-                f"{where}: ids must differ; {quoted(name)} stands in rows {seen[name]:,} and {row:,}. Rename one, or "
-                "name another id column."
-            )
+            problem = f"ids must differ; {quoted(name)} stands in rows {seen[name]:,} and {row:,}."
+            raise ValueError(f"{where}: {problem} Rename one, or name another id column.")
         seen[name] = row
 
 
 def answers_of(sheet: Sheet, name: str, role: str) -> LabelNames:
     """Labels of a column, shape (n,); empty cells are None."""
-    answers = np.array(texts_of(sheet, name, role).to_pylist(), dtype=object)
+    answers = np.array(sheet.texts(name, role).to_pylist(), dtype=object)
     answers[answers == ""] = None
     return answers
 
 
-def labels_of(sheet: Sheet, roles: Roles) -> tuple[LabelNames | None, LabelNames | None, list[str]]:
-    """Given labels, shape (n,), or answers of annotators, shape (n, a), the other being None; and notes."""
+def labels_of(sheet: Sheet, roles: Roles) -> tuple[LabelNames, list[str]]:
+    """Given labels, shape (n,), or answers of annotators, shape (n, a); and notes."""
     label, annotators = roles.label, roles.annotators
-    votes = sheet.metadata.votes
-    marks = () if {label, *annotators} & {*votes} else MISSING  # whatever was chosen in a tool is a label
+    marks = () if sheet.metadata.votes & {label, *annotators} else MISSING  # whatever was chosen in a tool is a label
+    if label is not None and annotators:
+        raise ValueError("labels must come from one column or from several annotators. Leave one of them out.")
+    if len(set(annotators)) < len(annotators):
+        raise ValueError("each annotator must be named once; a column was named twice. Leave one out.")
     if annotators:
-        if label is not None:
-            raise ValueError("labels must come from one column or from several annotators. Leave one of them out.")
-        if len(set(annotators)) < len(annotators):
-            raise ValueError("each annotator must be named once; a column was named twice. Leave one out.")
-        read = [answers_of(sheet, name, "an annotator (--annotators)") for name in annotators]
-        annotations = np.column_stack(read)
-        return None, annotations, resolve_labels(annotations, f"columns {listed(annotators)}", roles, marks)
+        answers = np.column_stack([answers_of(sheet, name, "an annotator (--annotators)") for name in annotators])
+        return answers, resolve_labels(answers, f"columns {listed(annotators)}", roles, marks)
     if label is None:
         raise ValueError(
             f"{sheet.path}: the column of labels must be named, or be called label. Use --label with one of its "
             f"columns: {listed(list(sheet.columns))}.{other_sheets(sheet.others)}"
         )
     answers = answers_of(sheet, label, "the label column (--label)")
-    return answers, None, resolve_labels(answers, f"column {quoted(label)}", roles, marks)
+    return answers, resolve_labels(answers, f"column {quoted(label)}", roles, marks)
 
 
 def resolve_labels(answers: LabelNames, where: str, roles: Roles, marks: Sequence[str] = MISSING) -> list[str]:
@@ -114,41 +99,116 @@ def resolve_labels(answers: LabelNames, where: str, roles: Roles, marks: Sequenc
 def _unlabel(answers: LabelNames, where: str, words: Sequence[str], marks: Sequence[str]) -> list[str]:
     """Unlabel exactly the words that the user named, or else marks and -1 (unless it is a class)."""
     wanted = {folded(word) for word in words}
-    taken = _at(answers, lambda answer: folded(answer) in wanted if words else answer.lower() in marks)
-    if not words and not are_signs(set(answers[named(answers) & ~taken])):
-        taken |= _at(answers, is_minus_one)
-    found = sorted(set(answers[taken]))
+    classes = set(answers[named(answers)].tolist())
+    found = {name for name in classes if (folded(name) in wanted if words else name.lower() in marks)}
+    if not words and not are_signs(classes - found):
+        found |= set(filter(is_minus_one, classes))
+    taken = np.isin(answers, list(found))
     answers[taken] = None
     notes = []
     if found:
         cells = plural(int(np.count_nonzero(taken)), "cell")
         are = "a class" if len(found) == 1 else "classes"
         how = " (--unlabelled)" if words else f"; --unlabelled '' makes them {are}"
-        notes.append(f"{cells} of {where} ({listed(found) if words else ', '.join(found)}) taken for unlabelled{how}")
+        names = listed(sorted(found)) if words else ", ".join(sorted(found))
+        notes.append(f"{cells} of {where} ({names}) taken for unlabelled{how}")
     unused = [word for word in words if folded(word) not in {"", *map(folded, found)}]
     if unused:
         notes.append(f"no cell of {where} says {listed(unused)} (--unlabelled)")
     return notes
 
 
-def _at(answers: LabelNames, is_wanted: Callable[[str], bool]) -> Bools:
-    """Whether each answer is wanted, of the same shape."""
-    taken = named(answers)
-    taken[taken] = [is_wanted(answer) for answer in answers[taken]]
-    return taken
-
-
-def label_summary(labels: LabelNames | None, annotations: LabelNames | None, where: str) -> str:
+def label_summary(answers: LabelNames, where: str) -> str:
     """Count what is labelled, and refuse data without a label."""
-    answers = labels if labels is not None else annotations
-    assert answers is not None
     is_label = named(answers)
-    classes = plural(len(set(answers[is_label])), "class", "classes")
     if not is_label.any():
+        problem = "at least one example must be labelled; found none. Label some examples of each class."
+        raise ValueError(f"{where}: {problem}")
+    n, classes = int(np.count_nonzero(is_label)), plural(len(set(answers[is_label])), "class", "classes")
+    if answers.ndim == 1:
+        return f"{n:,} labelled, {classes}"
+    return f"{plural(answers.shape[1], 'annotator')}, {plural(n, 'answer')}, {classes}"
+
+
+def infer_roles(sheet: Sheet, roles: Roles) -> tuple[Roles, str | None, list[str]]:
+    """Roles from a tool's metadata where the user named none, the question (None for plain labels), and notes."""
+    metadata = sheet.metadata
+    question = None if roles.annotators else metadata.question(sheet.path, roles.label)
+    notes = []
+    columns = metadata.questions[question] if question is not None else ()
+    if len(columns) == 1:
+        roles = replace(roles, label=columns[0])
+    elif question is not None:
+        roles = replace(roles, label=None, annotators=columns)
+        notes.append(f"annotators of {quoted(question)}: {listed(columns)}")
+    if roles.id is None and metadata.id is not None:
+        roles = replace(roles, id=metadata.id)
+        notes.append(f"ids: {quoted(metadata.id)} (--id names another)")
+    if metadata.texts and not roles.texts and roles.features is None:
+        roles = replace(roles, text=metadata.texts)
+        notes.append(f"texts: {listed(metadata.texts)} (--text names others)")
+    return roles, question, notes
+
+
+def check_answered(sheet: Sheet, roles: Roles) -> None:
+    """Refuse a tool's file without an answer, unless a plain column holds the labels."""
+    unanswered = sheet.metadata.unanswered
+    if unanswered is not None and not roles.annotators and roles.label not in sheet.columns:
+        problem = f"at least one example must be labelled; {unanswered}. Label some, and export again."
+        raise ValueError(f"{sheet.path}: {problem}")
+
+
+def verified_of(sheet: Sheet, roles: Roles, question: str | None, answers: LabelNames) -> dict[int, str]:
+    """Labels that the file marks as verified, by row."""
+    found = {}
+    for row, column in sheet.metadata.verified.get(question or "", ()):
+        label = answers[row] if answers.ndim == 1 else answers[row, roles.annotators.index(column)]
+        if label is not None:
+            found[row] = str(label)
+    return found
+
+
+def labels_of_folder(folder: Path, ids: tuple[str, ...], roles: Roles) -> tuple[LabelNames, list[str]]:
+    """Labels of the images of a folder: of a table (``labels.csv`` in it by default), or the names of sub-folders."""
+    table = roles.labels_file
+    if table is None and (folder / LABELS_FILE).is_file():
+        table = folder / LABELS_FILE
+    if table is not None:
+        return _labels_by_file(read_sheet(Path(table), roles.encoding, roles.sheet, roles.header_row), ids, roles)
+    if roles.label is not None or roles.id is not None or roles.annotators or roles.encoding != "utf-8":
         raise ValueError(
-            f"{where}: at least one example must be labelled; found none. Label some examples of each class."
+            f"{folder}: columns and an encoding were named, but there is no table of labels. Name it with "
+            f"--labels-file, or put it into the folder as {LABELS_FILE}."
         )
-    if annotations is None:
-        return f"{np.count_nonzero(is_label):,} labelled, {classes}"
-    people = plural(annotations.shape[1], "annotator")
-    return f"{people}, {plural(int(np.count_nonzero(is_label)), 'answer')}, {classes}"
+    labels = np.array([name.split("/")[0] if "/" in name else None for name in ids], dtype=object)
+    if not any(labels):
+        problem = "images need labels; found neither a table of labels nor sub-folders named after classes."
+        raise ValueError(f"{folder}: {problem} Name a table with the columns file and label with --labels-file.")
+    return labels, ["the names of the sub-folders are the labels"]
+
+
+def _labels_by_file(sheet: Sheet, ids: tuple[str, ...], roles: Roles) -> tuple[LabelNames, list[str]]:
+    """Labels of a table in the order of the images; images that it does not name are unlabelled."""
+    name = roles.id or ("id" if "id" in sheet.columns and "file" not in sheet.columns else "file")
+    label = roles.label or (None if roles.annotators else "label")
+    files = ids_of(sheet, name, "the column that names the images (file)")
+    answers, notes = labels_of(sheet, replace(roles, label=label))
+    place = {name: i for i, name in enumerate(ids)}
+    rows: dict[int, int] = {}  # by image
+    for row, file in enumerate(files):
+        image = place.get(file.replace("\\", "/").removeprefix("./"))
+        if image is None:
+            raise ValueError(
+                f"{sheet.path}: every row must name an image of the folder, by its path within it; row {row + 1:,} "
+                f"names {quoted(file)}, which is not there.{unknown(file, ids)}"
+            )
+        if rows.setdefault(image, row) != row:
+            problem = f"every image must be named once; {quoted(ids[image])} is named twice. Remove one."
+            raise ValueError(f"{sheet.path}: {problem}")
+    placed = np.full((len(ids), *answers.shape[1:]), None, dtype=object)
+    placed[list(rows)] = answers
+    if len(rows) < len(ids):
+        unnamed = plural(len(ids) - len(rows), "image")
+        notes.append(f"{unnamed} not in {quoted(sheet.path.name)}: taken for unlabelled")
+    notes.append(f"labels from column {listed([label] if label else list(roles.annotators))} of {sheet.path.name}")
+    return placed, [*sheet.notes, *notes]

@@ -1,4 +1,4 @@
-"""Features of images and texts by a network, which the recipe identifies by a digest."""
+"""Features of images and texts by a network, which a digest identifies."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from siis.encode import Encoder, EncoderChoice, load_encoder
 from siis.encode.encode import encode
 from siis.encode.image_files import ImageSource
 from siis.plain_data import check
+from siis.tables.examples import Encoded
 from siis.texts import plural, quoted
 
 MOST_FEATURES = 1_000_000
@@ -36,24 +37,19 @@ class Reference:
         """Load the encoder from its path; a library's model is named again: a stranger's recipe could name any."""
         name = quoted(Path(self.choice.source).name)
         if located is None and not self.choice.source.lower().endswith(".onnx"):
-            raise ValueError(
-                f"the model was fitted with the encoder {quoted(self.choice.source)} of a library. Name it again, "
-                "with --encoder."
-            )
+            problem = f"the model was fitted with the encoder {quoted(self.choice.source)} of a library."
+            raise ValueError(f"{problem} Name it again, with --encoder.")
         choice = self.choice
         if located is not None:
             choice = replace(choice, source=located.source, tokenizer=located.tokenizer or choice.tokenizer)
         if choice.is_file and not Path(choice.source).is_file():
-            raise ValueError(
-                f"the model was fitted with the encoder {name}, which must be at hand; there is no file "
-                f"{choice.source}. Say where it is with --encoder."
-            )
+            problem = f"the model was fitted with the encoder {name}, which must be at hand;"
+            raise ValueError(f"{problem} there is no file {choice.source}. Say where it is with --encoder.")
         encoder = load_encoder(choice, kind)
         if encoder.digest != self.digest:
-            raise ValueError(
-                f"the encoder must be the one that the model was fitted with, {name}; {choice.source} or its "
-                "tokenizer is another one. Name that one with --encoder (and --tokenizer), or fit again."
-            )
+            problem = f"the encoder must be the one that the model was fitted with, {name};"
+            problem = f"{problem} {choice.source} or its tokenizer is another one."
+            raise ValueError(f"{problem} Name that one with --encoder (and --tokenizer), or fit again.")
         return encoder
 
 
@@ -70,15 +66,13 @@ class NetworkImages:
         return self.encoder.n_features
 
     @classmethod
-    def learn(
-        cls, choice: EncoderChoice, paths: Sequence[ImageSource], broken: dict[int, str]
-    ) -> tuple[Self, Floats, str, tuple[str, ...]]:
-        """Encode n images: encoder, X (n, d), summary and notes; ``broken`` collects unreadable images by index."""
+    def learn(cls, choice: EncoderChoice, paths: Sequence[ImageSource], broken: dict[int, str]) -> Encoded:
+        """Encode n images; ``broken`` collects unreadable images by index."""
         encoder = load_encoder(choice, "images")
         X, notes = encode(encoder, paths, broken=broken)
         summary = f"{plural(X.shape[1], 'feature')} of {quoted(encoder.name)}"
         about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
-        return cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (about, *notes)
+        return Encoded(cls(Reference(choice, encoder.digest, X.shape[1])), X, summary, (about, *notes))
 
     def encode(
         self, paths: Sequence[ImageSource], broken: dict[int, str], located: EncoderChoice | None = None
@@ -96,23 +90,18 @@ class NetworkTexts:
     encoder: Reference
 
     @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return self.encoder.n_features
-
-    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features."""
-        return tuple(f"{self.column}: {k}" for k in range(self.n_features))
+        return tuple(f"{self.column}: {k}" for k in range(self.encoder.n_features))
 
     @classmethod
     def learn(
         cls, column: str, choice: EncoderChoice, encoder: Encoder, texts: Sequence[str]
-    ) -> tuple[Self, Floats, tuple[str, ...]]:
+    ) -> tuple[Self, Floats, list[str]]:
         """Encode n texts by the loaded encoder; returns the encoder, X of shape (n, d), and notes."""
         X, notes = encode(encoder, texts)
         about = f"encoder {quoted(encoder.name)}: {encoder.settings}"
-        return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), (about, *notes)
+        return cls(column, Reference(choice, encoder.digest, X.shape[1])), _unit(X), [about, *notes]
 
     def encode(self, texts: Sequence[str], encoder: Encoder | None) -> tuple[Floats, list[str]]:
         """Encode more texts; returns X of shape (n, d) and notes."""
@@ -122,11 +111,11 @@ class NetworkTexts:
 
     def summary(self) -> str:
         """What the texts become."""
-        return f"texts as {plural(self.n_features, 'feature')} of {quoted(Path(self.encoder.choice.source).name)}"
+        return f"texts as {self.remark()} of {quoted(Path(self.encoder.choice.source).name)}"
 
     def remark(self) -> str:
         """What one text becomes."""
-        return plural(self.n_features, "feature")
+        return plural(self.encoder.n_features, "feature")
 
 
 def _unit(X: Floats) -> Floats:

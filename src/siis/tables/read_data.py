@@ -3,60 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from siis._types import Features
-from siis.encode.image_files import ImageSource, are_photographs
+from siis.encode.image_files import are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
 from siis.tables.cell_values import as_texts, is_text
-from siis.tables.column_uses import LEFT_OUT, ColumnUse
-from siis.tables.examples import Data, LabelNames, Roles
-from siis.tables.features import cells_of, encode_table, shown_texts
-from siis.tables.folder import read_folder
-from siis.tables.ids_and_labels import ids_of, label_summary, labels_of
-from siis.tables.image_columns import image_columns, images_of, is_inside, with_images
-from siis.tables.many_files import found_files, joint_name, read_sheets
+from siis.tables.choosing import LEFT_OUT, ColumnUse
+from siis.tables.examples import Data, Encoded, LabelNames, Roles, Rows
+from siis.tables.features import cells_of, encode_table, joined_texts
+from siis.tables.ids_and_labels import (
+    check_answered,
+    ids_of,
+    infer_roles,
+    label_summary,
+    labels_of,
+    labels_of_folder,
+    verified_of,
+)
+from siis.tables.images import (
+    Pixels,
+    embedded_images,
+    find_images,
+    images_of,
+    is_image_folder,
+    left_out,
+    with_images,
+)
 from siis.tables.network_features import NetworkImages
-from siis.tables.pixels import Pixels, left_out
 from siis.tables.recipe import Recipe
-from siis.tables.row_cells import rows_of
-from siis.tables.sheet import Sheet, is_table
-from siis.tables.tool_roles import check_answered, infer_roles, verified_of
+from siis.tables.sheet import Sheet, found_files, joint_name, read_sheets
 from siis.texts import listed, plural, quoted
-
-
-@dataclass(frozen=True, eq=False)
-class _Examples:
-    """What a file holds besides features, and the source of the features."""
-
-    ids: tuple[str, ...]
-    labels: LabelNames | None
-    annotations: LabelNames | None
-    texts: tuple[str, ...] | None
-    images: tuple[ImageSource, ...] | None
-    source: Any  # a Sheet, the arrays of an NPZ file, or None for images
-    notes: Sequence[str]
-    verified: dict[int, str] = field(default_factory=dict)
-    question: str | None = None
-
-    def without(self, broken: Mapping[int, str]) -> _Examples:
-        """Leave out the images that cannot be read."""
-        kept = [i for i in range(len(self.ids)) if i not in broken]
-        assert self.images is not None
-        return replace(
-            self,
-            ids=tuple(self.ids[i] for i in kept),
-            labels=None if self.labels is None else self.labels[kept],
-            annotations=None if self.annotations is None else self.annotations[kept],
-            images=tuple(self.images[i] for i in kept),
-            notes=(*left_out(self.ids, broken), *self.notes),
-        )
-
 
 NO_ROLES = Roles()
 LABEL = "label"  # default name of the column of labels
@@ -84,59 +63,30 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     files = found_files(path)
     path = joint_name(files)
     _check_roles(roles)
-    if len(files) > 1:
-        examples, roles = _from_table(files, roles)
-    elif path.is_dir() and not is_table(path):
-        examples = _from_folder(path, roles)
-    elif not path.exists():
-        raise ValueError(f"{path}: there is no such file. Check the path.")
-    elif path.name.lower().endswith(".npz"):
-        examples = _from_arrays(path, roles)
+    arrays: dict[str, Any] = {}
+    if len(files) == 1 and is_image_folder(path):
+        data = _from_folder(path, roles)
+    elif len(files) == 1 and path.name.lower().endswith(".npz"):
+        data, arrays = _from_arrays(path, roles)
     else:
-        examples, roles = _from_table(files, roles)
+        data, roles = _from_table(files, roles)
     where = f"{path}, column {quoted(roles.label)}" if roles.label else str(path)
-    label_summary(examples.labels, examples.annotations, where)  # refuses data without a label
+    labelled = label_summary(data.answers, where)  # refuses data without a label
     broken: dict[int, str] = {}
-    X, recipe, features, notes, uses = _features(path, roles, examples, broken)
-    if broken and isinstance(examples.source, Sheet):
+    found = _encoded(path, roles, data, arrays, broken)
+    if broken and data.sheet is not None:
         raise ValueError(broken[min(broken)])
+    data = replace(data, X=found.X, notes=(*data.notes, *found.notes))
     if broken:
-        examples, X = examples.without(broken), np.delete(X, list(broken), axis=0)
-    labelled = label_summary(examples.labels, examples.annotations, where)
-    unit = "image" if examples.images is not None else "row"
-    data = Data(
-        ids=examples.ids,
-        labels=examples.labels,
-        annotations=examples.annotations,
-        X=X,
-        affinity="nearest_neighbors" if recipe else "precomputed",
-        texts=examples.texts,
-        images=examples.images,
-        recipe=recipe,
-        notes=(f"{plural(len(examples.ids), unit)}, {features}, {labelled}", *examples.notes, *notes),
-        verified=examples.verified,
-        annotators=roles.annotators,
-    )
-    return (
-        _with_sheet(data, examples.source, roles, examples.question, uses)
-        if isinstance(examples.source, Sheet)
-        else data
-    )
-
-
-def _with_sheet(data: Data, sheet: Sheet, roles: Roles, question: str | None, uses: tuple[ColumnUse, ...]) -> Data:
-    """Add what only a table has."""
-    shown = {roles.label, roles.id, *roles.texts, *roles.annotators, *sheet.vectors, *sheet.metadata.votes}
-    if data.images is not None:
-        shown |= {name for name in image_columns(sheet) if is_inside(sheet.columns[name])}
+        data = _without(data, broken)
+        labelled = label_summary(data.answers, where)
+    unit = "image" if data.images is not None else "row"
     return replace(
         data,
-        rows=rows_of(sheet, shown),
-        columns=_in_order(sheet, roles, uses),
-        written_back=None if sheet.origin is None else partial(sheet.origin.answered, question=question),
-        tool=sheet.metadata.tool,
-        contents=sheet.metadata.contents,
-        sheet=sheet,
+        affinity="precomputed" if found.encoder is None else "nearest_neighbors",
+        recipe=None if found.encoder is None else Recipe(found.encoder),
+        columns=() if data.sheet is None else _in_order(data.sheet, roles, found.uses),
+        notes=(f"{plural(len(data.ids), unit)}, {found.summary}, {labelled}", *data.notes),
     )
 
 
@@ -149,6 +99,21 @@ def _in_order(sheet: Sheet, roles: Roles, uses: tuple[ColumnUse, ...]) -> tuple[
     return tuple(known.get(name, ColumnUse(name, LEFT_OUT, remark="not used")) for name in sheet.columns)
 
 
+def _without(data: Data, broken: Mapping[int, str]) -> Data:
+    """Leave out the images that cannot be read."""
+    kept = [i for i in range(len(data.ids)) if i not in broken]
+    assert data.images is not None
+    return replace(
+        data,
+        ids=tuple(data.ids[i] for i in kept),
+        labels=None if data.labels is None else data.labels[kept],
+        annotations=None if data.annotations is None else data.annotations[kept],
+        X=data.X[kept],
+        images=tuple(data.images[i] for i in kept),
+        notes=(*left_out(data.ids, broken), *data.notes),
+    )
+
+
 def _check_roles(roles: Roles) -> None:
     """Refuse roles that exclude each other: features come from one source, and never from the labels."""
     for name in (roles.label, *roles.annotators):
@@ -157,23 +122,22 @@ def _check_roles(roles: Roles) -> None:
                 f"a column of labels must have no other role; found {quoted(name)} as --id or --text too. Change one."
             )
     if roles.image is not None and roles.image in (roles.label, roles.id, *roles.annotators):
-        raise ValueError(
-            f"a column of images must have no other role; found {quoted(roles.image)} as --image and another one. "
-            "Change one."
-        )
+        problem = "a column of images must have no other role;"
+        raise ValueError(f"{problem} found {quoted(roles.image)} as --image and another one. Change one.")
     if len(set(roles.texts)) < len(roles.texts):
         raise ValueError("each column of texts must be named once; one was named twice in --text. Leave one out.")
     ready = [name for name in ("embeddings", "graph") if getattr(roles, name) is not None]
-    ways = [
-        *(["features"] if roles.features is not None else []),
-        *ready,
-        *(["text-only"] if roles.text_only else []),
-    ]
-    if roles.image is not None and not ready:  # with these, images and texts are only shown
-        ways += ["image", *(["text"] if roles.texts else [])]
-    for found in (ways, ["encoder", *ready] if roles.encoder is not None else []):
-        if len(found) > 1:
-            options = " and ".join(f"--{name}" for name in found)
+    is_shown = bool(ready)  # then images and texts are only shown
+    given = (
+        ("features", roles.features is not None),
+        *((name, True) for name in ready),
+        ("text-only", roles.text_only),
+        ("image", roles.image is not None and not is_shown),
+        ("text", roles.image is not None and not is_shown and bool(roles.texts)),
+    )
+    for ways in ([name for name, is_given in given if is_given], ["encoder", *ready] if roles.encoder else []):
+        if len(ways) > 1:
+            options = " and ".join(f"--{name}" for name in ways)
             raise ValueError(f"examples must be compared in one way; found {options}. Leave one out.")
     if roles.text_only and not roles.texts and roles.encoder is None:
         raise ValueError("--text-only goes with columns of texts; found none. Name them with --text.")
@@ -187,35 +151,58 @@ def _refuse(path: Path, what: str, roles: Roles, names: str) -> None:
             raise ValueError(f"{path}: --{name.replace('_', '-')} does not go with {what}. Leave it out.")
 
 
-def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[_Examples, Roles]:
-    """The examples, and the roles with the column of labels if that is obvious."""
+def _data(ids: tuple[str, ...], answers: LabelNames, notes: Sequence[str], **more: Any) -> Data:
+    labels, annotations = (answers, None) if answers.ndim == 1 else (None, answers)
+    return Data(ids, labels, annotations, notes=tuple(notes), **more)
+
+
+def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[Data, Roles]:
+    """The examples without features, and the roles with those that are obvious."""
     _refuse(joint_name(files), "a table", roles, "labels_file")
     sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
     roles, question, about = infer_roles(sheet, wished)
     roles, more = with_images(sheet, roles, wished)
-    about += more
     named, called = roles, _called_label(sheet, roles)
     if roles.label is None and not roles.annotators and len(called) == 1:
         roles = replace(roles, label=called[0])
     check_answered(sheet, roles)
     roles = _with_texts(sheet, roles)
-    labels, annotations, notes = labels_of(sheet, roles)
+    answers, notes = labels_of(sheet, roles)
+    about = [*sheet.notes, *about, *more]
     if named.texts != roles.texts:
         about.append(f"texts: column {quoted(roles.texts[0])}, the only one of sentences (--text names others)")
-    verified = verified_of(sheet, roles, question, labels, annotations)
+    verified = verified_of(sheet, roles, question, answers)
     if verified:
         about.append(f"{plural(len(verified), 'label')} marked as the truth: verified")
     if named.label is None and roles.label is not None:
         about.append(f"labels: column {quoted(roles.label)}, by its name (--label names another)")
-    elif roles.annotators and roles.features is None and (called := _called_label(sheet, roles)):
+    elif roles.annotators and roles.features is None and called:
         about.append(f"column {quoted(called[0])} is no annotator and is a feature; leave it out with --features")
     cells = [cells_of(sheet, name, "the text column (--text)") for name in roles.texts]
-    texts = shown_texts(cells) if cells else None
     images = None if roles.image is None else images_of(sheet, roles.image, roles.image_folder)
-    about = [*sheet.notes, *about, *notes]
-    return _Examples(
-        ids_of(sheet, roles.id), labels, annotations, texts, images, sheet, about, verified, question
-    ), roles
+    shown = {roles.label, roles.id, *roles.texts, *roles.annotators, *sheet.vectors, *sheet.metadata.votes}
+    data = _data(
+        ids_of(sheet, roles.id),
+        answers,
+        [*about, *notes],
+        texts=joined_texts(cells),
+        images=images,
+        rows=Rows.of(sheet, shown.union(() if images is None else embedded_images(sheet))),
+        verified=verified,
+        annotators=roles.annotators,
+        written_back=None if sheet.origin is None else partial(sheet.origin, question),
+        tool=sheet.metadata.tool,
+        contents=sheet.metadata.contents,
+        sheet=sheet,
+    )
+    return data, roles
+
+
+def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
+    """Columns called "label", in any case, without a role."""
+    others = {roles.id, *roles.texts, *roles.annotators, *(roles.features or ())}
+    others |= sheet.metadata.votes | sheet.metadata.aside
+    return [name for name in sheet.columns if name.strip().casefold() == LABEL and name not in others]
 
 
 def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
@@ -225,29 +212,18 @@ def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
     others = (roles.label, roles.id, *roles.annotators, *(roles.features or ()))
     found = [name for name, column in sheet.columns.items() if name not in others and _is_prose(column)]
     if len(found) != 1:
-        raise ValueError(
-            f"{sheet.path}: an encoder needs texts; found {listed(found) if found else 'no column of sentences'}. "
-            "Name the columns with --text."
-        )
+        problem = f"an encoder needs texts; found {listed(found) if found else 'no column of sentences'}."
+        raise ValueError(f"{sheet.path}: {problem} Name the columns with --text.")
     return replace(roles, text=(found[0],))
 
 
 def _is_prose(column: Any) -> bool:
     """Whether texts nearly all differ and are longer than names."""
-    if not is_text(column):
-        return False
-    cells = [cell for cell in as_texts(column).to_pylist() if cell]
+    cells = [cell for cell in as_texts(column).to_pylist() if cell] if is_text(column) else []
     return bool(cells) and len(set(cells)) > len(cells) / 2 and sum(map(len, cells)) >= PROSE * len(cells)
 
 
-def _called_label(sheet: Sheet, roles: Roles) -> list[str]:
-    """Columns called "label", in any case, without a role."""
-    aside = (*sheet.metadata.votes, *sheet.metadata.aside)
-    others = (roles.id, *roles.texts, *roles.annotators, *(roles.features or ()), *aside)
-    return [name for name in sheet.columns if name.strip().casefold() == LABEL and name not in others]
-
-
-def _from_arrays(path: Path, roles: Roles) -> _Examples:
+def _from_arrays(path: Path, roles: Roles) -> tuple[Data, dict[str, Any]]:
     alien = "image image_folder encoder features text text_only annotators labels_file encoding sheet header_row"
     _refuse(path, "an NPZ file", roles, alien)
     arrays = load_arrays(path)
@@ -260,60 +236,39 @@ def _from_arrays(path: Path, roles: Roles) -> _Examples:
             f"{', '.join(quoted(name) for name in arrays) or 'none'}. Write it with numpy.savez(file, X=..., y=...)."
         )
     sheet = sheet_of(path, arrays, n, [label] + ([id] if id else []))
-    labels, _, notes = labels_of(sheet, replace(roles, label=label))
-    return _Examples(ids_of(sheet, id), labels, None, None, None, arrays, notes)
+    return _data(ids_of(sheet, id), *labels_of(sheet, replace(roles, label=label))), arrays
 
 
-def _from_folder(path: Path, roles: Roles) -> _Examples:
+def _from_folder(path: Path, roles: Roles) -> Data:
     _refuse(path, "a folder of images", roles, "image image_folder features text text_only")
     if roles.labels_file is None:
         _refuse(path, "a folder of images", roles, "sheet header_row")
-    ids, images, labels, annotations, notes = read_folder(path, roles)
-    return _Examples(ids, labels, annotations, None, images, None, notes)
+    ids, images = find_images(path)
+    return _data(ids, *labels_of_folder(path, ids, roles), images=images, annotators=roles.annotators)
 
 
-def _features(
-    path: Path, roles: Roles, examples: _Examples, broken: dict[int, str]
-) -> tuple[Features, Recipe | None, str, tuple[str, ...], tuple[ColumnUse, ...]]:
-    """Features, recipe, summary, notes, and uses of columns; ``broken`` collects unreadable images."""
-    n = len(examples.ids)
+def _encoded(path: Path, roles: Roles, data: Data, arrays: dict[str, Any], broken: dict[int, str]) -> Encoded:
+    """Learn and compute the features; ``broken`` collects unreadable images."""
+    n, sheet = len(data.ids), data.sheet
     if roles.graph is not None:
         W = load_graph(Path(roles.graph), n, path)
-        return W, None, f"a ready-made graph with {plural(W.nnz // 2, 'edge')}", (), ()
+        return Encoded(None, W, f"a ready-made graph with {plural(W.nnz // 2, 'edge')}")
     if roles.embeddings is not None:
         X = load_embeddings(Path(roles.embeddings), n, path)
-        return *_valued(X, roles.embeddings, "embeddings of {} numbers"), ()
-    if examples.images is not None:
-        return *_of_images(examples.images, roles, broken), ()
-    if isinstance(examples.source, Sheet):
-        reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
-        metadata = examples.source.metadata
-        reserved |= {*metadata.votes, *metadata.aside} - set(roles.texts)
-        found = encode_table(examples.source, roles.features, roles.texts, roles.text_only, reserved, roles.encoder)
-        notes = (*found.notes, *_hint(examples.texts)) if roles.encoder is None else found.notes
-        return found.X, Recipe(found.encoder), found.summary, notes, found.uses
-    return *_valued(matrix_of(path, examples.source, "X"), path, "{} columns of numbers"), ()
-
-
-def _of_images(
-    images: tuple[ImageSource, ...], roles: Roles, broken: dict[int, str]
-) -> tuple[Features, Recipe, str, tuple[str, ...]]:
-    if roles.encoder is not None:
-        network, X, summary, notes = NetworkImages.learn(roles.encoder, images, broken)
-        return X, Recipe(network), summary, notes
-    pixels = Pixels()
-    X, _ = pixels.encode(images, broken)
-    seen = tuple(path for i, path in enumerate(images) if i not in broken)
-    hint = (PHOTOGRAPHS,) if seen and are_photographs(seen, PHOTOGRAPH, SAMPLE) else ()
-    return X, Recipe(pixels), f"made grey and {pixels.size} x {pixels.size} pixels", hint
-
-
-def _hint(texts: tuple[str, ...] | None) -> tuple[str, ...]:
-    lengths = sorted(len(text) for text in texts or () if text)
-    return (LONG_TEXTS,) if lengths and lengths[len(lengths) // 2] >= LONG else ()
-
-
-def _valued(X: Any, path: Path, summary: str) -> tuple[Features, Recipe, str, tuple[str, ...]]:
-    values = Values.learn(X)
-    X, notes = values.encode(X, str(path))
-    return X, Recipe(values), summary.format(f"{X.shape[1]:,}"), tuple(notes)
+        return Values.learn(X, roles.embeddings, "embeddings of {} numbers")
+    if data.images is not None and roles.encoder is not None:
+        return NetworkImages.learn(roles.encoder, data.images, broken)
+    if data.images is not None:
+        pixels = Pixels()
+        X, _ = pixels.encode(data.images, broken)
+        seen = tuple(path for i, path in enumerate(data.images) if i not in broken)
+        hint = (PHOTOGRAPHS,) if seen and are_photographs(seen, PHOTOGRAPH, SAMPLE) else ()
+        return Encoded(pixels, X, f"made grey and {pixels.size} x {pixels.size} pixels", hint)
+    if sheet is None:
+        return Values.learn(matrix_of(path, arrays, "X"), path, "{} columns of numbers")
+    reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
+    reserved |= (sheet.metadata.votes | sheet.metadata.aside) - set(roles.texts)
+    found = encode_table(sheet, roles.features, roles.texts, roles.text_only, reserved, roles.encoder)
+    lengths = sorted(len(text) for text in data.texts or () if text)
+    is_long = roles.encoder is None and bool(lengths) and lengths[len(lengths) // 2] >= LONG
+    return replace(found, notes=(*found.notes, LONG_TEXTS)) if is_long else found

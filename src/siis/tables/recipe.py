@@ -11,20 +11,15 @@ from siis.encode import EncoderChoice
 from siis.encode.image_files import ImageSource
 from siis.plain_data import from_plain, to_plain
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
-from siis.tables.columns import Columns
 from siis.tables.examples import NewData
-from siis.tables.features import encode_again
+from siis.tables.features import TableEncoding
 from siis.tables.ids_and_labels import ids_of
-from siis.tables.image_columns import images_of, only_column
-from siis.tables.joined import Joined
-from siis.tables.many_files import found_files, joint_name, read_sheets
+from siis.tables.images import Pixels, find_images, images_of, is_image_folder, left_out, only_column
 from siis.tables.network_features import NetworkImages, NetworkTexts
-from siis.tables.pixels import Pixels, find_images, left_out
-from siis.tables.sheet import Sheet, is_table
-from siis.tables.tfidf import Words
+from siis.tables.sheet import Sheet, found_files, joint_name, read_sheets
 from siis.texts import plural
 
-Encoder: TypeAlias = Columns | Words | NetworkTexts | Joined | Pixels | NetworkImages | Values
+Encoder: TypeAlias = TableEncoding | Pixels | NetworkImages | Values
 VERSION = 3
 DAMAGED = "The model file is damaged or was not written by this version of siis: fit and save the model again."
 
@@ -51,11 +46,6 @@ class Recipe:
         except (ValueError, OverflowError) as problem:
             raise ValueError(f"the stored recipe is not valid: {problem}. {DAMAGED}") from None
 
-    @property
-    def _has_network(self) -> bool:
-        parts = self.encoder.words if isinstance(self.encoder, Joined) else (self.encoder,)
-        return any(isinstance(part, NetworkImages | NetworkTexts) for part in parts)
-
     def apply(
         self,
         path: Path | Sequence[Path],
@@ -77,36 +67,40 @@ class Recipe:
         """
         files = found_files(path)
         path = joint_name(files)
+        encoder = self.encoder
         if len(files) == 1 and not path.exists():
             raise ValueError(f"{path}: there is no such file. Check the path.")
-        if page is not None and isinstance(self.encoder, Values):
-            raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
-        if located is not None and not self._has_network:
+        parts = encoder.words if isinstance(encoder, TableEncoding) else (encoder,)
+        if located is not None and not any(isinstance(part, NetworkImages | NetworkTexts) for part in parts):
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
-        if isinstance(self.encoder, Pixels | NetworkImages):
-            if len(files) == 1 and path.is_dir() and not is_table(path):
-                if {id, page, header_row} != {None} or encoding != "utf-8":
-                    options = "--id, --sheet, --header-row and --encoding"
-                    raise ValueError(f"{path}: images are named by their files. Leave {options} out.")
-                return _of_images(self.encoder, *find_images(path), located, ())
-            sheet = read_sheets(files, encoding, page, header_row)
-            images = images_of(sheet, only_column(sheet, image), image_folder)
-            ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
-            return _of_images(self.encoder, ids, images, located, sheet.notes)
+        if isinstance(encoder, Pixels | NetworkImages):
+            if len(files) > 1 or not is_image_folder(path):
+                sheet = read_sheets(files, encoding, page, header_row)
+                images = images_of(sheet, only_column(sheet, image), image_folder)
+                return _of_images(encoder, _ids(sheet, id, usual_id), images, located, sheet.notes)
+            if {id, page, header_row} != {None} or encoding != "utf-8":
+                options = "--id, --sheet, --header-row and --encoding"
+                raise ValueError(f"{path}: images are named by their files. Leave {options} out.")
+            return _of_images(encoder, *find_images(path), located)
         if image is not None or image_folder is not None:
             raise ValueError("the model was not fitted to images. Leave --image and --image-folder out.")
-        if isinstance(self.encoder, Values):
-            if header_row is not None or len(files) > 1:
-                raise ValueError(f"{path}: must be one NPZ or NPY file, without --header-row. Name one alone.")
-            return _new_arrays(self.encoder, path, encoding, id, usual_id)
+        if isinstance(encoder, Values):
+            if {page, header_row} != {None} or encoding != "utf-8" or len(files) > 1:
+                problem = "new data must be one NPZ or NPY file, which has no sheet, names of columns or encoding"
+                raise ValueError(f"{path}: {problem}. Leave --sheet, --header-row and --encoding out.")
+            arrays = load_arrays(path)
+            X, notes = encoder.encode(matrix_of(path, arrays), str(path))
+            name = id or next((name for name in (usual_id, "ids") if name in arrays), None)
+            ids = ids_of(sheet_of(path, arrays, X.shape[0], [name] if name else []), name)
+            return NewData(ids, X, None, None, (plural(X.shape[0], "row"), *notes))
         sheet = read_sheets(files, encoding, page, header_row)
-        ids = ids_of(sheet, id or _usual_id(sheet, usual_id))
-        X, texts, notes = encode_again(self.encoder, sheet, located)
+        ids = _ids(sheet, id, usual_id)
+        X, texts, notes = encoder.encode(sheet, located)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 
 
-def _usual_id(sheet: Sheet, usual: str | None) -> str | None:
-    return usual if usual in sheet.columns else sheet.metadata.id
+def _ids(sheet: Sheet, name: str | None, usual: str | None) -> tuple[str, ...]:
+    return ids_of(sheet, name or (usual if usual in sheet.columns else sheet.metadata.id))
 
 
 def _of_images(
@@ -114,7 +108,7 @@ def _of_images(
     ids: tuple[str, ...],
     images: tuple[ImageSource, ...],
     located: EncoderChoice | None,
-    about: tuple[str, ...],
+    about: Sequence[str] = (),
 ) -> NewData:
     """Encode images; those that cannot be read are left out and named."""
     broken: dict[int, str] = {}
@@ -123,14 +117,3 @@ def _of_images(
     kept = [i for i in range(len(ids)) if i not in broken]
     ids, images = tuple(ids[i] for i in kept), tuple(images[i] for i in kept)
     return NewData(ids, X[kept], None, images, (plural(len(ids), "image"), *about, *lost, *notes))
-
-
-def _new_arrays(encoder: Values, path: Path, encoding: str, id: str | None, usual_id: str | None) -> NewData:
-    if encoding != "utf-8":
-        raise ValueError(f"{path}: an encoding is for CSV and TSV files only. Leave --encoding out.")
-    arrays = load_arrays(path)
-    X, notes = encoder.encode(matrix_of(path, arrays), str(path))
-    n = X.shape[0]
-    name = id or next((name for name in (usual_id, "ids") if name in arrays), None)
-    ids = ids_of(sheet_of(path, arrays, n, [name] if name else []), name)
-    return NewData(ids, X, None, None, (plural(n, "row"), *notes))

@@ -39,50 +39,31 @@ class Words:
         check_distinct(self.terms, "words")
         check(self.idf.size == len(self.terms) and bool((self.idf > 0).all()), "a positive frequency for each word")
 
-    @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return len(self.terms)
-
     @classmethod
     def learn(cls, column: str, texts: Sequence[str], where: str) -> Self:
         """Learn the words of n texts and their frequencies; ``where`` names file and column in messages."""
-        from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
-
         rarest = 2 if len(texts) > MANY_TEXTS else 1
         is_unspaced = unspaced_share(texts) >= UNSPACED
-        vectorizer = TfidfVectorizer(
-            sublinear_tf=True, min_df=rarest, max_features=MOST_TERMS, analyzer=pieces if is_unspaced else "word"
-        )
+        vectorizer = _vectorizer(is_unspaced, min_df=rarest, max_features=MOST_TERMS)
         try:
             vectorizer.fit(texts)
         except ValueError:  # an empty vocabulary
-            raise ValueError(
-                f"{where}: the texts must have words of two letters or more"
-                f"{' that two of them share' if rarest > 1 else ''}; found none. Name another column of texts."
-            ) from None
+            shared = " that two of them share" if rarest > 1 else ""
+            problem = f"the texts must have words of two letters or more{shared}; found none."
+            raise ValueError(f"{where}: {problem} Name another column of texts.") from None
         terms = tuple(map(str, vectorizer.get_feature_names_out()))
         return cls(column, terms, frozen(vectorizer.idf_), is_unspaced)
 
     def encode(self, texts: Sequence[str], encoder: Any = None) -> tuple[Sparse, list[str]]:
         """Features of n texts, shape (n, d), and notes."""
-        from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
-        from sklearn.preprocessing import normalize  # noqa: PLC0415
-
-        vectorizer = CountVectorizer(
-            vocabulary={term: i for i, term in enumerate(self.terms)},
-            dtype=np.float64,
-            analyzer=pieces if self.is_unspaced else "word",
-        )
+        vectorizer = _vectorizer(self.is_unspaced, vocabulary=list(self.terms))
+        vectorizer.idf_ = self.idf
         X = sp.csr_array(vectorizer.transform(texts))
-        X.data = (1 + np.log(X.data)) * self.idf[X.indices]
-        X = sp.csr_array(normalize(X, copy=False))
         n_empty = int(np.count_nonzero(np.diff(X.indptr) == 0))
         if not n_empty:
             return X, []
-        have = "text has" if n_empty == 1 else "texts have"
-        share = "it has no features" if n_empty == 1 else "they have no features"
-        return X, [f"{n_empty:,} {have} no known word in column {quoted(self.column)}: {share}"]
+        have, they = ("text has", "it has") if n_empty == 1 else ("texts have", "they have")
+        return X, [f"{n_empty:,} {have} no known word in column {quoted(self.column)}: {they} no features"]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -98,6 +79,12 @@ class Words:
         if self.is_unspaced:
             return plural(len(self.terms), "different word or piece of one", "different words and pieces of them")
         return plural(len(self.terms), "different word")
+
+
+def _vectorizer(is_unspaced: bool, **options: Any) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415 - slow import
+
+    return TfidfVectorizer(sublinear_tf=True, analyzer=pieces if is_unspaced else "word", **options)
 
 
 def unspaced_share(texts: Sequence[str]) -> float:

@@ -11,19 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from siis.tables.tools.tool_file import RawTable
 from siis.texts import listed, quoted, readable, unknown
 
 WORKBOOKS = (".xlsx", ".xlsm")
 INSTALL = "Install it with `pip install 'siis[xlsx]'`, or save the sheet as CSV."
 
 
-def read_workbook(
-    path: Path, sheet: str | None, header_row: int | None = None
-) -> tuple[list[str], Any, list[str], tuple[str, ...]]:
-    """Read a sheet, the first by default, with saved values of formulas, as ``read_delimited`` reads a text file.
-
-    Returns stripped names (may repeat), a table with columns 0, 1, ..., notes, and the names of the other sheets.
-    """
+def read_workbook(path: Path, sheet: str | None, header_row: int | None = None) -> RawTable:
+    """Read a sheet, the first by default, with saved values of formulas; header_row as for ``read_delimited``."""
     if find_spec("openpyxl") is None:
         raise ValueError(f"{path}: reading XLSX files needs openpyxl, which is not installed. {INSTALL}")
     import openpyxl  # noqa: PLC0415  (an extra)
@@ -37,24 +33,18 @@ def read_workbook(
             rows = [list(row) for row in book[wanted].iter_rows(values_only=True)] if wanted in names else None
             book.close()
     if rows is None:
-        raise ValueError(
-            f"{path}: the sheet (--sheet) must be one of the file; found none named {quoted(wanted)}."
-            f"{unknown(wanted, names)}"
-        )
+        problem = "the sheet (--sheet) must be one of the file;"
+        raise ValueError(f"{path}: {problem} found none named {quoted(wanted)}.{unknown(wanted, names)}")
     others = tuple(name for name in names if name != wanted)
     notes = [f"sheet {quoted(wanted)}; not read: {listed(others)} (--sheet names another)"] if others else []
     while rows and not any(_is_filled(cell) for cell in rows[-1]):
         rows.pop()
     if not rows:
-        raise ValueError(
-            f"{path}: sheet {quoted(wanted)} is empty. It needs a row of column names and data below."
-            f"{other_sheets(others)}"
-        )
+        problem = f"sheet {quoted(wanted)} is empty."
+        raise ValueError(f"{path}: {problem} It needs a row of column names and data below.{other_sheets(others)}")
     if header_row is not None and header_row > len(rows):
-        raise ValueError(
-            f"{path}: sheet {quoted(wanted)} holds {len(rows):,} rows; --header-row says {header_row:,}. "
-            "Name another one."
-        )
+        problem = f"sheet {quoted(wanted)} holds {len(rows):,} rows; --header-row says {header_row:,}."
+        raise ValueError(f"{path}: {problem} Name another one.")
     first = next(i for i, row in enumerate(rows) if any(_is_filled(cell) for cell in row))
     start = _row_of_names(rows, first) if header_row is None else header_row - 1
     if header_row is None and start > first:
@@ -64,7 +54,7 @@ def read_workbook(
     rows = [[*row, *[None] * width][:width] for row in rows]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
     columns = [_column([row[k] for row in rows[1:]]) for k in range(width)]
-    return header, pa.table(columns, names=[str(k) for k in range(width)]), notes, others
+    return RawTable(header, columns, notes, others=others)
 
 
 def other_sheets(names: Sequence[str]) -> str:
@@ -90,14 +80,13 @@ def _column(cells: list[Any]) -> Any:
     """Cells of one type as they are, of several types as texts."""
     try:
         column = pa.array(cells)
+        is_mixed = pa.types.is_duration(column.type)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        column = pa.array([_text(cell) for cell in cells], pa.large_string())
-    return column if not pa.types.is_duration(column.type) else pa.array([_text(cell) for cell in cells])
+        is_mixed = True
+    return pa.chunked_array([pa.array([_text(cell) for cell in cells], pa.large_string()) if is_mixed else column])
 
 
 def _text(cell: Any) -> str | None:
-    if cell is None:
-        return None
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date().isoformat()
-    return str(cell)
+    return None if cell is None else str(cell)

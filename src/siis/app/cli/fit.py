@@ -181,7 +181,7 @@ def fit(
         from siis.app.options import FitOptions  # noqa: PLC0415  (heavy)
         from siis.decisions import check_not_reviewed  # noqa: PLC0415
         from siis.tables import Roles  # noqa: PLC0415
-        from siis.tables.many_files import found_files  # noqa: PLC0415
+        from siis.tables.sheet import found_files  # noqa: PLC0415
 
         check_not_reviewed(out)
         chosen["members"] = members if members == "auto" else [name.strip() for name in members.split(",")]

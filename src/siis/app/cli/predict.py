@@ -64,7 +64,7 @@ def predict(
             return predict_file(saved, data, encoding, id, sheet, located, image, image_folder, header_row)
 
     with report_errors():
-        from siis.tables.many_files import found_files  # noqa: PLC0415  (heavy)
+        from siis.tables.sheet import found_files  # noqa: PLC0415  (heavy)
 
         if out is not None and os.path.realpath(out) in map(
             os.path.realpath, (model, model / MODEL, *found_files(data))

@@ -53,7 +53,7 @@ def collect(
         Folder of the results, for the command that applies a review; if empty, the page shows no command.
     texts : sequence of n str or None, optional
         Texts of the examples; the page shows the beginning of each.
-    rows : siis.tables.row_cells.Rows of length n, optional
+    rows : siis.tables.examples.Rows of length n, optional
         Cells of the table with the examples. Those of suspects, queries and their neighbours are shown, with the
         columns in which they differ.
     thumbnails : callable, optional

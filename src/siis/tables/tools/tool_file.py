@@ -1,16 +1,17 @@
-"""Metadata of the file of a labelling tool: answers, annotators, verified labels, ids."""
+"""The file of a labelling tool: votes of annotators, verified labels, ids and the roles of its columns."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from siis import __version__
-from siis.texts import listed
+from siis.texts import listed, quoted
 
 OURS = "siis"  # the field, or the prefix of the columns, of our answers
 AGENT = f"{OURS} {__version__}"
@@ -19,17 +20,7 @@ TEXT = "text"
 ID = "id"  # names examples in every tool: never compared by
 PLAIN = "JSON lines"  # of no tool
 DIGITS = 4  # of probabilities, as in the CSV files
-
-
-@dataclass(frozen=True)
-class Vote:
-    """An answer to a question about an example."""
-
-    row: int  # the example
-    question: str
-    annotator: str  # empty if the file names none
-    label: str
-    is_verified: bool = False  # the tool marks it as the truth
+SHOWN = 40  # letters of a JSON value that a message repeats
 
 
 @dataclass(frozen=True)
@@ -38,8 +29,7 @@ class Answer:
 
     label: str
     probability: float
-    # probability that the given label is right; None without a label or an assessment
-    quality: float | None
+    quality: float | None  # probability that the given label is right; None without a label or an assessment
     is_issue: bool  # the given label is probably wrong
 
     def to_plain(self) -> dict[str, Any]:
@@ -50,13 +40,8 @@ class Answer:
 
 
 FIELDS = tuple(Answer("", 0.0, None, False).to_plain())
-
-
-class Origin(Protocol):
-    """The file as it was read, to be written again."""
-
-    def answered(self, answers: Sequence[Answer], question: str | None) -> dict[str, bytes]:
-        """Write the file with n answers to one of its questions, otherwise unchanged; returns files by name."""
+# writes the file again with n answers to one of its questions, otherwise unchanged; returns files by name
+Origin: TypeAlias = Callable[[str | None, Sequence[Answer]], dict[str, bytes]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +54,7 @@ class ToolMetadata:
     # columns of answers to each question: one, or one for each annotator
     questions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # rows and columns of the answers that are known to be right, by question
-    verified: dict[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    verified: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     votes: frozenset[str] = frozenset()  # all columns of answers: never features
     aside: frozenset[str] = frozenset()  # other columns that are no features
     refused: dict[str, str] = field(default_factory=dict)  # why a question cannot be used
@@ -81,14 +66,9 @@ class ToolMetadata:
     # fields of each example: a later export must have the same under the same ids. Empty if the file has none.
     contents: tuple[Mapping[str, Any], ...] = ()
 
-    @property
-    def tool_is_known(self) -> bool:
-        """Whether a labelling tool has written the file."""
-        return self.tool not in (None, PLAIN)
-
     def question(self, path: Any, wanted: str | None) -> str | None:
         """The question that the user named, or the only one; None if labels are no answers to one."""
-        names = [*self.questions, *(name for name in self.refused if name not in self.questions)]
+        names = [*dict.fromkeys((*self.questions, *self.refused))]
         if wanted is not None and wanted not in names:
             return None
         if wanted is None and len(names) > 1:
@@ -105,59 +85,141 @@ NO_TOOL = ToolMetadata()
 
 
 @dataclass(frozen=True, eq=False)
-class ToolFile:
-    """The file of a tool, read."""
+class RawTable:
+    """A table as a reader finds it."""
 
-    columns: dict[str, Any]
-    n: int  # number of examples
-    notes: list[str]
-    metadata: ToolMetadata
-    origin: Origin
+    header: Sequence[str]  # names, which may repeat or be empty
+    columns: Sequence[Any]  # of pyarrow, equally long
+    notes: Sequence[str]
+    decimal: str = "."  # the decimal mark in columns of strings
+    metadata: ToolMetadata = NO_TOOL
+    origin: Origin | None = None  # of a labelling tool
+    others: tuple[str, ...] = ()  # names of the other sheets of a workbook
 
 
 @dataclass(frozen=True, eq=False)
-class VoteColumns:
-    """Answers as columns of a table."""
+class Votes:
+    """The answers of a file, collected while it is read."""
 
-    columns: dict[str, Any]
-    questions: dict[str, tuple[str, ...]]  # as in ``ToolMetadata``
-    verified: dict[str, tuple[tuple[int, str], ...]]
-    who: frozenset[str]  # columns of names of annotators
+    # labels by row, of each question and each annotator (and repeat)
+    labels: dict[str, dict[tuple[str, int], dict[int, str]]] = field(default_factory=dict)
+    truths: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)  # whose answer is marked as right
+    refused: dict[str, str] = field(default_factory=dict)  # raised when the question is used
+
+    def add(
+        self, row: int, question: str, annotator: Any, values: Iterable[Any], where: str, is_truth: bool = False
+    ) -> bool:
+        """Add the label that an annotator gave; a question is refused if one answer has several or is none."""
+        labels = []
+        for value in values:
+            if isinstance(value, list | dict) or (isinstance(value, float) and not math.isfinite(value)):
+                found = quoted(json.dumps(value)[:SHOWN])
+                problem = f"a label must be a name or a number; found {found}. Export labels of whole examples."
+                self.refused.setdefault(question, f"{where}: {problem}")
+                return False
+            if (label := label_text(value)) is not None and label not in labels:
+                labels.append(label)
+        if len(labels) > 1:
+            several = f"{len(labels)}, {quoted(labels[0])} and {quoted(labels[1])} among them"
+            remedy = "Keep one, or name another question with --label."
+            problem = f"{where}: an example must have one label; {quoted(question)} has {several}. {remedy}"
+            self.refused.setdefault(question, problem)
+        if len(labels) != 1:
+            return False
+        answers, who, turn = self.labels.setdefault(question, {}), label_text(annotator) or "", 1
+        while row in answers.setdefault((who, turn), {}):
+            turn += 1
+        answers[who, turn][row] = labels[0]
+        truth = self.truths.setdefault((question, row), (who, turn)) if is_truth else (who, turn)
+        if answers[truth][row] != labels[0]:
+            found = f"{quoted(answers[truth][row])} and {quoted(labels[0])}"
+            problem = f"one label must be the ground truth; found {found}. Take the mark off one of them."
+            raise ValueError(f"{where}: {problem}")
+        return True
+
+    def columns(self, n: int, taken: Collection[str]) -> tuple[dict[str, Any], set[str], dict[str, Any]]:
+        """Columns of answers, names of those that hold annotators, and questions and verified answers by name.
+
+        A question has a column for each annotator (and repeat), or a single one if no example has two answers.
+        """
+        columns: dict[str, Any] = {}
+        people: set[str] = set()
+        titles: dict[tuple[str, str, int], str] = {}
+
+        def added(title: str, cells: Mapping[int, str]) -> str:
+            title = free_name(title, {*taken, *columns})
+            texts = pa.array([cells.get(row) for row in range(n)], pa.large_string())
+            columns[title] = pa.chunked_array([texts])
+            return title
+
+        for question, answers in self.labels.items():
+            before = f"{question}: " if len(self.labels) > 1 else ""
+            joined = {row: label for cells in answers.values() for row, label in cells.items()}
+            if len(joined) == sum(map(len, answers.values())):
+                title = added(question, joined)
+                titles |= {(question, *key): title for key in answers}
+                if any(who for who, _ in answers):
+                    names = {row: who for (who, _), cells in answers.items() for row in cells if who}
+                    people.add(added(f"{before}{WHO}", names))
+            else:
+                for (who, turn), cells in answers.items():
+                    repeat = f" ({turn})" if turn > 1 else ""
+                    titles[question, who, turn] = added(f"{before}{who or WHO}{repeat}", cells)
+        questions = {
+            question: tuple(dict.fromkeys(titles[question, *key] for key in answers))
+            for question, answers in self.labels.items()
+        }
+        verified: dict[str, list[tuple[int, str]]] = {}
+        for (question, row), key in self.truths.items():
+            verified.setdefault(question, []).append((row, titles[question, *key]))
+        return columns, people, {"questions": questions, "verified": verified}
 
 
-def vote_columns(votes: Sequence[Vote], n: int, taken: Collection[str]) -> VoteColumns:
-    """Columns of answers, one for each annotator (and repeat), or a single one if no example has two answers."""
-    by_question: dict[str, list[Vote]] = defaultdict(list)
-    for vote in votes:
-        by_question[vote.question].append(vote)
-    cells: dict[str, list[str | None]] = {}
-    questions, verified, who = {}, {}, []
-    for question, answers in by_question.items():
-        is_single = len({vote.row for vote in answers}) == len(answers)
-        before = f"{question}: " if len(by_question) > 1 else ""
-        titles: dict[tuple[str, int], str] = {}
-        turns: dict[tuple[int, str], int] = defaultdict(int)
-        marked = []
-        for vote in answers:
-            turns[vote.row, vote.annotator] += 1
-            key = ("", 1) if is_single else (vote.annotator, turns[vote.row, vote.annotator])
-            if key not in titles:
-                turn = "" if key[1] == 1 else f" ({key[1]})"
-                title = question if is_single else f"{before}{key[0] or WHO}{turn}"
-                titles[key] = free_name(title, {*taken, *cells})
-                cells[titles[key]] = [None] * n
-            cells[titles[key]][vote.row] = vote.label
-            if vote.is_verified:
-                marked.append((vote.row, titles[key]))
-        questions[question], verified[question] = tuple(titles.values()), tuple(marked)
-        if is_single and any(vote.annotator for vote in answers):
-            title = free_name(f"{before}{WHO}", {*taken, *cells})
-            cells[title] = [None] * n
-            who.append(title)
-            for vote in answers:
-                cells[title][vote.row] = vote.annotator or None
-    columns = {name: pa.chunked_array([pa.array(labels, pa.large_string())]) for name, labels in cells.items()}
-    return VoteColumns(columns, questions, verified, frozenset(who))
+def tool_table(
+    tool: str,
+    columns: Mapping[str, Any],
+    n: int,
+    votes: Votes,
+    origin: Origin | None,
+    notes: Sequence[str],
+    *,
+    id_names: tuple[str, ...] = (ID,),
+    texts: tuple[str, ...] = (TEXT,),
+    aside: Iterable[str] = (),
+    unanswered: str | None = None,
+    **more: Any,
+) -> RawTable:
+    """Columns of n examples and of the answers to them, with the roles that they have."""
+    answers, people, questions = votes.columns(n, columns)
+    metadata = ToolMetadata(
+        tool,
+        id=id_column(columns, *id_names),
+        texts=tuple(name for name in texts if name in columns),
+        votes=frozenset(answers) - people,
+        aside=frozenset(people.union(aside, columns.keys() & {*id_names})),
+        refused=votes.refused,
+        unanswered=None if votes.labels or votes.refused else unanswered,
+        **questions,
+        **more,
+    )
+    columns = {**columns, **answers}
+    return RawTable(list(columns), list(columns.values()), notes, metadata=metadata, origin=origin)
+
+
+def label_text(value: Any) -> str | None:
+    """A label as a text, or None."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return utf8_text(str(value)).strip()
+
+
+def utf8_text(text: str) -> str:
+    """A text that UTF-8 can hold."""
+    return text.encode(errors="replace").decode()
 
 
 def is_ours(agent: Any) -> bool:
@@ -175,7 +237,5 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 def id_column(columns: Mapping[str, Any], *names: str) -> str | None:
     """The first of some columns with a cell that is not empty; gaps and repeats are refused where ids are read."""
-    for name in names:
-        if name in columns and columns[name].null_count < len(columns[name]):
-            return name
-    return None
+    filled = (name for name in names if name in columns and columns[name].null_count < len(columns[name]))
+    return next(filled, None)
