@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from siis._types import Floats
@@ -9,7 +10,7 @@ from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.solving import certified_or_warned, solution_attributes
 from siis.graph import Graph
 from siis.labels import VertexLabels
-from siis.parameters import COUNT, POSITIVE, Rule
+from siis.parameters import COUNT, POSITIVE
 from siis.program import Program
 from siis.spectral import identity_basis
 
@@ -20,40 +21,22 @@ def free_program(graph: Graph, given: VertexLabels, alpha: float, beta: float, g
     return Program(graph, identity_basis(graph), given.rows, Y, alpha * given.weights, beta, gamma)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _FreeClassifier(TransductiveClassifier):
     """(M1) with the identity as basis; subclasses fix beta and gamma."""
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **TransductiveClassifier._rules,
-        "alpha": POSITIVE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
+    _rules: ClassVar = {**TransductiveClassifier._rules, "alpha": POSITIVE, "tol": POSITIVE, "max_iter": COUNT}
     _beta: ClassVar[float]
     _gamma: ClassVar[float]
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 100.0,
-        n_neighbors: int = 10,
-        bandwidth: float | str = "median",
-        metric: str = "euclidean",
-        affinity: str = "nearest_neighbors",
-        connectivity: str = "union",
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.n_neighbors = n_neighbors
-        self.bandwidth = bandwidth
-        self.metric = metric
-        self.affinity = affinity
-        self.connectivity = connectivity
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
+    alpha: float = 100.0
+    n_neighbors: int = 10
+    bandwidth: float | str = "median"
+    metric: str = "euclidean"
+    affinity: str = "nearest_neighbors"
+    connectivity: str = "union"
+    tol: float = 1e-3
+    max_iter: int = 2000
+    verbose: int = 0
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         program = free_program(task.graph, task.given, self.alpha, self._beta, self._gamma)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def harmonic(graph: Graph, given: VertexLabels) -> Floats:
     return F
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GFHFClassifier(TransductiveClassifier):
     """Gaussian fields and harmonic functions: the paper's GFHF, ablation (b).
 
@@ -72,22 +74,12 @@ class GFHFClassifier(TransductiveClassifier):
        International Conference on Data Mining, 2017.
     """
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 10,
-        bandwidth: float | str = "median",
-        metric: str = "euclidean",
-        affinity: str = "nearest_neighbors",
-        connectivity: str = "union",
-        verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.bandwidth = bandwidth
-        self.metric = metric
-        self.affinity = affinity
-        self.connectivity = connectivity
-        self.verbose = verbose
+    n_neighbors: int = 10
+    bandwidth: float | str = "median"
+    metric: str = "euclidean"
+    affinity: str = "nearest_neighbors"
+    connectivity: str = "union"
+    verbose: int = 0
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         with task.progress.stage("solve"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.solving import enough_components
 from siis.graph import Graph
 from siis.labels import VertexLabels
-from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule
+from siis.parameters import COUNT, NON_NEGATIVE, SEED
 from siis.spectral import SmoothBasis, smooth_basis
 
 
@@ -36,6 +37,7 @@ def sparse_coding(graph: Graph, basis: SmoothBasis, given: VertexLabels, lam: fl
     return scaled
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LSSCClassifier(TransductiveClassifier):
     """Noise-robust learning by large-scale sparse coding: the paper's LSSC.
 
@@ -91,35 +93,22 @@ class LSSCClassifier(TransductiveClassifier):
        International Conference on Data Mining, 2017.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    _rules: ClassVar = {
         **TransductiveClassifier._rules,
         "lam": NON_NEGATIVE,
         "n_components": COUNT,
         "random_state": SEED,
     }
 
-    def __init__(
-        self,
-        *,
-        lam: float = 0.1,
-        n_components: int = 30,
-        n_neighbors: int = 10,
-        bandwidth: float | str = "median",
-        metric: str = "euclidean",
-        affinity: str = "nearest_neighbors",
-        connectivity: str = "union",
-        random_state: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.bandwidth = bandwidth
-        self.metric = metric
-        self.affinity = affinity
-        self.connectivity = connectivity
-        self.random_state = random_state
-        self.verbose = verbose
+    lam: float = 0.1
+    n_components: int = 30
+    n_neighbors: int = 10
+    bandwidth: float | str = "median"
+    metric: str = "euclidean"
+    affinity: str = "nearest_neighbors"
+    connectivity: str = "union"
+    random_state: int | None = None
+    verbose: int = 0
 
     def _soft_labels(self, task: Task) -> tuple[Floats, dict[str, Any]]:
         with task.progress.stage("basis"):
