@@ -56,5 +56,5 @@ def test_every_area_has_quick_tests_and_the_marker_is_written_one_way():
         "browser",
         "docs",
         "end_to_end",
-        "experiments",
+        "reproduction",
     }

@@ -40,7 +40,7 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "datasets": 7,
     "tables": 7,
     "shards": 7,
-    "experiments": 10,
+    "reproduction": 10,
     "saved": 10,
     "workflow": 11,
     "review": 11,

@@ -40,7 +40,7 @@ CLEAN = (  # units in which identifiers, comments and docstrings are free of the
         "datasets",
         "decisions",
         "errors",
-        "experiments",
+        "reproduction",
         "files",
     ),
     *("findings", "parameters", "progress", "report", "result_table", "results", "review", "texts", "validation"),

@@ -39,7 +39,7 @@ PACKAGES = [
 INSIDE = [
     "cli",
     "estimators",
-    "experiments",
+    "reproduction",
     "model",
     "quality",
     "review",

@@ -1,29 +1,40 @@
-"""The page: every table and figure, from the files that the experiments wrote."""
+"""All experiments by name, and the page that shows their tables and figures."""
 
 import os
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
-from siis.experiments.chain import ALPHA as CHAIN_ALPHA
-from siis.experiments.comparison import METHODS, SETTINGS, GraphSetting
-from siis.experiments.figures import STYLE
-from siis.experiments.moons import ALPHA, BETA, N_NEIGHBORS
-from siis.experiments.run_records import read_rows, summarize
+from siis.reproduction import chain, comparison, convergence, moons, sensitivity
+from siis.reproduction.comparison import METHODS, SETTINGS, GraphSetting
+from siis.reproduction.options import STYLE, Options
+from siis.reproduction.records import read_rows, summarize
 
+EXPERIMENTS: dict[str, Callable[[Options], None]] = {
+    "chain": chain.run,
+    "moons": moons.run,
+    "coil": partial(comparison.run, "coil"),
+    "rcv1": partial(comparison.run, "rcv1"),
+    "isolet": partial(comparison.run, "isolet"),
+    "convergence": convergence.run,
+    "sensitivity": sensitivity.run,
+}
 TEXTS = {
     "chain": (
         "Fig. 1: a chain with one wrong label",
         "Ten vertices, the first five positive, all labelled, vertex 8 wrongly +1. GTF minimises ||P f||_1 + alpha "
-        "||f - y||_1, the quadratic smoother f'L f + alpha ||f - y||^2, both at alpha = {chain_alpha:g}. The paper "
+        "||f - y||_1, the quadratic smoother f'L f + alpha ||f - y||^2, both at alpha = {chain.ALPHA:g}. The paper "
         "states no alpha and shows normalised labels, so its two numbers cannot be matched digit by digit; the "
         "contrast can.",
     ),
     "moons": (
         "NoisyDoubleMoon: the ablation",
-        "640 points, noise 0.15, three labels a class of which one is wrong; K = {moons_k}, median bandwidth, "
-        "alpha = {moons_alpha:g}, beta = {moons_beta:g}, m = 2. The paper shows one problem; these are means over "
-        "random problems. The moons' positions are ours (the paper prints none), so percentages differ and their "
-        "order is what counts.",
+        "640 points, noise 0.15, three labels a class of which one is wrong; K = {moons.N_NEIGHBORS}, median "
+        "bandwidth, alpha = {moons.ALPHA:g}, beta = {moons.BETA:g}, m = 2. The paper shows one problem; these are "
+        "means over random problems. The moons' positions are ours (the paper prints none), so percentages differ "
+        "and their order is what counts.",
     ),
     "coil": (
         "COIL-20",
@@ -39,14 +50,15 @@ TEXTS = {
     ),
     "isolet": (
         "ISOLET",
-        "40 labels a class, the paper's alpha and beta. K, xi, m and the labelled set are not stated, and "
-        "were searched for against the paper's own table: K of 10 and more, xi from 4 to 100, m from 250 to "
-        "400, and forty labelled sets for the seed; {isolet_graph}, m = {isolet_m} and seed {isolet_seed} "
-        "came nearest for GFHF and SIIS together. So these two rows show that the table can be reached, not that "
-        "a typical labelled set reaches it: most of those tried left SIIS more than 0.015 below it in some "
-        "cell, at 20 or at 60 % noise. The other rows were not searched for. The SVM here is scikit-learn's "
-        "SVC with its defaults, which is stronger than the paper's SVM row: on these data it is a baseline "
-        "that a user should try. SPMR as reconstructed is far above the paper's row too.",
+        "40 labels a class, the paper's alpha and beta. K, xi, m and the labelled set are not stated, and were "
+        "searched for against the paper's own table: K of 10 and more, xi from 4 to 100, m from 250 to 400, and "
+        "forty labelled sets for the seed; K = {isolet.paper.n_neighbors} and xi = {isolet.paper.bandwidth:g}, m = "
+        "{isolet.paper.n_components} and seed {isolet.labelled_seed} came nearest for GFHF and SIIS together. So "
+        "these two rows show that the table can be reached, not that a typical labelled set reaches it: most of "
+        "those tried left SIIS more than 0.015 below it in some cell, at 20 or at 60 % noise. The other rows were "
+        "not searched for. The SVM here is scikit-learn's SVC with its defaults, which is stronger than the "
+        "paper's SVM row: on these data it is a baseline that a user should try. SPMR as reconstructed is far "
+        "above the paper's row too.",
     ),
     "convergence": (
         "Convergence",
@@ -60,18 +72,22 @@ TEXTS = {
 }
 
 
+def run(name: str, options: Options, page: Path | None) -> None:
+    """Run one experiment or ``all``, then write the page (default: reproduction.md in the folder of results)."""
+    if find_spec("matplotlib") is None:
+        raise ModuleNotFoundError(
+            "the figures of the experiments need matplotlib, which is not installed. Install it with "
+            "`pip install 'siis[plot]'`, and run the same command again."
+        )
+    options.out.mkdir(parents=True, exist_ok=True)
+    for known, experiment in EXPERIMENTS.items():
+        if name in (known, "all"):
+            experiment(options)
+    write_page(options.out, page or options.out / "reproduction.md")
+
+
 def write_page(out: Path, page: Path) -> None:
     """Write the page from the files in the folder of results."""
-    isolet = SETTINGS["isolet"]
-    facts = {
-        "chain_alpha": CHAIN_ALPHA,
-        "moons_alpha": ALPHA,
-        "moons_beta": BETA,
-        "moons_k": N_NEIGHBORS,
-        "isolet_graph": f"K = {isolet.paper.n_neighbors} and xi = {isolet.paper.bandwidth:g}",
-        "isolet_m": isolet.paper.n_components,
-        "isolet_seed": isolet.labelled_seed,
-    }
     link = quote(os.path.relpath(out, page.parent).replace(os.sep, "/"))
     text = (
         "# The paper, reproduced\n\n"
@@ -89,7 +105,7 @@ def write_page(out: Path, page: Path) -> None:
         table = out / f"{name}.md"
         if not table.exists():
             continue
-        text += f"\n## {title}\n\n{words.format(**facts)}\n\n"
+        text += f"\n## {title}\n\n{words.format(chain=chain, moons=moons, isolet=SETTINGS['isolet'])}\n\n"
         if name in SETTINGS:
             text += _parameters(name) + "\n"
         text += table.read_text().rstrip() + "\n\n"
