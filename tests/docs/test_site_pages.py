@@ -122,7 +122,7 @@ def test_the_baseline_of_the_page_classifies(baseline):
         ("contract/test_docstrings.py", "test_see_also_names_what_there_is"),
         ("contract/test_docstrings.py", "test_references_are_cited_and_name_the_paper"),
         ("baselines/test_baselines.py", "test_far_from_the_origin"),
-        ("baselines/test_baselines.py", "test_faces_are_alike"),
+        ("baselines/test_baselines.py", "test_dense_sparse_and_precomputed_input"),
     ],
 )
 def test_the_baseline_of_the_page_passes_the_tests_of_baselines(module, test, baseline):

@@ -154,7 +154,7 @@ def svm_classes(X: Features, labelled: Ints, codes: Ints) -> Ints:
 
 
 def scores_of(method: str, at: LabelledGraph, setting: Setting) -> Scores:
-    """Compute what all contaminations share (basis or kernel), and return the method as a function of given labels."""
+    """Compute the basis or kernel that all contaminations share; returns the method as a function of given labels."""
     graph = at.neighbors.graph
     if method == "gfhf":
         return partial(harmonic, graph)
