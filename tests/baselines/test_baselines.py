@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from programs import random_graph
 from siis.baselines import GFHFClassifier, GTFClassifier, LSSCClassifier, RobustLaplacianClassifier, SPMRClassifier
-from siis.baselines.gfhf import harmonic
+from siis.baselines.ablation import harmonic
 from siis.baselines.lssc import sparse_coding
 from siis.baselines.spmr import manifold_machine, reconstruction_weights
 from siis.graph import build_neighbor_graph

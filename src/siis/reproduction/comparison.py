@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from siis._types import Features, Floats, Ints
-from siis.baselines.ablation import free_program
-from siis.baselines.gfhf import harmonic
+from siis.baselines.ablation import free_program, harmonic
 from siis.baselines.lssc import sparse_coding
 from siis.baselines.spmr import manifold_machine
 from siis.datasets import Dataset, contaminate, draw_labelled, load_coil20, load_isolet, load_rcv1_4class
