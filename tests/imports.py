@@ -24,11 +24,15 @@ def imported_units(source, module, units):
     package = module.split(".")[:-1]
     for node in ast.walk(ast.parse(source)):
         for name in _named(node, package):
-            parts = name.split(".")
-            if parts[0] != "siis" or parts[1:] == ["__version__"]:
-                continue
-            known = len(parts) > 1 and (parts[1] in units or parts[1] == UNKNOWN)
-            yield node.lineno, parts[1] if known else "__init__"
+            if name.split(".")[0] == "siis" and name != "siis.__version__":
+                yield node.lineno, unit_of(name, units)
+
+
+def unit_of(name, units):
+    """The unit of a module or of a name in it: the longest one that its name begins with, such as ``app.cli``."""
+    parts = name.split(".")[1:]
+    known = (".".join(parts[:k]) for k in range(len(parts), 0, -1))
+    return next((unit for unit in known if unit in (*units, UNKNOWN)), "__init__")
 
 
 def _named(node, package):
