@@ -46,7 +46,7 @@ CLEAN = (  # units in which identifiers, comments and docstrings are free of the
     *("findings", "parameters", "progress", "report", "result_table", "results", "review", "texts", "validation"),
     "workflow",
 )
-FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css")]
+FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css", ".md")]
 PAGES = [path for part in (".", "api", "decisions") for path in (ROOT / "docs" / part).glob("*.md")]
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 
