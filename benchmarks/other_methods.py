@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC
 
-from siis.baselines.gfhf import harmonic
+from siis.baselines.ablation import harmonic
 from siis.graph import build_neighbor_graph
 from siis.labels import distributions, gather, one_hot
 

@@ -1,4 +1,4 @@
-"""Estimators say what they are in numpydoc's form: every parameter with its default, See Also, References."""
+"""Classifiers are documented in numpydoc's form, and take settings by name; solvers name their program."""
 
 import inspect
 import re
@@ -9,10 +9,12 @@ import pytest
 
 import siis
 from siis import SIISClassifier, baselines
+from siis.program import Program
 from siis.tables import TableEncoder
 
-BASELINES = [getattr(baselines, name) for name in baselines.__all__]
-SOLVERS = sorted((Path(siis.__file__).parent / "program" / "solvers").glob("[a-z]*.py"))
+CLASSIFIERS = [SIISClassifier, *(getattr(baselines, name) for name in baselines.__all__)]
+SOURCE = Path(siis.__file__).parent
+SOLVERS = [path for path in sorted(SOURCE.rglob("solvers/[a-z]*.py")) if path.stem != "solution"]
 
 
 def section(estimator, title):
@@ -23,17 +25,26 @@ def section(estimator, title):
     return found[1]
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *BASELINES])
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_parameters_of_classifiers_are_keywords(classifier):
+    """So that one can be added or moved without changing what a call means."""
+    kinds = {parameter.kind for parameter in inspect.signature(classifier).parameters.values()}
+    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
+    with pytest.raises(TypeError, match="positional"):
+        classifier(10)
+
+
+@pytest.mark.parametrize("estimator", [TableEncoder, *CLASSIFIERS])
 def test_every_parameter_has_its_own_entry_with_its_default(estimator):
     entries = dict(re.findall(r"^(\w+) : (.*)$", section(estimator, "Parameters"), re.MULTILINE))
     defaults = {name: p.default for name, p in inspect.signature(estimator).parameters.items()}
     assert list(entries) == list(defaults)
     for name, default in defaults.items():
-        said = f'"{default}"' if isinstance(default, str) else repr(default)
-        assert entries[name].endswith(f", default={said}"), f"{name} : {entries[name]}"
+        shown = f'"{default}"' if isinstance(default, str) else repr(default)
+        assert entries[name].endswith(f", default={shown}"), f"{name} : {entries[name]}"
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *BASELINES])
+@pytest.mark.parametrize("estimator", [TableEncoder, *CLASSIFIERS])
 def test_see_also_names_what_there_is(estimator):
     named = re.findall(r"^(siis[\w.]+) : \S", section(estimator, "See Also"), re.MULTILINE)
     assert named
@@ -42,7 +53,7 @@ def test_see_also_names_what_there_is(estimator):
         assert hasattr(import_module(home), last), name
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, *BASELINES])
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
 def test_references_are_cited_and_name_the_paper(estimator):
     references = section(estimator, "References")
     assert "Learning with Inadequate and Incorrect Supervision" in " ".join(references.split())
@@ -52,7 +63,8 @@ def test_references_are_cited_and_name_the_paper(estimator):
     assert set(cited) == set(numbers)  # Sphinx refuses one that nothing refers to
 
 
-@pytest.mark.parametrize("path", [path for path in SOLVERS if path.stem != "solution"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.stem)
 def test_solvers_name_the_program_that_they_solve(path):
-    assert "minimise over A" in inspect.getdoc(import_module("siis.program.program"))
-    assert "(M1)" in inspect.getdoc(import_module(f"siis.program.solvers.{path.stem}"))
+    module = import_module(".".join(["siis", *path.relative_to(SOURCE).with_suffix("").parts]))
+    assert "(M1)" in inspect.getdoc(module)
+    assert "minimise over A" in inspect.getdoc(import_module(Program.__module__))

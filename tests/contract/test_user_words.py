@@ -18,10 +18,10 @@ WORDS = (
 )
 RETIRED = re.compile(rf"(?<![^\W_])({'|'.join(WORDS)})(?![^\W_])", re.IGNORECASE)
 CLEAN = (  # units in which identifiers, comments and docstrings are free of these words, too
-    *("__init__", "__main__", "_types", "app", "baselines", "datasets", "decisions", "errors", "experiments"),
+    *("__init__", "__main__", "_types", "app", "baselines", "datasets", "decisions", "errors", "reproduction"),
     *("files", "findings", "parameters", "progress", "result_table", "results", "texts", "validation"),
 )
-FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css")]
+FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css", ".md")]
 PAGES = [path for part in (".", "api", "decisions") for path in (ROOT / "docs" / part).glob("*.md")]
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 

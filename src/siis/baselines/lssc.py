@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from siis.estimators.result import SolverResult
 from siis.estimators.solving import enough_components
 from siis.graph import Graph
 from siis.labels import VertexLabels
-from siis.parameters import COUNT, NON_NEGATIVE, SEED, Rule
+from siis.parameters import COUNT, NON_NEGATIVE, SEED
 from siis.program.basis import SmoothBasis, smooth_basis
 
 
@@ -37,6 +38,7 @@ def sparse_coding(graph: Graph, basis: SmoothBasis, given: VertexLabels, lam: fl
     return scaled
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LSSCClassifier(TransductiveClassifier):
     """Noise-robust learning by large-scale sparse coding: the paper's LSSC.
 
@@ -92,35 +94,22 @@ class LSSCClassifier(TransductiveClassifier):
        International Conference on Data Mining, 2017.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    _rules: ClassVar = {
         **TransductiveClassifier._rules,
         "lam": NON_NEGATIVE,
         "n_components": COUNT,
         "random_state": SEED,
     }
 
-    def __init__(
-        self,
-        *,
-        lam: float = 0.1,
-        n_components: int = 30,
-        n_neighbors: int = 10,
-        bandwidth: float | str = "median",
-        metric: str = "euclidean",
-        affinity: str = "nearest_neighbors",
-        connectivity: str = "union",
-        random_state: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.lam = lam
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.bandwidth = bandwidth
-        self.metric = metric
-        self.affinity = affinity
-        self.connectivity = connectivity
-        self.random_state = random_state
-        self.verbose = verbose
+    lam: float = 0.1
+    n_components: int = 30
+    n_neighbors: int = 10
+    bandwidth: float | str = "median"
+    metric: str = "euclidean"
+    affinity: str = "nearest_neighbors"
+    connectivity: str = "union"
+    random_state: int | None = None
+    verbose: int = 0
 
     def _soft_labels(self, task: Task) -> tuple[Floats, SolverResult]:
         with task.progress.stage("basis"):

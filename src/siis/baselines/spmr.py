@@ -17,7 +17,7 @@ from siis.estimators.base import Task, TransductiveClassifier
 from siis.estimators.result import SolverResult
 from siis.graph import Graph
 from siis.labels import VertexLabels
-from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED, Rule
+from siis.parameters import COUNT, NON_NEGATIVE, POSITIVE, SEED
 
 RIDGE = 1e-3  # times the trace of the local Gram matrix, as usual for reconstruction weights
 KERNEL_RIDGE = 1e-6  # times the mean of the diagonal: Gaussian kernel matrices are singular to rounding
@@ -112,6 +112,7 @@ def manifold_machine(
     return ManifoldMachine(kernel, centers, reconstruction_weights(graph, points), gamma_k, gamma_i)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SPMRClassifier(TransductiveClassifier):
     """Self-paced manifold regularisation: the paper's SPMR.
 
@@ -169,7 +170,7 @@ class SPMRClassifier(TransductiveClassifier):
        International Conference on Data Mining, 2017.
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
+    _rules: ClassVar = {
         **TransductiveClassifier._rules,
         "gamma_k": POSITIVE,
         "gamma_i": NON_NEGATIVE,
@@ -177,35 +178,20 @@ class SPMRClassifier(TransductiveClassifier):
         "random_state": SEED,
     }
 
-    def __init__(
-        self,
-        *,
-        gamma_k: float = 1.0,
-        gamma_i: float = 0.01,
-        n_centers: int = 1500,
-        n_neighbors: int = 10,
-        bandwidth: float | str = "median",
-        metric: str = "euclidean",
-        affinity: str = "nearest_neighbors",
-        connectivity: str = "union",
-        random_state: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.gamma_k = gamma_k
-        self.gamma_i = gamma_i
-        self.n_centers = n_centers
-        self.n_neighbors = n_neighbors
-        self.bandwidth = bandwidth
-        self.metric = metric
-        self.affinity = affinity
-        self.connectivity = connectivity
-        self.random_state = random_state
-        self.verbose = verbose
+    gamma_k: float = 1.0
+    gamma_i: float = 0.01
+    n_centers: int = 1500
+    n_neighbors: int = 10
+    bandwidth: float | str = "median"
+    metric: str = "euclidean"
+    affinity: str = "nearest_neighbors"
+    connectivity: str = "union"
+    random_state: int | None = None
+    verbose: int = 0
 
     def _soft_labels(self, task: Task) -> tuple[Floats, SolverResult]:
+        sizes = self.gamma_k, self.gamma_i, self.n_centers, task.seed
         with task.progress.stage("kernel and reconstruction"):
-            machine = manifold_machine(
-                task.graph, task.points, task.given.rows, self.gamma_k, self.gamma_i, self.n_centers, task.seed
-            )
+            machine = manifold_machine(task.graph, task.points, task.given.rows, *sizes)
         with task.progress.stage("self-paced fits"):
             return machine.self_paced(task.given), SolverResult()

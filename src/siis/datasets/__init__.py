@@ -1,10 +1,7 @@
 """The paper's data sets, and contamination of labels."""
 
-from siis.datasets.dataset import Dataset
-from siis.datasets.real import load_coil20, load_isolet, load_rcv1_4class
+from siis.datasets.real import Dataset, load_coil20, load_isolet, load_rcv1_4class
 from siis.datasets.synthetic import (
-    NoisyChain,
-    NoisyProblem,
     contaminate,
     draw_labelled,
     make_noisy_chain,
@@ -13,8 +10,6 @@ from siis.datasets.synthetic import (
 
 __all__ = [
     "Dataset",
-    "NoisyChain",
-    "NoisyProblem",
     "contaminate",
     "draw_labelled",
     "load_coil20",

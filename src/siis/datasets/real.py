@@ -2,23 +2,49 @@
 
 import hashlib
 import io
+import os
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from siis._types import Floats, Ints
-from siis.datasets.dataset import Dataset, local_file, no_network
+from siis._types import Features, Floats, Ints
 from siis.files import cache_folder, write_file, write_files
 
+VARIABLE = "SIIS_DATA"
 COIL_URL = "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip"
 # SHA-256 over the sorted SHA-256 digests of the 1440 images' 4 x 4 block sums: the content, in no order
 COIL_CONTENT = "bd246633cb3caa95bd851f61b0c9606b1ee185a2e6ad95a984e5bcaf2fc846aa"
 RCV1_TOPICS = ("C15", "ECAT", "GCAT", "MCAT")
 RCV1_SIZES = (2022, 2064, 2901, 2638)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set with its papers.
+
+    Attributes
+    ----------
+    name : str
+    X : array or csr_array of shape (n, d)
+    y : ndarray of shape (n,)
+        True classes, 0, 1, ...
+    class_names : tuple of str
+    description, origin, licence, citation : str
+    """
+
+    name: str
+    X: Features
+    y: Ints
+    class_names: tuple[str, ...]
+    description: str
+    origin: str
+    licence: str
+    citation: str
 
 
 def load_coil20(folder: str | Path | None = None) -> Dataset:
@@ -107,6 +133,29 @@ def load_rcv1_4class(folder: str | Path | None = None) -> Dataset:
         "https://jmlr.csail.mit.edu/papers/volume5/lewis04a/ (scikit-learn's fetch_rcv1)",
         "see the origin",
         "D. D. Lewis, Y. Yang, T. G. Rose, F. Li, RCV1: A New Benchmark Collection, JMLR 5, 2004.",
+    )
+
+
+def local_file(name: str, folder: str | Path | None = None) -> Path | None:
+    """Path of a stored file in ``folder`` (where it must exist), else in $SIIS_DATA, else in the cache; else None."""
+    named = folder or os.environ.get(VARIABLE)
+    if named:
+        path = Path(named) / name
+        if not path.exists():
+            how = "the folder given" if folder else f"the folder that {VARIABLE} names"
+            raise FileNotFoundError(
+                f"{how}, {named}, holds no {name}. Put it there, or leave the folder out to download."
+            )
+        return path
+    path = cache_folder() / name
+    return path if path.exists() else None
+
+
+def no_network(name: str, origin: str, cause: Exception) -> RuntimeError:
+    """Say what to do where a download fails."""
+    return RuntimeError(
+        f"{name} could not be downloaded from {origin} ({type(cause).__name__}: {cause}). With a network, try again; "
+        f"without, put the file into a folder and name it in the environment variable {VARIABLE}."
     )
 
 

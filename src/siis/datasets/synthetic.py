@@ -1,6 +1,5 @@
 """The paper's two toy problems, and contamination of labels."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,50 +11,13 @@ from siis.labels import encode_labels
 SHIFT = 0.1  # of the lower moon, upwards
 
 
-@dataclass(frozen=True, eq=False)
-class NoisyProblem:
-    """Examples, given labels and the truth.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-    y : ndarray of shape (n,)
-        Given labels, 0 or 1; -1 unlabelled.
-    truth : ndarray of shape (n,)
-    """
-
-    X: Floats
-    y: Ints
-    truth: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class NoisyChain:
-    """A chain graph with one wrong label.
-
-    Attributes
-    ----------
-    weights : csr_array of shape (n, n)
-    y : ndarray of shape (n,)
-        Given labels, -1 or +1, for every vertex.
-    truth : ndarray of shape (n,)
-    wrong : int
-        The vertex whose label is wrong.
-    """
-
-    weights: Sparse
-    y: Ints
-    truth: Ints
-    wrong: int
-
-
 def make_noisy_double_moon(
     n_samples: int = 640,
     noise: float = 0.15,
     labels_per_class: int = 3,
     wrong_per_class: int = 1,
     random_state: int = 0,
-) -> NoisyProblem:
+) -> tuple[Floats, Ints, Ints]:
     """Draw the paper's NoisyDoubleMoon.
 
     Two half circles of radius 1, the lower one shifted by (1, 0.1), with Gaussian noise; a few labels of each class,
@@ -71,7 +33,10 @@ def make_noisy_double_moon(
 
     Returns
     -------
-    NoisyProblem
+    X : ndarray of shape (n_samples, 2)
+    y : ndarray of shape (n_samples,)
+        Given labels, 0 or 1; -1 unlabelled.
+    truth : ndarray of shape (n_samples,)
     """
     if not (np.isfinite(noise) and noise >= 0):
         raise ValueError(f"noise must be a non-negative number; found {noise}")
@@ -91,10 +56,10 @@ def make_noisy_double_moon(
         rows = rng.choice(np.flatnonzero(truth == k), labels_per_class, replace=False)
         y[rows] = k
         y[rows[:wrong_per_class]] = 1 - k
-    return NoisyProblem(X, y, truth)
+    return X, y, truth
 
 
-def make_noisy_chain(n_vertices: int = 10, wrong: int = 7) -> NoisyChain:
+def make_noisy_chain(n_vertices: int = 10, wrong: int = 7) -> tuple[Sparse, Ints, Ints]:
     """Build the paper's Fig. 1: an unweighted chain, the first half positive, one negative vertex labelled +1.
 
     Parameters
@@ -105,7 +70,10 @@ def make_noisy_chain(n_vertices: int = 10, wrong: int = 7) -> NoisyChain:
 
     Returns
     -------
-    NoisyChain
+    weights : csr_array of shape (n_vertices, n_vertices)
+    y : ndarray of shape (n_vertices,)
+        Given labels, -1 or +1.
+    truth : ndarray of shape (n_vertices,)
     """
     if wrong != int(wrong) or not n_vertices // 2 <= wrong < n_vertices:
         raise ValueError(f"wrong must be a negative vertex, {n_vertices // 2} to {n_vertices - 1}; found {wrong}")
@@ -114,7 +82,7 @@ def make_noisy_chain(n_vertices: int = 10, wrong: int = 7) -> NoisyChain:
     truth = np.where(np.arange(n_vertices) < n_vertices // 2, 1, -1)
     y = truth.copy()
     y[wrong] = 1
-    return NoisyChain(weights, y, truth, wrong)
+    return weights, y, truth
 
 
 def contaminate(y: Any, rate: float, random_state: int = 0) -> Any:

@@ -5,20 +5,57 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.encoder import Content, Encoder, load_encoder
-from siis.encode.encoder_choice import EncoderChoice
+from siis.encode.encoder import Content, Encoder, EncoderChoice
 from siis.encode.feature_cache import FeatureCache
+from siis.encode.image_encoders import onnx_images
 from siis.encode.image_files import ImageSource, UnreadableImage, image_errors
+from siis.encode.libraries import sentence_transformer, timm_images
+from siis.encode.text_encoders import onnx_texts
 from siis.progress import Progress
 from siis.texts import quoted
 
 STEPS = 200  # reports of progress
+
+
+def load_encoder(choice: EncoderChoice, kind: Literal["images", "texts"]) -> Encoder:
+    """Load the encoder that was chosen.
+
+    Parameters
+    ----------
+    choice : EncoderChoice
+    kind : {"images", "texts"}
+
+    Returns
+    -------
+    Encoder
+    """
+    if kind == "images" and choice.tokenizer is not None:
+        raise ValueError("a tokenizer is for texts; the examples are images. Leave --tokenizer out.")
+    if kind == "texts" and (choice.mean is not None or choice.std is not None):
+        raise ValueError(
+            "means and standard deviations of pixels are for images; the examples are texts. Leave --encoder-mean "
+            "and --encoder-std out."
+        )
+    source = Path(choice.source)
+    if choice.is_file:
+        return (onnx_images if kind == "images" else onnx_texts)(choice, source)
+    if choice.tokenizer is not None:
+        raise ValueError("a model of a library brings its own tokenizer. Leave --tokenizer out.")
+    library = "timm" if kind == "images" else "sentence_transformers"
+    networks = [file for place in (source, source / "onnx") for file in sorted(place.glob("*.onnx"))]
+    if networks and find_spec(library) is None:
+        raise ValueError(
+            f"{choice.source}: a folder is read by {library}, which is not installed. Name the ONNX file in it: "
+            f"--encoder {networks[0]}."
+        )
+    return (timm_images if kind == "images" else sentence_transformer)(choice)
 
 
 def encode_images(paths: Sequence[str | Path], encoder: str | EncoderChoice | Encoder, verbose: int = 0) -> Floats:
@@ -63,11 +100,9 @@ def encode_texts(texts: Sequence[str], encoder: str | EncoderChoice | Encoder, v
 
 
 def _loaded(encoder: str | EncoderChoice | Encoder, kind: Literal["images", "texts"]) -> Encoder:
-    """Load an encoder unless it is one."""
     if isinstance(encoder, Encoder):
         return encoder
-    choice = encoder if isinstance(encoder, EncoderChoice) else EncoderChoice(str(encoder))
-    return load_encoder(choice, kind)
+    return load_encoder(encoder if isinstance(encoder, EncoderChoice) else EncoderChoice(str(encoder)), kind)
 
 
 def encode(
@@ -84,53 +119,49 @@ def encode(
     if n == 0:
         raise ValueError("there must be at least one image or text to encode; found none.")
     X = np.empty((0, 0), dtype=np.float32)
-    waiting: dict[bytes, Content] = {}
-    rows: dict[bytes, list[int]] = {}
+    waiting: dict[bytes, tuple[Content, list[int]]] = {}  # what is to be computed, with the rows that it is for
 
-    def place(at: list[int], row: Floats) -> None:
+    def place(rows: list[int], features: Floats) -> None:
         nonlocal X
-        X = np.empty((n, row.size), dtype=np.float32) if X.size == 0 else X
-        X[at] = row
+        X = np.empty((n, features.size), dtype=np.float32) if X.size == 0 else X
+        X[rows] = features
 
-    def leave_out(at: list[int], problem: UnreadableImage) -> None:
+    def leave_out(rows: list[int], problem: UnreadableImage) -> None:
         if broken is None:
             raise problem
-        broken.update(dict.fromkeys(at, str(problem)))
+        broken.update(dict.fromkeys(rows, str(problem)))
 
-    def compute(cache: FeatureCache) -> None:
+    def compute() -> None:
         while waiting:
             try:
-                found = _checked(encoder, list(waiting.values()))
+                found = _computed(encoder, [content for content, _ in waiting.values()])
             except UnreadableImage as problem:
-                key = next(key for key, one in waiting.items() if one.name == problem.name)
-                del waiting[key]
-                leave_out(rows.pop(key), problem)
+                key = next(key for key, (content, _) in waiting.items() if content.name == problem.name)
+                leave_out(waiting.pop(key)[1], problem)
                 continue
-            for key, row in zip(waiting, found, strict=True):
-                cache.add(key, row)
-                place(rows[key], row)
+            for (key, (_, rows)), features in zip(waiting.items(), found, strict=True):
+                cache.add(key, features)
+                place(rows, features)
             waiting.clear()
-            rows.clear()
 
     with closing(FeatureCache(encoder.digest)) as cache, Progress(verbose).stage("encode") as report:
-        for i in range(n):
+        for i, item in enumerate(items):
             try:
-                one = _content(items[i], i)
+                content = _content(item, i)
             except UnreadableImage as problem:
                 leave_out([i], problem)
                 continue
-            key = hashlib.sha256(one.data).digest()
-            row = None if key in waiting else cache.find(key)
-            if row is not None and X.size in (0, n * row.size):
-                place([i], row)
+            key = hashlib.sha256(content.data).digest()
+            features = None if key in waiting else cache.find(key)
+            if features is not None and X.size in (0, n * features.size):
+                place([i], features)
             else:
-                waiting[key] = one
-                rows.setdefault(key, []).append(i)
+                waiting.setdefault(key, (content, []))[1].append(i)
             if len(waiting) == encoder.chunk:
-                compute(cache)
+                compute()
             if i % max(1, n // STEPS) == 0:
                 report(i / n)
-        compute(cache)
+        compute()
     return X, (cache.problem,) if cache.problem else ()
 
 
@@ -141,7 +172,7 @@ def _content(item: ImageSource | str, i: int) -> Content:
         return Content(str(item), item.read_bytes())
 
 
-def _checked(encoder: Encoder, contents: list[Content]) -> Floats:
+def _computed(encoder: Encoder, contents: list[Content]) -> Floats:
     X = encoder.run(contents)
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if bad.size:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -21,35 +22,35 @@ CHECKSUM = 4  # bytes of the checksum after a row
 
 
 class FeatureCache:
-    """The cached features of one encoder."""
+    """The cached features of one encoder; after an error of the database, nothing is cached."""
 
     def __init__(self, digest: str) -> None:
-        self.path: Path = cache_folder() / "encoded" / f"{digest}.sqlite"
+        self.path = cache_folder() / "encoded" / f"{digest}.sqlite"
         self.problem = ""
         self._new: dict[bytes, bytes] = {}
         self._written = time.monotonic()
         self._store: sqlite3.Connection | None = None
-        try:
+        with self._disabled_by_errors():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._store = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT, isolation_level=None)
+            self._store = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT)
             self._store.execute("CREATE TABLE IF NOT EXISTS features (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
-        except (OSError, sqlite3.Error) as problem:
-            self._disable(problem)
 
-    def close(self) -> None:
-        """Write what is new, and close the database."""
-        self._write()
-        if self._store is not None:
-            self._store.close()
+    @contextmanager
+    def _disabled_by_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as problem:
+            why = f"{self.path} cannot be used ({problem})"
+            self.problem = f"features are not cached, and the next run computes them again: {why}"
+            self._close()
 
     def find(self, key: bytes) -> Floats | None:
         """Look features up by the digest of their content; returns (d,) or None."""
         row = self._new.get(key)
         if row is None and self._store is not None:
-            try:
-                row = next(iter(self._store.execute("SELECT row FROM features WHERE key = ?", (key,))), (None,))[0]
-            except sqlite3.Error as problem:
-                self._disable(problem)
+            with self._disabled_by_errors():
+                found = self._store.execute("SELECT row FROM features WHERE key = ?", (key,)).fetchone()
+                row = found[0] if found else None
         if not isinstance(row, bytes) or len(row) <= CHECKSUM or row[-CHECKSUM:] != _checksum(row[:-CHECKSUM]):
             return None
         return np.frombuffer(row[:-CHECKSUM], dtype="<f4")
@@ -62,20 +63,18 @@ class FeatureCache:
             self._write()
 
     def _write(self) -> None:
-        if self._store is not None and self._new:
-            try:
-                self._store.execute("BEGIN IMMEDIATE")
+        if self._store is not None:
+            with self._disabled_by_errors(), self._store:  # one transaction
                 self._store.executemany("INSERT OR REPLACE INTO features VALUES (?, ?)", self._new.items())
-                self._store.execute("COMMIT")
-            except sqlite3.Error as problem:
-                self._disable(problem)
         self._new.clear()
         self._written = time.monotonic()
 
-    def _disable(self, problem: Exception) -> None:
-        self.problem = (
-            f"features are not cached, and the next run computes them again: {self.path} cannot be used ({problem})"
-        )
+    def close(self) -> None:
+        """Write what is new, and close the database."""
+        self._write()
+        self._close()
+
+    def _close(self) -> None:
         if self._store is not None:
             self._store.close()
         self._store = None

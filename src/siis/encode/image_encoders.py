@@ -13,14 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.encoder import Content, Encoder
-from siis.encode.encoder_choice import EncoderChoice
+from siis.encode.encoder import Content, Encoder, EncoderChoice, pooled
 from siis.encode.image_files import centre
-from siis.encode.onnx_file import Network, Port, read_network
+from siis.encode.onnx_file import BATCH, Network, read_network
 from siis.engine.threads import in_threads
-from siis.texts import plural, quoted
+from siis.texts import quoted
 
-BATCH = 16
 Scaling: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]  # mean, standard deviation
 IMAGENET: Scaling = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 GREY: Scaling = ((0.449,), (0.226,))  # the same, of grey images
@@ -89,21 +87,6 @@ def image_encoder(
     return Encoder(name, key, batch, run, preprocessing.describe())
 
 
-def pooled(output: Any, n: int, name: str) -> Floats:
-    """Means over places or tokens, (n, d); output: (n, d), (n, d, height, width) or (n, tokens, d)."""
-    X = np.asarray(output, dtype=np.float32)
-    if X.ndim == 4 and X.shape[0] == n:
-        X = X.mean(axis=(2, 3))
-    elif X.ndim == 3 and X.shape[0] == n:
-        X = X.mean(axis=1)
-    if X.ndim != 2 or X.shape[0] != n or X.shape[1] == 0:
-        raise ValueError(
-            f"{name}: the output must be one row of numbers for each example; {plural(n, 'example')} gave shape "
-            f"{X.shape}. Export the network with another output."
-        )
-    return X
-
-
 def onnx_images(choice: EncoderChoice, path: Path) -> Encoder:
     """Load a network for images from a file."""
     network = read_network(path)
@@ -113,18 +96,7 @@ def onnx_images(choice: EncoderChoice, path: Path) -> Encoder:
             f"{path}: a network for images must have one input; found {names}. Export the part for images alone."
         )
     port = network.inputs[0]
-    preprocessing = _preprocessing(network, port, choice)
-    assert port.shape is not None
-    batch = port.shape[0] or (1 if network.is_joint else BATCH)
-    rows = [out for out in network.outputs if out.shape is not None and len(out.shape) == 2]
-    output = (rows or network.outputs)[0].name
-    return image_encoder(
-        path.name, network.digest, preprocessing, batch, lambda pixels: network.run(output, {port.name: pixels})
-    )
-
-
-def _preprocessing(network: Network, port: Port, choice: EncoderChoice) -> Preprocessing:
-    shape, path = port.shape, network.path
+    shape = port.shape
     if shape is None or len(shape) != 4 or port.kind not in ("float32", "float16", "uint8"):
         found = "of any shape" if shape is None else f"of {len(shape)} dimensions"
         raise ValueError(
@@ -132,11 +104,18 @@ def _preprocessing(network: Network, port: Port, choice: EncoderChoice) -> Prepr
             f"{port.kind or 'something else'} {found}. For texts, name their column with --text."
         )
     colours, first = _colours(network, shape)
-    sides = shape[2:] if first else shape[1:3]
-    height, width = (_side(network, side, choice.size) for side in sides)
-    mean, std = _scaling(network, choice, colours)
+    height, width = (_side(network, side, choice.size) for side in (shape[2:] if first else shape[1:3]))
     is_bgr = network.metadata.get("Image.BitmapPixelFormat") == "Bgr8"
-    return Preprocessing(width, height, colours, mean, std, first, is_bgr, port.kind)
+    scaling = _scaling(network, choice, colours)
+    preprocessing = Preprocessing(width, height, colours, *scaling, first, is_bgr, port.kind)
+    batch = shape[0] or (1 if network.is_joint else BATCH)
+    rows = [out for out in network.outputs if out.shape is not None and len(out.shape) == 2]
+    output = (rows or network.outputs)[0].name
+
+    def compute(pixels: Any) -> Any:
+        return network.run(output, {port.name: pixels})
+
+    return image_encoder(path.name, network.digest, preprocessing, batch, compute)
 
 
 def _colours(network: Network, shape: tuple[int | None, ...]) -> tuple[int, bool]:

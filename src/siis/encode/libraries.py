@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from siis._types import Floats
-from siis.encode.encoder import Content, Encoder
-from siis.encode.encoder_choice import EncoderChoice
-from siis.encode.image_encoders import BATCH, Preprocessing, image_encoder
-from siis.encode.onnx_file import need
+from siis.encode.encoder import Content, Encoder, EncoderChoice
+from siis.encode.image_encoders import Preprocessing, image_encoder
+from siis.encode.onnx_file import BATCH, need
 from siis.encode.text_encoders import CHUNK
 from siis.texts import one_line, quoted
 

@@ -16,6 +16,7 @@ from typing import Any
 from siis.engine.threads import n_threads
 from siis.texts import one_line, quoted, readable
 
+BATCH = 16  # examples that are computed at once
 STANDARD = ("", "ai.onnx", "ai.onnx.ml")  # domains of operators that compute and nothing else
 TOGETHER = "DynamicQuantizeLinear"  # rounds by the largest number of the whole batch
 ONE_FILE = "Save it as one file: onnx.save(onnx.load(FILE), NEW)"

@@ -46,8 +46,8 @@ def reproduce(
     console = Console(stderr=True)
     set_interrupt_message(f"Finished runs are kept in {out}. The same command continues where it stopped.")
     try:
-        from siis.experiments.run import run  # noqa: PLC0415
-        from siis.experiments.settings import Options  # noqa: PLC0415 - heavy imports only when needed
+        from siis.reproduction.options import Options  # noqa: PLC0415 - heavy imports only when needed
+        from siis.reproduction.run import run  # noqa: PLC0415
 
         options = Options(
             out=out,

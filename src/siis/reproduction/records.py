@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from siis import __version__
+from siis._types import Bools, Ints
 
 KEYS = ("method", "noise", "run")
 MEASURES = ("labelled_accuracy", "unlabelled_accuracy", "seconds")
 FIELDS = (*KEYS, *MEASURES)
+TEXTS = ("method", "data")  # fields that hold no number
 
 
 class Records:
@@ -36,8 +38,7 @@ class Records:
         same = path.exists() and settings_path.exists() and json.loads(settings_path.read_text()) == settings
         if path.exists() and not same:
             path.replace(path.with_name(path.name + ".old"))
-        kept = read_rows(path, keys, measures) if same else []
-        self.rows: dict[tuple[Any, ...], dict[str, Any]] = {self.key(row): row for row in kept}
+        self.rows = {self.key(row): row for row in (read_rows(path, keys, measures) if same else [])}
         settings_path.write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
         self.finish()
 
@@ -53,17 +54,42 @@ class Records:
         """Append one finished run."""
         self.rows[self.key(row)] = row
         with self.path.open("a", newline="") as file:
-            csv.writer(file).writerow([_text(row[field]) for field in self.fields])
+            csv.writer(file).writerow(self._cells(row))
 
     def finish(self) -> None:
         """Sort the file, so that the same runs give the same rows in the same order."""
         part = self.path.with_name(self.path.name + ".part")
         with part.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(self.fields)
-            for key in sorted(self.rows):
-                writer.writerow([_text(self.rows[key][field]) for field in self.fields])
+            csv.writer(file).writerows([self.fields, *(self._cells(self.rows[key]) for key in sorted(self.rows))])
         part.replace(self.path)
+
+    def _cells(self, row: dict[str, Any]) -> list[str]:
+        values = (row[field] for field in self.fields)
+        return [("" if np.isnan(v) else f"{v:.6g}") if isinstance(v, float) else str(v) for v in values]
+
+
+def read_rows(path: Path, keys: tuple[str, ...] = KEYS, measures: tuple[str, ...] = MEASURES) -> list[dict[str, Any]]:
+    """Read a file of runs; a half-written last line does not count."""
+    fields, rows = (*keys, *measures), []
+    with path.open(newline="") as file:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != fields:
+            raise ValueError(f"{path} must start with the columns {', '.join(fields)}. Move it away.")
+        for cells in reader:
+            if len(cells) == len(fields):
+                try:
+                    row = zip(fields, cells, strict=True)
+                    rows.append({name: _value(name, cell or "nan" * (name in measures)) for name, cell in row})
+                except ValueError as problem:
+                    where = f"{path}, line {reader.line_num}"
+                    raise ValueError(f"{where}: {problem}. Remove the line, and run again.") from None
+    return rows
+
+
+def _value(name: str, cell: str) -> Any:
+    if name in TEXTS:
+        return cell
+    return int(cell) if name == "run" else float(cell)
 
 
 def fingerprint(X: Any, y: Any) -> str:
@@ -75,31 +101,12 @@ def fingerprint(X: Any, y: Any) -> str:
     return digest.hexdigest()[:16]
 
 
-def read_rows(path: Path, keys: tuple[str, ...] = KEYS, measures: tuple[str, ...] = MEASURES) -> list[dict[str, Any]]:
-    """Read a file of runs; a half-written last line does not count."""
-    rows = []
-    with path.open(newline="") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != (*keys, *measures):
-            raise ValueError(f"{path} must start with the columns {', '.join((*keys, *measures))}. Move it away.")
-        for raw in reader:
-            if None in raw.values() or None in raw:
-                continue
-            try:
-                row: dict[str, Any] = {name: _value(name, raw[name]) for name in keys}
-                row |= {name: float(raw[name]) if raw[name] else float("nan") for name in measures}
-            except ValueError as problem:
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: {problem}. Remove the line, and run again."
-                ) from None
-            rows.append(row)
-    return rows
-
-
-def _value(name: str, text: str) -> Any:
-    if name in ("method", "data"):
-        return text
-    return int(text) if name == "run" else float(text)
+def accuracies(right: Bools, labelled: Ints | Bools) -> dict[str, float]:
+    """Shares of right answers, shape (n,), among the labelled and among the unlabelled examples."""
+    unlabelled = np.ones(right.size, dtype=bool)
+    unlabelled[labelled] = False
+    means = right[labelled].mean(), right[unlabelled].mean()
+    return {"labelled_accuracy": float(means[0]), "unlabelled_accuracy": float(means[1])}
 
 
 def summarize(rows: Sequence[dict[str, Any]], method: str, noise: float, field: str) -> tuple[float, float] | None:
@@ -112,11 +119,4 @@ def summarize(rows: Sequence[dict[str, Any]], method: str, noise: float, field: 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """Write a Markdown table."""
-    rows = [list(header), ["---"] * len(header), *[list(line) for line in lines]]
-    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.6g}"
-    return str(value)
+    return "".join("| " + " | ".join(row) + " |\n" for row in (header, ["---"] * len(header), *lines))
