@@ -17,10 +17,6 @@ WORDS = (
     *("meets", "besides?", "the house", "rooms?", "doors?", "rivals?", "pulls?", "(?<!Hugging )face", "own say"),
 )
 RETIRED = re.compile(rf"(?<![^\W_])({'|'.join(WORDS)})(?![^\W_])", re.IGNORECASE)
-CLEAN = (  # units in which identifiers, comments and docstrings are free of these words, too
-    *("__init__", "__main__", "_types", "app", "baselines", "datasets", "decisions", "errors", "reproduction"),
-    *("files", "findings", "parameters", "progress", "result_table", "results", "texts", "validation"),
-)
 FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css", ".md")]
 PAGES = [path for part in (".", "api", "decisions") for path in (ROOT / "docs" / part).glob("*.md")]
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
@@ -43,11 +39,9 @@ def test_other_words_are_not(text):
     assert not retired(text)
 
 
-@pytest.mark.parametrize("unit", CLEAN)
-def test_source(unit):
-    files = [path for path in FILES if path.relative_to(SOURCE).with_suffix("").parts[0] == unit]
-    assert files
-    found = [f"{path.relative_to(SOURCE)}, {line}" for path in files for line in retired(path.read_text())]
+def test_source():
+    """Identifiers, comments and docstrings, too."""
+    found = [f"{path.relative_to(SOURCE)}, {line}" for path in FILES for line in retired(path.read_text())]
     assert not found, "\n".join(found)
 
 

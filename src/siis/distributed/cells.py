@@ -60,19 +60,19 @@ class CellPoints:
             own, every = self.points[a:b] - center, rows[starts[cell] : starts[cell + 1]]
             wanted = min(n_wanted + is_own + SPARE_CANDIDATES, len(own))
             for begun in range(0, every.size if wanted else 0, POINTS_AT_ONCE):
-                asking = every[begun : begun + POINTS_AT_ONCE]
-                found, _ = candidates(queries[asking] - center, own, wanted)
-                take_nearer(queries, asking, self.points, found, int(a), is_own, *lists)
+                at = every[begun : begun + POINTS_AT_ONCE]
+                found, _ = candidates(queries[at] - center, own, wanted)
+                take_nearer(queries, at, self.points, found, int(a), is_own, *lists)
         return lists
 
     def search_all(self, queries: Floats, n_wanted: int) -> tuple[Ints, Floats]:
         """Find the nearest of all points of each of a few queries, block after block; as ``search`` gives them."""
-        lists, asking = _empty_lists(len(queries), n_wanted), np.arange(len(queries))
+        lists, at = _empty_lists(len(queries), n_wanted), np.arange(len(queries))
         for a in range(0, len(self.points), POINTS_AT_ONCE):
             own = self.points[a : a + POINTS_AT_ONCE]
             center = own.mean(axis=0)
             found, _ = candidates(queries - center, own - center, min(n_wanted + SPARE_CANDIDATES, len(own)))
-            take_nearer(queries, asking, self.points, found, a, False, *lists)
+            take_nearer(queries, at, self.points, found, a, False, *lists)
         return lists
 
 

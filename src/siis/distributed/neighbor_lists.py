@@ -51,14 +51,14 @@ def _insert(indices, distances, row, index, distance):  # type: ignore[no-untype
 
 
 @compiled
-def take_nearer(queries, asking, points, found, offset, is_own, indices, distances):  # type: ignore[no-untyped-def]
+def take_nearer(queries, at, points, found, offset, is_own, indices, distances):  # type: ignore[no-untyped-def]
     """Insert candidates into the lists of queries, by distances from coordinate differences.
 
-    Candidate ``found[r, k]`` of query ``asking[r]`` is point ``offset + found[r, k]``; no point is its own neighbour.
+    Candidate ``found[r, k]`` of query ``at[r]`` is point ``offset + found[r, k]``; no point is its own neighbour.
     """
     d, last = points.shape[1], indices.shape[1] - 1
-    for r in range(asking.size):
-        q = asking[r]
+    for r in range(at.size):
+        q = at[r]
         for k in range(found.shape[1]):
             j = offset + found[r, k]
             if is_own and j == q:

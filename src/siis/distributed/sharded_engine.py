@@ -213,7 +213,7 @@ class _EdgeRows(FusedEdgeRows):
     engine: ShardedEngine
 
     def zeros(self, shape: tuple[int, ...]) -> Floats:
-        """Room for N, in memory or in a file."""
+        """An array for N, in memory or in a file."""
         if int(np.prod(shape)) * np.dtype(self.dtype).itemsize <= MOST_BYTES_IN_MEMORY:
             return np.zeros(shape, self.dtype)
         with TemporaryFile() as file:

@@ -62,7 +62,7 @@ def encode_images(paths: Sequence[str | Path], encoder: str | EncoderChoice | En
     """Turn images into features.
 
     Features are kept in the user's cache folder, by the content of the image and the encoder: a second call reads
-    them from there. Memory is bounded by a batch of images, besides the features.
+    them from there. Memory holds the features and one batch of images.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class _Shared(Generic[Item, Result]):
                     k, item = piece
                     results[k] = _after_pause(work, item)
         except BaseException as problem:
-            self.problems.append(problem)  # before others hear of it, and end with an Interrupted of their own
+            self.problems.append(problem)  # before others see it, and end with an Interrupted of their own
             self.cancelled.set()
             raise
         finally:

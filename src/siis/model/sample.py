@@ -13,7 +13,7 @@ from siis.labels import VertexLabels
 from siis.labels.folds import classes_in_order
 
 MOST_VERTICES, MOST_LABELS = 2_500, 600  # in a sample
-LEAST_LABELS = 400  # fewer cannot tell members apart, however thinly labels are spread
+LEAST_LABELS = 400  # fewer cannot rank members, however thinly labels are spread
 MOST_CLASSES = 64  # all of which are in it
 GROUPS = 4  # of more classes: groups of near ones, in which are those that are confused
 LEAST, LARGEST, ENOUGH = 16, 40, 600  # classes in a group: as many as it takes for so many labels

@@ -28,8 +28,8 @@ class Forest:
     left: Ints  # (k,), nodes after this one; 0 in a leaf
     right: Ints
     votes: Floats  # (k, c), shares of the classes in leaves
-    center: Floats | None  # (d,); columns are centred and scaled first, so that single precision tells their values
-    scale: Floats | None  # apart; None for sparse ones
+    center: Floats | None  # (d,); columns are centred and scaled first, so that single precision can separate
+    scale: Floats | None  # their values; None for sparse ones
 
     def __call__(self, X: Features) -> Floats:
         """Logarithms of the mean votes for examples, shape (n, c)."""

@@ -68,7 +68,7 @@ def solve_batch(
 
     They share the graph, the basis, the labelled vertices and gamma, hence the passes over the edges and, with one
     penalty parameter for each row of all of them, the matrix of the linear systems up to beta Sigma. The batch ends
-    when the last gap meets the tolerance. ``callback`` takes (iteration, A), A of shape (m, k c).
+    when the last gap is below the tolerance. ``callback`` takes (iteration, A), A of shape (m, k c).
     """
     one, course = programs[0], Course(programs)
     is_single = one.basis.dtype == np.float32
@@ -106,7 +106,7 @@ class _SinglePrecision:
         return has_stalled or (label_norms is not None and self.is_below_resolution(label_norms))
 
     def is_below_resolution(self, label_norms: Array) -> bool:
-        """Whether most misfits at labels, (l, k), are too small to tell them from rounding."""
+        """Whether most misfits at labels, (l, k), are lost in rounding."""
         return self.is_fine and bool(np.all(self.engine.medians(label_norms) < self.shortest))
 
 

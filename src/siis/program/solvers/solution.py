@@ -48,7 +48,7 @@ class Solution:
         (M7): the objective is at most this far, relatively, above the optimum.
     n_iter : int
     status : {"certified", "stopped", "max_iter"}
-        "certified": the gap met the tolerance. "stopped": the paper's step rule. "max_iter": neither in time.
+        "certified": the gap is below the tolerance. "stopped": the paper's step rule. "max_iter": neither in time.
     history : History
     """
 
