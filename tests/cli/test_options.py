@@ -14,7 +14,7 @@ from siis.workflow.option_names import NAMES, OPTIONS, worded
 
 ROOT = Path(siis.__file__).parent
 SOURCES = (
-    "estimators/choices.py",
+    "distributed/file_fit.py",
     "estimators/classifier.py",
     "engine/choice.py",
     "graph/precomputed.py",
