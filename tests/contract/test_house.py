@@ -130,6 +130,9 @@ def test_import_is_light():
     code = f"import sys, sklearn.neighbors, scipy.sparse.csgraph; before = {heavy} & set(sys.modules);"
     code += f"from siis import SIISClassifier; print(sorted(({heavy} & set(sys.modules)) - before))"
     assert _run(code) == "['numba']"
+    assert (
+        _run("import sys; from siis.distributed import DaskSIISClassifier; print('dask' in sys.modules)") == "False"
+    )
 
 
 def _run(code):

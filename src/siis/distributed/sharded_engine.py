@@ -154,7 +154,7 @@ class _EdgeRows(FusedEdgeRows):
     engine: ShardedEngine
 
     def zeros(self, shape: tuple[int, ...]) -> Floats:
-        """Room for N, in memory or in a file."""
+        """Zeros for N, in memory or in a file."""
         if int(np.prod(shape)) * np.dtype(self.dtype).itemsize <= MOST_BYTES_IN_MEMORY:
             return np.zeros(shape, self.dtype)
         with TemporaryFile() as file:
@@ -175,10 +175,10 @@ class _EdgeRows(FusedEdgeRows):
         first = self.arrays[0]
         for a, b in self.pieces:
             yield slice(int(first[a]), int(first[b]))
-            self._let_go(b)
+            self._release(b)
 
-    def _let_go(self, head: int) -> None:
-        """Give back the memory of the rows before a head's; what was written is in the file."""
+    def _release(self, head: int) -> None:
+        """Release the memory of the rows before a head's; what was written is in the file."""
         held = getattr(self.N, "_mmap", None)
         size = int(self.arrays[0][head]) * self.N.strides[0] // mmap.PAGESIZE * mmap.PAGESIZE
         if held is not None and size and hasattr(mmap, "MADV_DONTNEED"):
@@ -189,7 +189,7 @@ class _EdgeRows(FusedEdgeRows):
         out = np.zeros((self.n, self._width), self.dtype)
         for a, b in self.pieces:
             work(out[a:], a, b)
-            self._let_go(b)
+            self._release(b)
         return out
 
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
