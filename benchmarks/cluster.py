@@ -55,7 +55,7 @@ FILES = 8
 SETS, BLOWN_TO, NEAREST, NOISE = ("usps", "isolet", "usps-skewed-random"), 300_000, 5, 0.05
 KILLED_ROWS = 20_000
 ALONE = ("plan", "sample", "cells")  # first stages, in which workers have nothing to do
-SHARED = ("partition", "neighbours", "graph", "folds", "basis", "evidence", "solve", "calibration")
+SHARED = ("partition", "neighbours", "graph", "basis", "evidence", "solve", "calibration")
 LOOK = 0.05  # seconds between two looks at the memory of the workers
 SAID = "One run each, on two processor cores; two workers with one thread and 2 GB each.\n"
 

@@ -1,15 +1,21 @@
-"""The command line, run in this process."""
+"""The command line, run in this process; and workers of Dask on this computer."""
 
 import pytest
 
 from cli_case import SIIS
 
 
-@pytest.fixture
-def siis():
+@pytest.fixture(name="siis")
+def program():
     """Run the program with arguments; the result has exit_code, stdout, stderr."""
+    return SIIS
 
-    def run(*args):
-        return SIIS(*args)
 
-    return run
+@pytest.fixture(scope="module")
+def client():
+    """Two workers, fresh for each module: tests kill them."""
+    pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
+    from siis.distributed import ClusterOptions, connected  # noqa: PLC0415
+
+    with connected(ClusterOptions(workers=2, memory="2GB")) as found:
+        yield found

@@ -9,10 +9,11 @@ import pytest
 
 import siis
 from siis import SIISClassifier, baselines
+from siis.distributed import DaskSIISClassifier
 from siis.program import Program
 from siis.tables import TableEncoder
 
-CLASSIFIERS = [SIISClassifier, *(getattr(baselines, name) for name in baselines.__all__)]
+CLASSIFIERS = [SIISClassifier, DaskSIISClassifier, *(getattr(baselines, name) for name in baselines.__all__)]
 SOURCE = Path(siis.__file__).parent
 SOLVERS = [path for path in sorted(SOURCE.rglob("solvers/[a-z]*.py")) if path.stem != "solution"]
 

@@ -15,7 +15,6 @@ from siis.labels.unlabelled import named
 from siis.tables.examples import LabelNames, Roles
 from siis.tables.ids_and_labels import answers_of, resolve_labels
 from siis.tables.sheet import Sheet
-from siis.tables.table_encoder import TableEncoder
 from siis.tables.tools.tool_file import RawTable
 from siis.texts import quoted
 
@@ -69,22 +68,11 @@ class ArrayReader:
 
 
 @dataclass(frozen=True, eq=False)
-class FrameReader:
-    """Reads partitions of a data frame that were written as Parquet."""
-
-    encoder: TableEncoder  # fitted
-
-    def __call__(self, block: ParquetBlock) -> tuple[Features, None]:
-        """Features of a block; it has no ids."""
-        return self.encoder.transform(block.table()), None
-
-
-@dataclass(frozen=True, eq=False)
 class TableReader:
-    """Reads Parquet files of the user."""
+    """Reads rows of Parquet files."""
 
     encoder: Any
-    id: str | None  # column that names the examples
+    id: str | None = None  # column that names the examples
 
     def __call__(self, block: ParquetBlock) -> tuple[Features, list[str] | None]:
         """Features of a block, and its ids."""
