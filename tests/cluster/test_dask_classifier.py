@@ -1,4 +1,4 @@
-"""SIISClassifier(engine="dask") on real workers: the answers of the other door, as Dask arrays in the order of X."""
+"""DaskSIISClassifier on real workers: the answers of the fit of files, as Dask arrays in the order of X."""
 
 import gc
 import pickle
@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from pyarrow import parquet
 from sklearn.base import clone
 
 import siis
 from siis import SIISClassifier
-from siis.distributed import ClusterOptions, NoWorkers, check_shared_folder, connected, fit
-from siis.distributed import job as shards_job
-from siis.distributed import workers as shards_workers
+from siis.distributed import DaskSIISClassifier, dask_classifier, dask_rows, fit, row_blocks, workers
+from siis.distributed import job as job_module
+from siis.distributed.dask_rows import write_rows
 from siis.labels import LabelWarning
 from siis.tables import Roles, read
 from siis.workflow import FitOptions
@@ -34,19 +35,13 @@ SETTLED = {
 }
 
 
-@pytest.fixture(scope="module")
-def client():
-    with connected(ClusterOptions(workers=2, memory="2GB")) as found:
-        yield found
-
-
 @pytest.fixture(scope="module", autouse=True)
 def small():
-    patch = pytest.MonkeyPatch()
-    patch.setattr(shards_job, "MOST_SAMPLED", 400)
-    patch.setattr("siis.estimators.dask_rows.MOST_ROWS", 200)
-    yield
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job_module, "MOST_SAMPLED", 400)
+        for module in (dask_rows, row_blocks):
+            patch.setattr(module, "MOST_ROWS", 200)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +58,7 @@ def case():
 
 @pytest.fixture(scope="module")
 def from_files(case, client, tmp_path_factory):
-    """The answers of the door for Parquet files."""
+    """A Parquet file with the same rows, the answers of a fit of it, and its figures."""
     X, y, _ = case
     folder, out = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("out")
     labels = pa.array([None if k < 0 else str(k) for k in y], pa.string())
@@ -77,22 +72,26 @@ def from_files(case, client, tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(case, client):
     X, y, _ = case
-    return SIISClassifier(engine="dask", client=client, **SETTLED).fit(da.from_array(X, chunks=(240, 3)), y)
+    return DaskSIISClassifier(client=client, **SETTLED).fit(da.from_array(X, chunks=(240, 3)), y)
+
+
+@pytest.fixture(scope="module")
+def dd():
+    return pytest.importorskip("dask.dataframe", reason="pandas is not installed: there are no data frames of Dask")
 
 
 def test_an_array_gives_the_answers_of_the_files(model, from_files, case):
-    _, expected, told = from_files
-    P = model.label_distributions_.compute()
-    np.testing.assert_array_equal(model.transduction_.compute(), expected["label"].astype(int))
-    np.testing.assert_allclose(P.max(axis=1), expected["confidence"], atol=1e-5)
+    _, expected, figures = from_files
+    answers = model.transduction_.compute()
+    np.testing.assert_array_equal(answers, expected["label"].astype(int))
+    np.testing.assert_allclose(model.label_distributions_.compute().max(axis=1), expected["confidence"], atol=1e-5)
     np.testing.assert_allclose(model.label_quality_.compute(), expected["quality"], atol=1e-5)
-    assert model.noise_rate_ == pytest.approx(told["noise_rate"], abs=1e-5)
-    assert model.objective_ == pytest.approx(told["objective"], rel=1e-5)
-    assert np.mean(model.transduction_.compute() == case[2]) > 0.9
+    assert model.noise_rate_ == pytest.approx(figures["noise_rate"], abs=1e-5)
+    assert model.objective_ == pytest.approx(figures["objective"], rel=1e-5)
+    assert np.mean(answers == case[2]) > 0.9
 
 
-def test_a_data_frame_gives_them_too_in_a_folder_that_lasts_as_long_as_they(client, from_files, tmp_path):
-    dd = pytest.importorskip("dask.dataframe", reason="pandas is not installed: there are no data frames of Dask")
+def test_a_data_frame_gives_them_too_in_a_folder_that_lasts_as_long_as_they(client, from_files, dd, tmp_path):
     import dask  # noqa: PLC0415
 
     path, expected, _ = from_files
@@ -100,7 +99,7 @@ def test_a_data_frame_gives_them_too_in_a_folder_that_lasts_as_long_as_they(clie
     assert frame.npartitions == 3
     given = dd.from_pandas(expected[["given"]].reset_index(drop=True), npartitions=2)["given"]
     with dask.config.set({"siis.work-folder": str(tmp_path)}), client.as_current():  # no client is named
-        model = SIISClassifier(engine="dask", **SETTLED).fit(frame, given)
+        model = DaskSIISClassifier(**SETTLED).fit(frame, given)
     (folder,) = tmp_path.iterdir()
     assert [one.name for one in folder.iterdir() if one.is_dir()] == ["predictions"]
     assert model.classes_.tolist() == ["10", "20", "30"]
@@ -123,34 +122,39 @@ def test_a_data_frame_gives_them_too_in_a_folder_that_lasts_as_long_as_they(clie
         stray.compute(scheduler="sync")
 
 
-def test_chunks_of_unknown_size_and_empty_ones(case, client, tmp_path):
-    from siis.estimators.dask_rows import write_rows  # noqa: PLC0415
+def read_again(rows):
+    """Features of all rows as the workers read them, block by block."""
+    _, reader, _ = rows.sample(np.arange(rows.n))
+    return np.concatenate([reader(block)[0] for block in rows.blocks])
 
+
+def test_chunks_of_unknown_size_and_empty_ones(case, client, tmp_path):
     X = case[0]
-    chunked = da.from_array(X, chunks=(300, 2))
     which = (X[:, 0] > 1) & ((np.arange(N) < 300) | (np.arange(N) >= 600))
-    rows = write_rows(client, chunked[da.from_array(which, chunks=300)], tmp_path / "blocks", "x")
+    chunked = da.from_array(X, chunks=(300, 2))[da.from_array(which, chunks=300)]
+    rows = write_rows(client, chunked, tmp_path / "blocks", "x")
     assert rows.sizes == [which[:300].sum(), 0, which[600:].sum()]
-    assert sum(block.n for block in rows.blocks) == rows.n == which.sum()
-    _, reader, _ = rows.sample(np.array([0]))
-    np.testing.assert_array_equal(np.concatenate([reader(block)[0] for block in rows.blocks]), X[which])
+    np.testing.assert_array_equal(read_again(rows), X[which])
     some = np.array([0, 5, rows.n - 1])
     np.testing.assert_array_equal(rows.sample(some)[0], X[which][some])
 
 
-def test_columns_of_data_frames_are_read_as_those_of_files(client, tmp_path):
-    pd = pytest.importorskip("pandas", reason="pandas is not installed: there are no data frames of Dask")
-    dd = pytest.importorskip("dask.dataframe", reason="pandas is not installed: there are no data frames of Dask")
-    from siis.estimators.dask_rows import write_rows  # noqa: PLC0415
+def test_features_beyond_single_precision_are_double_in_every_chunk(client, tmp_path):
+    X = np.ones((600, 2), np.float32)
+    assert write_rows(client, da.from_array(X, chunks=200), tmp_path / "a", "x").dtype == "float32"
+    X[450] = 1e20
+    rows = write_rows(client, da.from_array(X, chunks=200), tmp_path / "b", "x")
+    assert rows.sample(np.array([3, 450]))[0].dtype == read_again(rows).dtype == np.float64
 
-    rng = np.random.default_rng(0)
+
+def test_columns_of_data_frames_are_read_as_those_of_files(client, dd, tmp_path):
+    pd, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    colours = np.where(np.arange(900) < 320, None, rng.choice(["red", "blue"], 900))  # none in the first part
     table = pd.DataFrame(
         {
             "size": np.where(rng.random(900) < 0.1, np.nan, rng.standard_normal(900)),
             "price": [f"${k:,}" for k in rng.integers(900, 2000, 900)],
-            "colour": np.where(
-                np.arange(900) < 320, None, rng.choice(["red", "blue"], 900)
-            ),  # none in the first part
+            "colour": colours,
             "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 900), "D"),
             "label": rng.choice(["a", "b"], 900),
         }
@@ -159,31 +163,27 @@ def test_columns_of_data_frames_are_read_as_those_of_files(client, tmp_path):
     expected = read(tmp_path / "all.parquet", Roles(label="label")).X
     rows = write_rows(client, dd.from_pandas(table.drop(columns="label"), npartitions=3), tmp_path / "b", "x")
     assert rows.sizes == [300, 300, 300]
-    X, reader, encoder = rows.sample(np.arange(900))
+    X, _, encoder = rows.sample(np.arange(900))
     np.testing.assert_array_equal(X, expected)
-    np.testing.assert_array_equal(np.concatenate([reader(block)[0] for block in rows.blocks]), expected)
+    np.testing.assert_array_equal(read_again(rows), expected)
     assert encoder.columns_[1].kind == "number"
 
 
 def test_what_has_an_entry_for_each_row_is_a_dask_array(model, case):
-    y = case[1]
+    labelled = case[1] >= 0
     for name in ("transduction_", "is_reached_", "label_quality_"):
-        assert isinstance(getattr(model, name), da.Array), name
-        assert getattr(model, name).chunks == (CHUNKS,)
+        assert getattr(model, name).chunks == (CHUNKS,), name
     for name in ("label_distributions_", "held_out_distributions_"):
-        assert getattr(model, name).chunks == (CHUNKS, (C,))
+        assert getattr(model, name).chunks == (CHUNKS, (C,)), name
     assert model.classes_.dtype == model.transduction_.dtype == model.transduction_.compute().dtype == np.int16
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1).compute(), 1.0)
     assert model.is_reached_.all().compute()
-    labelled = y >= 0
     np.testing.assert_array_equal(np.isfinite(model.label_quality_.compute()), labelled)
     np.testing.assert_array_equal(np.isfinite(model.held_out_distributions_.compute()[:, 0]), labelled)
-    assert model.n_features_in_ == D
-    assert not hasattr(model, "feature_names_in_")
     assert 0 <= model.dual_gap_ <= model.tol
     assert isinstance(model.noise_rate_, float)
-    assert len(model.sample_rows_) == model.sample_model_.vertex_.size == 400
-    np.testing.assert_array_equal(model.sample_model_.transduction_.shape, (400,))
+    assert (model.n_features_in_, model.table_encoder_) == (D, None)
+    assert len(model.sample_rows_) == model.sample_model_.transduction_.size == 400
 
 
 def test_labels_are_ranked_by_the_rows_of_x(model, case):
@@ -196,9 +196,9 @@ def test_labels_are_ranked_by_the_rows_of_x(model, case):
     assert (np.diff(quality) >= 0).all()
     is_wrong = (y != truth)[index]
     assert is_wrong[:10].mean() > 0.6 > 4 * is_wrong[10:].mean()
-    issues = model.label_issues(quality[10])
-    np.testing.assert_array_equal(issues["index"], index[:10])
-    assert issues["neighbors"].tolist() == [[]] * 10
+    for issues in (model.label_issues(quality[10]), model.label_issues(n=10)):
+        np.testing.assert_array_equal(issues["index"], index[:10])
+        assert issues["neighbors"].tolist() == [[]] * 10
     doubtful = (quality < 0.5) | (ranking["suggested"] != ranking["given"])
     assert set(model.label_issues()["index"]) == set(index[doubtful])
 
@@ -218,102 +218,72 @@ def test_new_examples_are_predicted_on_the_workers(model, case):
     assert sets.dtype == bool
     score = model.score(chunked, da.from_array(truth, chunks=500))
     assert score == pytest.approx(np.mean(model.predict(X) == truth))
-    with pytest.raises(ValueError, match="X has 2 features, but SIISClassifier is expecting 5 features"):
+    with pytest.raises(ValueError, match="X has 2 features, but DaskSIISClassifier is expecting 5 features"):
         model.predict(chunked[:, :2])
+    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1; found 2"):
+        model.predict_sets(chunked, 2)
 
 
-def test_what_stays_on_the_workers_says_so(model, tmp_path):
-    assert not hasattr(model, "graph_")
-    with pytest.raises(AttributeError, match=r"basis_ is not available after a fit.*sample_model_.basis_"):
-        _ = model.basis_
-    with pytest.raises(AttributeError, match="'SIISClassifier' object has no attribute 'colour_'"):
-        _ = model.colour_
-    with pytest.raises(ValueError, match=r"outliers needs the graph.*sample_model_.outliers\(\), whose example i is"):
-        model.outliers()
-    with pytest.raises(ValueError, match="suggest_queries needs the graph"):
-        model.suggest_queries()
+def test_what_needs_the_graph_is_that_of_the_sample(model, tmp_path):
+    for name in ("graph_", "basis_", "outliers", "suggest_queries", "near_duplicates", "class_overlap"):
+        assert not hasattr(model, name)
+        assert hasattr(model.sample_model_, name)
     with pytest.raises(ValueError, match="Save that"):
         siis.save(model, tmp_path / "model.siis")
     siis.save(model.sample_model_, tmp_path / "model.siis")
     assert siis.load(tmp_path / "model.siis").classes_.tolist() == [10, 20, 30]
 
 
-def test_the_same_parameters_again(client, model, case):
+def test_clones_share_the_client_and_pickles_leave_it_out(client, model):
     again = clone(model)
     assert again.get_params() == model.get_params()
     assert again.client is client
     assert not hasattr(again, "classes_")
-    assert clone(SIISClassifier(alpha=3.0)).get_params() == SIISClassifier(alpha=3.0).get_params()
     kept = pickle.loads(pickle.dumps(model))
     assert kept.client is None
     np.testing.assert_array_equal(kept.transduction_.compute(), model.transduction_.compute())
-    X, y, _ = case
-    kept.set_params(engine="numpy", method="paper", solver="certified").fit(X[:400], y[:400])
-    assert isinstance(kept.transduction_, np.ndarray)
-    assert kept.graph_.n_vertices == 400
-    assert not hasattr(kept, "sample_model_")
-    assert not hasattr(kept, "noise_rate_")
+    with pytest.raises(TypeError, match="positional"):
+        DaskSIISClassifier(10)
+
+
+class Closed:
+    submit = gather = run = None
+    asynchronous, status = False, "closed"
+
+
+class Asynchronous(Closed):
+    asynchronous = True
 
 
 @pytest.mark.parametrize(
-    ("parameters", "extra", "message"),
+    ("parameters", "message"),
     [
-        ({"method": "paper"}, {}, r"parameters are chosen on a sample; found method='paper'"),
-        ({"solver": "paper"}, {}, r"found solver='paper'. Leave it at solver='auto'"),
-        ({"neighbor_search": "exact"}, {}, r"found neighbor_search='exact'"),
-        ({"affinity": "precomputed"}, {}, r"found affinity='precomputed'. Give features"),
-        ({"device": "cuda"}, {}, r"engine='dask' has no devices; found device='cuda'"),
-        ({"client": 3}, {}, r"client of SIISClassifier must be None or a client of Dask; found 3"),
-        ({"engine": "spark"}, {}, r"must be one of 'auto', 'numpy', 'torch', 'dask'; found 'spark'"),
-        ({}, {"sample_weight": np.ones(N)}, r"fit takes X and y alone; found sample_weight"),
-        ({}, {"verified": np.zeros(N, bool)}, r"fit takes X and y alone; found verified"),
-        ({"warm_start": True}, {}, r"every fit starts anew; found warm_start=True"),
+        ({"alpha": -1}, r"alpha of DaskSIISClassifier must be a positive number or .*; found -1"),
+        ({"client": 3}, r"client of DaskSIISClassifier must be None or a client of Dask; found 3"),
+        ({"client": Closed()}, "this one is closed"),
+        ({"client": Asynchronous()}, "found an asynchronous one"),
+        ({}, r"there is none\. Connect to one first"),
     ],
 )
-def test_what_a_cluster_does_not_do_is_refused(parameters, extra, message, case):
-    X, y, _ = case
-    with pytest.raises(ValueError, match=message):
-        SIISClassifier(**{"engine": "dask", **parameters}).fit(da.from_array(X, chunks=400), y, **extra)
-
-
-def test_clients(case, client, monkeypatch):
-    X, y, _ = case
-    chunked = da.from_array(X, chunks=400)
-
+def test_parameters_and_clients(parameters, message, case, monkeypatch):
     def none():
         raise ValueError("no global client")
 
     monkeypatch.setattr("distributed.get_client", none)
-    with pytest.raises(ValueError, match=r"there is none\. Connect to one first"):
-        SIISClassifier(engine="dask").fit(chunked, y)
-    with pytest.raises(ValueError, match="client goes with engine='dask'; found engine='auto'"):
-        SIISClassifier(client=client).fit(X, y)
-
-    class Closed:
-        submit = gather = run = None
-        asynchronous, status = False, "closed"
-
-    with pytest.raises(ValueError, match="this one is closed"):
-        SIISClassifier(engine="dask", client=Closed()).fit(chunked, y)
-    Closed.asynchronous = True
-    with pytest.raises(ValueError, match="found an asynchronous one"):
-        SIISClassifier(engine="dask", client=Closed()).fit(chunked, y)
+    with pytest.raises(ValueError, match=message):
+        DaskSIISClassifier(**parameters).fit(da.from_array(case[0], chunks=400), case[1])
 
 
 def test_without_dask(monkeypatch):
-    monkeypatch.setattr("siis.estimators.on_cluster.find_spec", lambda name: None)
+    monkeypatch.setattr(workers, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"needs dask and distributed, which are not installed. Install them with"):
-        SIISClassifier(engine="dask").fit(np.eye(3), [0, 1, 1])
-
-
-def _with_nan(X, y):
-    return np.where(np.arange(N)[:, None] == 600, np.nan, X), y
+        DaskSIISClassifier().fit(np.eye(3), [0, 1, 1])
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        _with_nan,
+        lambda X, y: (np.where(np.arange(N)[:, None] == 600, np.nan, X), y),
         lambda X, y: (X, y[:-1]),
         lambda X, y: (X, np.full(N, -1)),
         lambda X, y: (X, y + 0.5),
@@ -326,106 +296,71 @@ def _with_nan(X, y):
 def test_the_errors_of_a_fit_in_memory(change, case, client):
     X, y = change(*case[:2])
     expected = refusal(SIISClassifier(), X, y)
-    found = refusal(SIISClassifier(engine="dask", client=client), da.from_array(X, chunks=400), y)
-    assert found.split("\n")[0] == expected.split("\n")[0]
+    found = refusal(DaskSIISClassifier(client=client), da.from_array(X, chunks=400), y)
+    assert found.split("\n")[0] == expected.split("\n")[0].replace("by SIIS", "by DaskSIIS")
 
 
 def refusal(model, X, y):
-    try:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (compared by the caller)
         model.fit(X, y)
-    except ValueError as problem:
-        return str(problem)
-    return pytest.fail("it was taken")
+    return str(caught.value)
 
 
-def test_x_and_y_that_a_cluster_cannot_take(case, client):
-    import scipy.sparse as sp  # noqa: PLC0415
-
-    X, y, _ = case
-    model, chunked = SIISClassifier(engine="dask", client=client), da.from_array(X, chunks=400)
-    for wrong in (X, X.tolist()):
-        with pytest.raises(ValueError, match=r"must be a Dask array or a Dask data frame where engine='dask'; found"):
-            model.fit(wrong, y)
-    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
-        model.fit(chunked[:, 0], y)
-    with pytest.raises(ValueError, match=r"chunks of X must be NumPy arrays; found csr_array"):
-        model.fit(chunked.map_blocks(sp.csr_array), y)
-    with pytest.raises(ValueError, match="must hold labels of two classes or more; found only 10"):
-        model.fit(chunked, np.where(y == 10, 10, -1))
-    with pytest.raises(ValueError, match=r"y must hold one class for each row; found shape \(900, 3\)"):
-        model.fit(chunked, np.eye(C)[y % C])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X.compute(), y), "X must be a Dask array or a Dask data frame; found ndarray"),
+        (lambda X, y: (X[:, 0], y), "Expected 2D array, got 1D array instead"),
+        (lambda X, y: (X.map_blocks(sp.csr_array), y), "chunks of X must be NumPy arrays; found csr_array"),
+        (lambda X, y: (X, np.where(y == 10, 10, -1)), "must hold labels of two classes or more; found only 10"),
+        (lambda X, y: (X, np.eye(C)[y % C]), r"y must hold one class for each row; found shape \(900, 3\)"),
+    ],
+)
+def test_x_and_y_that_a_cluster_cannot_take(change, message, case, client):
+    model = DaskSIISClassifier(client=client)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(da.from_array(case[0], chunks=400), case[1]))
     assert not hasattr(model, "classes_"), "no half-fitted model"
 
 
 def test_labels_that_seem_to_be_none_are_named_before_anything_is_written(case, client, monkeypatch):
-    X, y, _ = case
-
     def lost(*args):
-        raise NoWorkers("all have gone")
+        raise workers.NoWorkers("all have gone")
 
-    monkeypatch.setattr("siis.estimators.cluster_fit.write_rows", lost)
-    model = SIISClassifier(engine="dask", client=client)
+    X, y, _ = case
+    monkeypatch.setattr(dask_classifier, "write_rows", lost)
     with (
-        pytest.warns(LabelWarning, match="unknown") as heard,
+        pytest.warns(LabelWarning, match="unknown") as caught,
         pytest.raises(ValueError, match=r"the cluster was lost on the way: all have gone. Fit again."),
     ):
-        model.fit(da.from_array(X, chunks=400), np.where(y < 0, "unknown", y.astype(str)).astype(object))
-    assert heard[0].filename == __file__
+        DaskSIISClassifier(client=client).fit(
+            da.from_array(X, chunks=400), np.where(y < 0, "unknown", y.astype(str)).astype(object)
+        )
+    assert caught[0].filename == __file__
 
 
-def test_a_folder_that_workers_do_not_see(tmp_path, monkeypatch):
+def test_folders_that_cannot_be_used(case, client, tmp_path, monkeypatch):
+    import dask  # noqa: PLC0415
+
     class Far:
         def run(self, function, *args):
             return {"tcp://far:1": False, "tcp://near:1": True}
 
-    monkeypatch.setattr(shards_workers, "LOOKS_FOR_FILE", 1)
+    monkeypatch.setattr(workers, "LOOKS_FOR_FILE", 1)
     with pytest.raises(ValueError, match=r"all workers must see the folder .*; tcp://far:1 does not. Share it"):
-        check_shared_folder(Far(), tmp_path / "work", "Share it.")
-
-
-def test_a_work_folder_that_is_none(case, client, tmp_path):
-    import dask  # noqa: PLC0415
-
-    X, y, _ = case
+        workers.check_shared_folder(Far(), tmp_path / "work", "Share it.")
     with (
         dask.config.set({"siis.work-folder": str(tmp_path / "none")}),
         pytest.raises(ValueError, match="work-folder of Dask's configuration must be a folder"),
     ):
-        SIISClassifier(engine="dask", client=client).fit(da.from_array(X, chunks=400), y)
-
-
-def test_features_beyond_single_precision_are_double_in_every_chunk(client, tmp_path):
-    from siis.estimators.dask_rows import write_rows  # noqa: PLC0415
-
-    X = np.ones((600, 2), np.float32)
-    assert write_rows(client, da.from_array(X, chunks=200), tmp_path / "a", "x").dtype == "float32"
-    X[450] = 1e20
-    rows = write_rows(client, da.from_array(X, chunks=200), tmp_path / "b", "x")
-    assert rows.dtype == "float64"
-    sample, reader, _ = rows.sample(np.array([3, 450]))
-    assert sample.dtype == reader(rows.blocks[0])[0].dtype == np.float64
-    assert sample[:, 0].tolist() == [1.0, float(np.float32(1e20))]
-
-
-def test_the_command_names_its_own_option(siis, tmp_path):
-    parquet.write_table(pa.table({"x": [1.0, 2.0], "kind": ["a", "b"]}), tmp_path / "a.parquet")
-    command = ("fit", tmp_path / "a.parquet", "--label", "kind", "--out", tmp_path / "out", "--engine", "dask")
-    for more in ((), ("--cluster", "local", "--workers", 1)):
-        done = siis(*command, *more)
-        assert done.exit_code == 1
-        assert "a file is fitted on a cluster with --cluster" in done.stderr
+        DaskSIISClassifier(client=client).fit(da.from_array(case[0], chunks=400), case[1])
 
 
 def test_the_example_of_the_page(tmp_path):
     page = (ROOT / "docs" / "scale.md").read_text()
-    (code,) = (part for part in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if 'engine="dask"' in part)
+    (code,) = (part for part in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "DaskSIIS" in part)
     (tmp_path / "example.py").write_text(code)
-    done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "example.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+    command = [sys.executable, "-W", "error::UserWarning", "example.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"right: ([\d.]+)", done.stdout)[1]) > 0.9

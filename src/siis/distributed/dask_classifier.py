@@ -71,28 +71,9 @@ class DaskSIISClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     Parameters
     ----------
-    alpha : float or "auto", default="auto"
-        Trust in the rows of Y.
-    beta : float or "auto", default="auto"
-        Weight of the energy: larger is smoother.
-    n_components : int or "auto", default="auto"
-        Number of eigenvectors; fewer where the memory of the workers holds no more.
-    n_neighbors : int or "auto", default="auto"
-        K of the neighbourhood graph.
-    bandwidth : float or "median", default="median"
-        xi in w_ij = exp(-||x_i - x_j||^2 / (2 xi^2)).
-    metric : {"auto", "euclidean", "cosine"}, default="auto"
-        "cosine" is the Euclidean distance between rows of unit length.
-    connectivity : {"auto", "union", "mutual"}, default="auto"
-        Which edges: one end names the other, or both do.
-    laplacian : {"auto", "unnormalized", "normalized"}, default="auto"
-        L = D - W, or the normalised one.
-    tol : float, default=0.0001
-        Relative duality gap at which the solver stops.
-    max_iter : int, default=1000
-        Most iterations.
-    random_state : int or None, default=None
-        Seed of the sample, the folds and the eigensolver's start; None is 0.
+    alpha, beta, n_components, n_neighbors, bandwidth, metric, connectivity, laplacian, tol, max_iter, random_state
+        As in ``SIISClassifier``. Where the memory of the workers holds fewer vectors than ``n_components``, the basis
+        has fewer.
     client : distributed.Client or None, default=None
         Connection to the cluster. None: that of the session. It is not copied, nor pickled.
     verbose : int, default=0
@@ -335,11 +316,15 @@ class DaskSIISClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def _predict(self, X: Any, method: str, width: int, dtype: Any, **settings: Any) -> Any:
         """The answers of the model of the sample, chunk by chunk where X has chunks."""
-        predictor = ChunkPredictor(self.sample_model_, self.table_encoder_, method, settings, width, dtype)
+        model, encoder = self.sample_model_, self.table_encoder_
+
+        def predict(model: SIISClassifier, rows: Any) -> Any:
+            return getattr(model, method)(rows if encoder is None else encoder.transform(rows), **settings)
+
         if not hasattr(X, "__dask_graph__"):
-            return predictor(X)
+            return predict(model, X)
         self._check_columns(X, reset=False)
-        return over_chunks(X, ChunkPredictor.of_chunk, predictor, width, dtype)
+        return over_chunks(X, predict, model, width, dtype)
 
     def _check_columns(self, X: Any, reset: bool) -> None:
         """Learn the number and names of X's columns, or compare them with those of the fit."""
@@ -400,27 +385,6 @@ class LabelledRows:
     codes: Ints  # (l,)
     suggested: Ints  # (l,)
     quality: Floats  # (l,)
-
-
-@dataclass(frozen=True, eq=False)
-class ChunkPredictor:
-    """A method of the model of the sample, which is sent to the workers."""
-
-    model: SIISClassifier
-    encoder: Any  # of data frames
-    method: str
-    settings: dict[str, Any]  # of the method
-    width: int  # columns of the answer; 0 where it has one dimension
-    dtype: Any
-
-    def __call__(self, X: Any) -> Any:
-        """The answers for some rows."""
-        X = X if self.encoder is None else self.encoder.transform(X)
-        return getattr(self.model, self.method)(X, **self.settings)
-
-    def of_chunk(self, X: Any) -> Any:
-        """The answers for a chunk, which may be empty."""
-        return self(X) if len(X) else np.empty((0, self.width) if self.width else 0, self.dtype)
 
 
 class _Sample:

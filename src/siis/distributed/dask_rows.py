@@ -21,8 +21,8 @@ from siis.distributed.job import ANSWERS
 from siis.distributed.row_blocks import (
     MOST_ROWS,
     ArrayReader,
-    FrameReader,
     Reader,
+    TableReader,
     array_blocks,
     array_rows,
     parquet_blocks,
@@ -96,7 +96,7 @@ class Rows:
             X = array_rows(self.blocks, rows).astype(self.dtype, order="C", copy=False)
             return X, ArrayReader(self.dtype), None
         encoder = TableEncoder()
-        return encoder.fit_transform(table_rows(self.blocks, rows)), FrameReader(encoder), encoder
+        return encoder.fit_transform(table_rows(self.blocks, rows)), TableReader(encoder.recipe_.encoder), encoder
 
 
 def write_rows(client: Any, X: Any, folder: Path, name: str) -> Rows:
@@ -189,14 +189,17 @@ def _rows_between(
 
 
 def over_chunks(X: Any, predict: Callable[[Any, Any], Any], model: Any, width: int, dtype: Any) -> Any:
-    """Apply ``predict(model, chunk)`` to each chunk, (n,) where ``width`` is 0, else (n, width)."""
+    """Apply ``predict(model, chunk)`` to each chunk that has rows, (n,) where ``width`` is 0, else (n, width)."""
     import dask.array as da  # noqa: PLC0415  (an extra)
     from dask import delayed  # noqa: PLC0415
 
-    chunks, sent = _chunks(X), delayed(model, traverse=False)
+    def answers(model: Any, chunk: Any) -> Any:
+        return predict(model, chunk) if len(chunk) else np.empty((0, width) if width else 0, dtype)
+
+    chunks, sent, answer = _chunks(X), delayed(model, traverse=False), delayed(answers)
     sizes = X.chunks[0] if is_array(X) else [np.nan] * len(chunks)
     found = [
-        da.from_delayed(delayed(predict)(sent, chunk), (n, width) if width else (n,), dtype)
+        da.from_delayed(answer(sent, chunk), (n, width) if width else (n,), dtype)
         for chunk, n in zip(chunks, sizes, strict=True)
     ]
     return da.concatenate(found, allow_unknown_chunksizes=True)

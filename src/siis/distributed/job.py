@@ -84,16 +84,12 @@ class Job:
         def shards(work: Callable[..., Any], *args: Any) -> Any:
             return on_shards(self.client, n_shards, work, folder, *args, log=self.log)[0]
 
-        def graph() -> dict[str, Any]:
-            found = shards(neighbor_stages.build_graph, counts)
-            return {**found, "neighbor_recall": neighbor_stages.neighbor_recall(folder, counts)}
-
         self.stage("sample", lambda: self._sample(choose, n_shards, plan["classes"]))
         cells = self.stage("cells", lambda: self._cells(n_shards))
         self.stage("partition", lambda: tasks(neighbor_stages.partition, list(enumerate(self.blocks))))
         every = [(shard, n_blocks) for shard in range(n_shards)]
         counts = self.stage("neighbours", lambda: tasks(neighbor_stages.find_neighbors, every))
-        edges = self.stage("graph", graph)
+        edges = self.stage("graph", lambda: shards(neighbor_stages.build_graph, counts))
         basis = self.stage("basis", lambda: shards(program_stages.find_basis))
         smoothed = self.stage("evidence", lambda: shards(program_stages.gather_evidence))
         solved = self.stage("solve", lambda: shards(program_stages.solve))

@@ -135,30 +135,23 @@ def _search_guests(settings: Settings, shard: int, paths: list[Path], base: Cell
 def _search_recall_rows(
     settings: Settings, shard: int, base: CellPoints, rows: Ints, vertex: Ints, n_blocks: int
 ) -> None:
-    """Search all points of a shard for the rows on which the search is measured."""
+    """Write distances of the nearest of all points here to the rows on which the search is measured."""
     paths = [settings.path("recall", number) for number in range(n_blocks)]
     queried = concatenated(paths, "rows")
-    indices, distances = base.search_all(concatenated(paths, "points"), settings.choices.leading.n_neighbors + 1)
+    _, distances = base.search_all(concatenated(paths, "points"), settings.choices.leading.n_neighbors + 1)
     at = np.minimum(np.searchsorted(rows, queried), max(rows.size - 1, 0))
     own = np.flatnonzero(rows[at] == queried) if rows.size else np.zeros(0, dtype=np.int64)
-    itself = vertex[at[own]]
-    distances[own] = np.where(indices[own] == itself[:, None], np.inf, distances[own])
-    save(settings.path("exact", shard), indices=indices, distances=distances, own=own, vertex=itself)
+    distances[own, 0] = np.inf  # the row itself
+    save(settings.path("exact", shard), distances=distances, own=own, vertex=vertex[at[own]])
 
 
-def neighbor_recall(folder: str, counts: list[int]) -> float:
-    """The share of the nearest neighbours that was found, on some rows."""
-    settings = Settings.load(folder)
-    bounds, shards = np.concatenate([[0], np.cumsum(counts)]), range(settings.n_shards)
-    parts = [load(settings.path("exact", shard), "indices", "distances", "own") for shard in shards]
-    indices = np.hstack([np.where(i < 0, -1, i + bounds[shard]) for shard, (i, _, _) in enumerate(parts)])
-    order = np.argsort(np.hstack([distances for _, distances, _ in parts]), axis=1, kind="stable")
-    exact = np.take_along_axis(indices, order[:, : settings.choices.leading.n_neighbors], 1)
-    n_found = 0
-    for shard, (_, _, own) in enumerate(parts):
-        (listed,) = load(settings.path("listed", shard), "indices")
-        n_found += int(sum(np.isin(mine, found).sum() for mine, found in zip(exact[own], listed, strict=True)))
-    return n_found / max(exact.size, 1)
+def _neighbor_recall(comm: Communicator, settings: Settings, listed: Floats) -> float:
+    """The share of the nearest neighbours that was found, on some rows. listed: (n, K), their distances."""
+    distances, own, vertex = load(settings.path("exact", comm.rank), "distances", "own", "vertex")
+    exact = np.sort(np.hstack(comm.allgather(distances)), axis=1)[own, : listed.shape[1]]
+    is_found = (listed[vertex] <= exact[:, -1:]) & np.isfinite(listed[vertex])
+    counts = comm.allreduce(np.array([np.count_nonzero(is_found), np.count_nonzero(np.isfinite(exact))]), sum)
+    return float(counts[0] / max(counts[1], 1))
 
 
 @trim_memory
@@ -167,8 +160,7 @@ def build_graph(comm: Communicator, folder: str, counts: list[int]) -> dict[str,
     settings, shard = Settings.load(folder), comm.rank
     bounds = np.concatenate([[0], np.cumsum(counts)])
     indices, distances = _merged_lists(settings, comm, bounds)
-    (queried,) = load(settings.path("exact", shard), "vertex")
-    save(settings.path("listed", shard), indices=indices[queried])
+    recall = _neighbor_recall(comm, settings, distances)
     width = settings.constraints.bandwidth
     if width == "median":
         flat = distances[np.isfinite(distances) & (distances > 0)]
@@ -184,7 +176,8 @@ def build_graph(comm: Communicator, folder: str, counts: list[int]) -> dict[str,
     save_object(path, (graph.halo, graph.first, graph.others, graph.degrees_of_others, graph.n_parts))
     _mark_reached(comm, settings, graph)
     edges, halo = (comm.allreduce(n, sum) for n in (graph.n_edges, int(graph.others.size)))
-    return {"edges": edges, "parts": graph.n_parts, "halo": halo, "bandwidth": float(width)}
+    found = {"edges": edges, "parts": graph.n_parts, "halo": halo, "bandwidth": float(width)}
+    return {**found, "neighbor_recall": recall}
 
 
 def _mark_reached(comm: Communicator, settings: Settings, graph: GraphShard) -> None:

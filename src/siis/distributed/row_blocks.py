@@ -16,7 +16,6 @@ from siis.tables.examples import LabelNames, Roles
 from siis.tables.features import encode_again
 from siis.tables.ids_and_labels import answers_of, resolve_labels, texts_of
 from siis.tables.sheet import Sheet, as_plain
-from siis.tables.table_encoder import TableEncoder
 from siis.tables.vectors import spread
 from siis.texts import quoted
 
@@ -70,22 +69,11 @@ class ArrayReader:
 
 
 @dataclass(frozen=True, eq=False)
-class FrameReader:
-    """Reads partitions of a data frame that were written as Parquet."""
-
-    encoder: TableEncoder  # fitted
-
-    def __call__(self, block: ParquetBlock) -> tuple[Features, None]:
-        """Features of a block; it has no ids."""
-        return self.encoder.transform(block.table()), None
-
-
-@dataclass(frozen=True, eq=False)
 class TableReader:
-    """Reads Parquet files of the user."""
+    """Reads rows of Parquet files."""
 
     encoder: Any
-    id: str | None  # column that names the examples
+    id: str | None = None  # column that names the examples
 
     def __call__(self, block: ParquetBlock) -> tuple[Features, list[str] | None]:
         """Features of a block, and its ids."""

@@ -1,7 +1,7 @@
 """Workers of Dask: connections to them, independent tasks, and shards that exchange parts.
 
-A stage of shards is one task for each worker, in which its shards run side by side. Parts travel from worker to worker
-over Dask's own connections, so that the scheduler sees one task for each worker, however many iterations there are.
+A stage of shards is one task for each worker, in which its shards run side by side. Parts travel from worker to
+worker over Dask's own connections; the scheduler sees one task for each worker, however many iterations there are.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def connected(options: ClusterOptions) -> Iterator[Any]:
         limit = dask.utils.parse_bytes(options.memory)
     except ValueError as problem:
         raise ValueError(f"--memory must be a size, as in 2GB; found {options.memory!r}") from problem
-    local = {"threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}  # any free port
-    with dask.config.set(never), LocalCluster(options.workers, **local) as cluster, Client(cluster) as client:
+    local = {"n_workers": options.workers, "threads_per_worker": 1, "memory_limit": limit, "dashboard_address": ":0"}
+    with dask.config.set(never), LocalCluster(**local) as cluster, Client(cluster) as client:
         yield client
 
 
