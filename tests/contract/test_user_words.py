@@ -31,20 +31,9 @@ WORDS = (
 )
 RETIRED = re.compile(rf"(?<![^\W_])({'|'.join(WORDS)})(?![^\W_])", re.IGNORECASE)
 CLEAN = (  # units in which identifiers, comments and docstrings are free of these words, too
-    *(
-        "__init__",
-        "__main__",
-        "_types",
-        "baselines",
-        "cli",
-        "datasets",
-        "decisions",
-        "errors",
-        "experiments",
-        "files",
-    ),
-    *("findings", "parameters", "progress", "report", "result_table", "results", "review", "texts", "validation"),
-    "workflow",
+    *("__init__", "__main__", "_types", "baselines", "cli", "datasets", "decisions", "errors", "estimators"),
+    *("experiments", "files", "findings", "labels", "parameters", "progress", "quality", "report", "result_table"),
+    *("results", "review", "saved", "texts", "validation", "workflow"),
 )
 FILES = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".js", ".html", ".css")]
 PAGES = [path for part in (".", "api", "decisions") for path in (ROOT / "docs" / part).glob("*.md")]
