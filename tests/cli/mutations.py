@@ -426,10 +426,12 @@ def outcome(path, base, content):
         saved = load_all(path)
     except ValueError as problem:
         text = str(problem)
-        told = text.startswith(f"{path} is not a model that siis has saved, or it is damaged (") or text.startswith(
-            (f"{path} was written by a newer siis (", f"{path} was written by siis 0.1, ")
+        starts = (
+            f"{path} is not a model that siis has saved, or it is damaged (",
+            f"{path} was written by another version",
         )
-        return "refused" if told and "\n" not in text and len(text) < 600 else f"unclear refusal: {text}"
+        is_clear = text.startswith(starts) and "\n" not in text and len(text) < 600
+        return "refused" if is_clear else f"unclear refusal: {text}"
     except Exception as problem:
         return f"failed to load: {problem!r}"
     try:

@@ -58,8 +58,8 @@ def test_answers_of_annotators_fit():
     for r in range(4):
         rows = rng.choice(150, 80, replace=False)
         answers[rows, r] = contaminate(truth[rows], 0.1 if r < 2 else 0.6, r)
-    said = from_annotators(answers)
-    model = SIISClassifier().fit(X, said.Y, sample_weight=said.weights)
+    combined = from_annotators(answers)
+    model = SIISClassifier().fit(X, combined.Y, sample_weight=combined.weights)
     assert np.mean(model.transduction_ == truth) > 0.9
 
 

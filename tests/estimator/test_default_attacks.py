@@ -8,7 +8,6 @@ from sklearn.neighbors import kneighbors_graph
 
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.labels import from_annotators
 
 pytestmark = pytest.mark.slow
 
@@ -32,24 +31,6 @@ def test_contradicting_labels_of_equal_examples_count_as_noise():
     y[:60] = 1 - y[:60]
     model = SIISClassifier().fit(X, y)
     assert abs(model.noise_rate_ - 0.2) < 0.08
-
-
-def test_one_answer_each_is_taken_at_its_word():
-    found = from_annotators([[0], [1], [2], [-1], [1]])
-    assert np.argmax(found.Y, axis=1)[[0, 1, 2, 4]].tolist() == [0, 1, 2, 1]
-    assert found.weights[0] > 0.1
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 10, 200)
-    answers = np.full((200, 5), -1)
-    answers[np.arange(200), rng.integers(0, 5, 200)] = truth
-    found = from_annotators(answers)
-    assert np.mean(np.argmax(found.Y, axis=1) == truth) > 0.98
-    masked = np.ma.array([[0, 7], [1, 1]], mask=[[0, 1], [0, 0]])
-    assert from_annotators(masked).classes.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="two classes or more"):
-        from_annotators([[0, -1], [0, 0]])
-    with pytest.raises(ValueError, match="at least one answer"):
-        from_annotators(np.zeros((3, 0)))
 
 
 def text(seed=1, n=300, d=300):

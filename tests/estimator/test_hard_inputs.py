@@ -7,7 +7,6 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 
 from plain import PlainSIIS
 from siis.graph import Graph, build_neighbor_graph, neighbors_within
-from siis.labels import encode_labels
 from siis.program.basis import smooth_basis
 
 
@@ -143,13 +142,6 @@ def test_the_training_graph_is_recognised_with_rounding():
     y = np.where(np.arange(60) % 5 == 0, truth, -1)
     model = PlainSIIS(affinity="precomputed").fit(W, y)
     np.testing.assert_array_equal(model.predict_proba(W), model.label_distributions_)
-
-
-def test_masked_and_large_integer_labels():
-    masked = np.ma.masked_array([7, 0, 1], [True, False, False])
-    assert encode_labels(masked).classes.tolist() == [0, 1]
-    large = np.array([2**53, 2**53 + 1, None], dtype=object)
-    assert encode_labels(large).classes.tolist() == [2**53, 2**53 + 1]
 
 
 def test_certified_at_a_large_alpha_agrees_with_a_tight_solve():

@@ -45,12 +45,12 @@ def test_a_score_counts_labelled_examples_only(digits, kind):
     for model in (PlainSIIS(n_components=20), GFHFClassifier()):
         model.fit(X, labels)
         names = model.classes_.tolist()
-        met = [names.index(answer) == k for answer, k in zip(model.transduction_[rows], y[rows], strict=True)]
-        assert np.mean(met) > 0.8
-        assert model.score(X, labels) == pytest.approx(np.mean(met))
+        correct = [names.index(answer) == k for answer, k in zip(model.transduction_[rows], y[rows], strict=True)]
+        assert np.mean(correct) > 0.8
+        assert model.score(X, labels) == pytest.approx(np.mean(correct))
         weights = np.where(np.arange(300) < 150, 3.0, 1.0)
-        assert model.score(X, labels, weights) == pytest.approx(np.average(met, weights=weights[rows]))
-        assert labelled_accuracy_scorer(model, X, labels) == pytest.approx(np.mean(met))
+        assert model.score(X, labels, weights) == pytest.approx(np.average(correct, weights=weights[rows]))
+        assert labelled_accuracy_scorer(model, X, labels) == pytest.approx(np.mean(correct))
 
 
 def test_what_minus_one_means_is_up_to_the_model(digits):
@@ -103,7 +103,7 @@ def test_folds_of_few_labels():
         list(LabelledKFold(2).split(y))
 
 
-def test_folds_are_shuffled_only_when_asked(digits):
+def test_folds_are_shuffled_only_on_request(digits):
     X, y = digits
 
     def held(**options):

@@ -25,7 +25,7 @@ def digits():
 
 
 @pytest.mark.parametrize("make", [SIISClassifier, PlainSIIS, SPMRClassifier])
-def test_a_verified_label_is_the_answer_even_where_everything_speaks_against_it(digits, make):
+def test_a_verified_label_is_the_answer_even_where_all_scores_are_against_it(digits, make):
     X, y, _, _, wrong = digits
     verified = np.zeros(y.size, dtype=bool)
     verified[wrong[:10]] = True

@@ -70,8 +70,8 @@ def test_the_same_labels_give_the_same_answers_again(fitted):
     assert model.average_summary_.count("previous fit were kept") == 1
 
 
-def test_a_new_label_is_judged_by_what_was_said_without_it(fitted):
-    """A wrong label at an example that was clear: it does not vouch for itself."""
+def test_a_new_label_is_judged_without_itself(fitted):
+    """A wrong label at an example that was clear: it is no evidence for itself."""
     X, y, truth, path = fitted
     model = siis.load(path)
     clear = int(np.argmax(np.where(y < 0, model.label_distributions_.max(axis=1), 0)))
@@ -114,7 +114,7 @@ def test_the_search_is_run_again_where_choices_may_not_hold(fitted, what, monkey
     assert "previous fit" not in model.average_summary_
 
 
-def test_the_search_is_run_again_where_clearly_fewer_labels_are_met(fitted, monkeypatch):
+def test_the_search_is_run_again_where_clearly_fewer_labels_are_predicted(fitted, monkeypatch):
     X, y, truth, path = fitted
     model, labels = siis.load(path), y.copy()
     monkeypatch.setattr(warm_module, "CHANGED", 1.0)
@@ -195,7 +195,7 @@ def test_wrong_labels_that_are_left_are_found_when_the_worst_are_put_right(tmp_p
 
 
 def test_verified_labels_do_not_drown_the_others_in_models_of_the_features():
-    """Three columns of fifteen tell eight classes by thresholds; twenty right labels are marked as checked."""
+    """Three columns of fifteen separate eight classes by thresholds; twenty right labels are marked as checked."""
     rng = np.random.default_rng(2)
     X = rng.uniform(size=(500, 15))
     truth = (X[:, :3] > 0.5) @ [1, 2, 4]

@@ -10,11 +10,11 @@ from siis.quality.noise import LEAST_RATE
 from siis.quality.sets import coverage_levels
 
 
-def judged(readings, given, verified=None):
+def judged(scores, given, verified=None):
     """Labels of examples that are vertices of their own, each held out with its reading."""
     labels = read_labels(given, None, verified)
     at = np.arange(len(given))
-    return assess_labels(at, readings, labels, at, readings)
+    return assess_labels(at, scores, labels, at, scores)
 
 
 def known_noise(rate):
@@ -48,9 +48,9 @@ def test_a_doubted_label_is_not_its_own_suggestion(monkeypatch):
 
 
 def test_suspects_are_those_whose_answer_is_another(lopsided):
-    readings, given = lopsided
-    found = judged(readings, given)
-    posterior = found.noise.posterior(readings, np.eye(2)[given])
+    scores, given = lopsided
+    found = judged(scores, given)
+    posterior = found.noise.posterior(scores, np.eye(2)[given])
     np.testing.assert_allclose(found.quality, posterior[np.arange(130), given])
     assert 0 < np.count_nonzero(found.quality < 0.5) < 30
     np.testing.assert_array_equal(found.quality < 0.5, np.argmax(found.probabilities, axis=1) != given)
@@ -75,10 +75,10 @@ def test_wrong_labels_are_doubted_where_their_class_is_the_noisy_one():
     assert quality[0] < 0.5 < 0.99 < quality[1]
 
 
-def test_a_verified_label_is_its_own_suggestion_whatever_is_read(lopsided):
-    readings, given = lopsided
+def test_a_verified_label_is_its_own_suggestion_whatever_the_scores_are(lopsided):
+    scores, given = lopsided
     verified = np.arange(130) % 2 == 0
-    found = judged(readings, given, verified)
+    found = judged(scores, given, verified)
     assert (found.quality[verified] == 1.0).all()
     np.testing.assert_array_equal(found.suggested[verified], given[verified])
     assert (found.suggested != given).any()
@@ -93,20 +93,20 @@ def test_scores_as_clear_as_can_be_make_no_label_verified():
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-6])
-def test_an_estimate_of_no_noise_vouches_for_no_label(rate):
-    readings = np.array([[1.0, -1.0]] * 5 + [[-1.0, 1.0]] * 5)
+def test_an_estimate_of_no_noise_makes_no_label_certain(rate):
+    scores = np.array([[1.0, -1.0]] * 5 + [[-1.0, 1.0]] * 5)
     given = np.array([0] * 5 + [0] + [1] * 4)  # the sixth has the label of the other heap
-    posterior = known_noise(rate).posterior(readings, np.eye(2)[given])
+    posterior = known_noise(rate).posterior(scores, np.eye(2)[given])
     quality = posterior[np.arange(10), given]
     assert quality[5] < 0.05
     assert (np.delete(quality, 5) > 0.99).all()
 
 
 def test_no_noise_in_the_data_still_lets_one_label_be_doubted():
-    readings = np.repeat([[1.0, -1.0], [-1.0, 1.0]], 50, axis=0)
+    scores = np.repeat([[1.0, -1.0], [-1.0, 1.0]], 50, axis=0)
     given = np.repeat([0, 1], 50)
     given[50] = 0
-    found = judged(readings, given)
+    found = judged(scores, given)
     assert found.noise.rate < 0.03
     assert np.flatnonzero(found.quality < 0.5).tolist() == [50]
 
@@ -127,11 +127,12 @@ def test_luck_is_not_taken_for_a_graph_that_carries_labels(score, error, is_weak
 
 def test_few_labels_that_agree_by_luck_are_weak():
     codes = np.repeat([0, 1], 20)
-    met = np.tile([True] * 11 + [False] * 9, 2)  # 55 % where chance meets half
-    lucky = label_agreement(np.eye(2)[np.where(met, codes, 1 - codes)], codes, np.ones(40))
+    correct = np.tile([True] * 11 + [False] * 9, 2)  # 55 % where chance meets half
+    lucky = label_agreement(np.eye(2)[np.where(correct, codes, 1 - codes)], codes, np.ones(40))
     assert lucky.score == pytest.approx(0.1)
     assert lucky.is_weak
-    many = label_agreement(np.eye(2)[np.tile(np.where(met, codes, 1 - codes), 50)], np.tile(codes, 50), np.ones(2000))
+    predicted = np.tile(np.where(correct, codes, 1 - codes), 50)
+    many = label_agreement(np.eye(2)[predicted], np.tile(codes, 50), np.ones(2000))
     assert many.score == pytest.approx(0.1)
     assert not many.is_weak
 
@@ -172,38 +173,27 @@ def test_a_low_expected_accuracy_doubts_fewer_labels(seed):
 
 
 def test_sets_are_promised_for_the_true_class_not_for_the_label(lopsided):
-    readings, given = lopsided
-    found = judged(readings, given)
-    truth = found.noise.posterior(readings, np.eye(2)[given])
+    scores, given = lopsided
+    found = judged(scores, given)
+    truth = found.noise.posterior(scores, np.eye(2)[given])
     np.testing.assert_allclose(found.levels, coverage_levels(found.held_out, truth, np.ones(130)))
     verified = np.arange(130) < 10
-    sure = judged(readings, given, verified)
+    sure = judged(scores, given, verified)
     truth[verified] = np.eye(2)[given[verified]]
     np.testing.assert_allclose(sure.levels, coverage_levels(sure.held_out, truth, np.ones(130)))
 
 
-@pytest.fixture
-def unrelated():
+def test_where_nothing_predicts_the_labels_nothing_is_certain_and_no_label_a_suspect():
     """Clear scores that have nothing to do with the labels."""
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, 300)
     clear = np.where(rng.integers(0, 2, 300)[:, None] == np.arange(2), 1.0, -1.0)
     found = judged(clear + 0.1 * rng.standard_normal((300, 2)), codes)
     assert found.agreement.is_weak
-    return found
-
-
-def test_nothing_is_known_of_the_rate_where_nothing_predicts_the_labels(unrelated):
-    assert np.isnan(unrelated.noise.rate)
-    assert unrelated.noise.interval == (0.0, 1.0)
-
-
-def test_what_nothing_predicts_is_answered_without_certainty(unrelated):
-    assert unrelated.held_out.max(axis=1).mean() < 0.65
-
-
-def test_labels_that_nothing_predicts_are_no_suspects(unrelated):
-    assert np.mean(unrelated.quality < 0.5) < 0.1
+    assert np.isnan(found.noise.rate)
+    assert found.noise.interval == (0.0, 1.0)
+    assert found.held_out.max(axis=1).mean() < 0.65
+    assert np.mean(found.quality < 0.5) < 0.1
 
 
 def test_a_label_that_a_checked_equal_one_contradicts_is_a_suspect():
@@ -233,7 +223,7 @@ def test_labels_that_may_all_be_right_stay():
 
 
 def test_the_only_label_of_its_class_is_its_answer():
-    """It is not held out, and nothing but the share of wrong labels speaks against it."""
+    """It is not held out, and only the share of wrong labels counts against it."""
     codes = np.r_[np.repeat([0, 1], 30), 2]
     labels, which = read_labels(codes), np.arange(60)
     final = (np.eye(3)[codes] - 1 / 3) * 4
@@ -244,7 +234,7 @@ def test_the_only_label_of_its_class_is_its_answer():
     np.testing.assert_allclose(found.quality[60], 1 - found.noise.rate)
 
 
-def test_a_label_of_next_to_no_weight_has_next_to_no_say():
+def test_a_label_of_next_to_no_weight_has_next_to_no_influence():
     codes = np.repeat([0, 1, 2], 20)
     scores = (np.eye(3)[codes] - 1 / 3) * 4
     given = codes.copy()

@@ -185,3 +185,26 @@ def test_a_classifier_takes_annotated_labels_and_keeps_the_names():
     same = PlainSIIS().fit(X, found.Y, sample_weight=found.weights)
     np.testing.assert_array_equal(model.label_distributions_, same.label_distributions_)
     assert np.mean(model.transduction_ == names[digit]) > 0.85
+
+
+def test_one_answer_each_is_followed():
+    found = from_annotators([[0], [1], [2], [-1], [1]])
+    assert np.argmax(found.Y, axis=1)[[0, 1, 2, 4]].tolist() == [0, 1, 2, 1]
+    assert found.weights[0] > 0.1
+    truth, answers = crowd(0, n=200, c=10, a=5, each=1)
+    answers = np.where(answers >= 0, truth[:, None], -1)
+    assert np.mean(np.argmax(from_annotators(answers).Y, axis=1) == truth) > 0.98
+    masked = np.ma.array([[0, 7], [1, 1]], mask=[[0, 1], [0, 0]])
+    assert from_annotators(masked).classes.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="two classes or more"):
+        from_annotators([[0, -1], [0, 0]])
+    with pytest.raises(ValueError, match="at least one answer"):
+        from_annotators(np.zeros((3, 0)))
+
+
+def test_annotators_may_answer_in_words():
+    found = from_annotators(pd.DataFrame({"ann": ["a", None, "b"], "bob": ["a", "b", None]}))
+    assert found.classes.tolist() == ["a", "b"]
+    assert np.argmax(found.Y, axis=1).tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="one column for each annotator"):
+        from_annotators([0, 1, 1])

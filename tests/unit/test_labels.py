@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from siis.labels import coded, distributions, encode_labels, gather, one_hot
+from siis.labels import coded, distributions, encode_labels, gather, one_hot, read_labels
 
 NAN, NA = float("nan"), pd.NA
 
@@ -101,3 +101,29 @@ def test_large_numbers_stay_apart_or_are_refused():
     ):
         with pytest.raises(ValueError, match=r"a class that is a number must .* Write the classes as strings"):
             encode_labels(y)
+    assert encode_labels(np.ma.masked_array([7, 0, 1], [True, False, False])).classes.tolist() == [0, 1]
+
+
+def test_soft_rows_are_read_and_checked():
+    Y = np.array([[0.2, 0.8, 0.0], [0, 0, 0], [1, 0, 0]])
+    labels = read_labels(pd.DataFrame(Y, columns=["cat", "dog", "eel"]), [1.0, 1.0, 0.0])
+    assert labels.classes.tolist() == ["cat", "dog"], "nothing was given for the third"
+    assert labels.used.tolist() == [True, False, False]
+    assert labels.absent.tolist() == [False, False, True]
+    np.testing.assert_array_equal(labels.Y, Y[:1, :2])
+    assert read_labels(Y).classes.tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"2 rows do not, the first at index 0, with sum 1\.5"):
+        read_labels([[0.5, 1.0], [0.5, 0.5], [-0.5, 1.5]])
+    with pytest.raises(ValueError, match="all 2 rows are 0"):
+        read_labels(np.zeros((2, 3)))
+
+
+def test_labels_merge_at_a_vertex():
+    given = gather(np.array([3, 3, 1, 3]), one_hot(np.array([0, 1, 1, 0]), 2), np.array([1.0, 1.0, 2.0, 2.0]))
+    assert given.rows.tolist() == [1, 3, 3]
+    merged = given.aggregate()
+    assert merged.rows.tolist() == [1, 3]
+    np.testing.assert_allclose(merged.Y, [[0, 1], [0.75, 0.25]])
+    np.testing.assert_allclose(merged.weights, [2, 4])
+    np.testing.assert_allclose(merged.prior, [0.5, 0.5])
+    np.testing.assert_allclose(merged.coded, [[1], [-0.5]])
