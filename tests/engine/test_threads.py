@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import sklearn.neighbors  # noqa: F401  (loads OpenMP, whose limits are tested)
 from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_limits
 
 from siis.engine import loops, threads

@@ -28,7 +28,7 @@ class _Local(threading.local):
 _local = _Local()
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
-_running = 0  # pieces of work in threads
+_running: deque[None] = deque()  # one for each thread that works; appended and popped atomically
 _users: set[object] = set()  # blocks that want linear algebra in one thread,
 _holder: _Holder | None = None  # and the thread that limits it for them
 FEW_THREADS = 3  # threads of work that holds the interpreter lock for much of its time: more are slower
@@ -97,11 +97,14 @@ class _Shared(Generic[Item, Result]):
             for library in _openmp():
                 if library.num_threads != self.n_threads:
                     library.set_num_threads(self.n_threads)  # the caller's limit holds in its helpers
-            with _counted():
+            _running.append(None)
+            try:
                 results, work = self.results, self.work
                 while work is not None and (piece := self._take()) is not None:
                     k, item = piece
                     results[k] = _after_pause(work, item)
+            finally:
+                _running.pop()
         except BaseException as problem:
             self.problems.append(problem)  # before others see it, and end with an Interrupted of their own
             self.cancelled.set()
@@ -127,21 +130,9 @@ def _after_pause(work: Callable[[Item], Result], item: Item) -> Result:
     return work(item)
 
 
-@contextmanager
-def _counted() -> Iterator[None]:
-    global _running  # noqa: PLW0603
-    with _lock:
-        _running += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _running -= 1
-
-
 def is_busy() -> bool:
     """Whether a piece of work still runs in a thread; nobody may wait for it any more."""
-    return _running > 0
+    return bool(_running)
 
 
 @contextmanager
@@ -161,19 +152,25 @@ def one_blas_thread() -> Iterator[None]:
     The limit holds for the process. Since threadpoolctl 3.8 only the thread that set a limit may change it, so a
     thread of its own holds it; a limit that other code has set in another thread is left as it is.
     """
+    global _holder  # noqa: PLW0603
     user = object()
     try:
         with _lock:
             if not _users and not _is_one():
-                _hold()
+                _holder = _Holder()
+                _holder.start()
+                _holder.begun.wait()
             _users.add(user)
         with nullcontext() if _is_one() else _limited():  # within a limit that the calling thread has set itself
             yield
     finally:
         with _lock:
             _users.discard(user)
-            if not _users:
-                _release()
+            if not _users and _holder is not None:
+                _holder.over.set()
+                if _holder.is_alive():
+                    _holder.join()
+                _holder = None
 
 
 class _Holder(threading.Thread):
@@ -187,22 +184,6 @@ class _Holder(threading.Thread):
         with _limited():
             self.begun.set()
             self.over.wait()
-
-
-def _hold() -> None:
-    global _holder  # noqa: PLW0603
-    _holder = _Holder()
-    _holder.start()
-    _holder.begun.wait()
-
-
-def _release() -> None:
-    global _holder  # noqa: PLW0603
-    if _holder is not None:
-        _holder.over.set()
-        if _holder.is_alive():
-            _holder.join()
-        _holder = None
 
 
 @contextmanager
@@ -241,7 +222,7 @@ def _workers() -> ThreadPoolExecutor:
 def _forget() -> None:
     """In a forked child the threads of the parent do not exist."""
     global _pool, _lock, _running, _users, _holder
-    _pool, _lock, _running, _users, _holder = None, threading.Lock(), 0, set(), None
+    _pool, _lock, _running, _users, _holder = None, threading.Lock(), deque(), set(), None
 
 
 if hasattr(os, "register_at_fork"):

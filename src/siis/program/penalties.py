@@ -40,6 +40,8 @@ class Penalty(ABC):
 
     def value(self, norms: Array) -> float:
         """The penalty of rows with these norms."""
+        if isinstance(self.weight, float | int):
+            return self.weight * float(self.xp.sum(norms))
         return float(self.xp.sum(self.weight * norms))
 
     def prox(self, N: Array, threshold: Array | float) -> Array:

@@ -2,10 +2,10 @@
 
 minimise over A    gamma ||P U A||_{2,1} + sum_i alpha_i ||(J U A - Y)_i|| + beta tr(A' Sigma A)        (M1)
 
-This is the paper's equation (5); with one column, its (4). The first term is the graph trend filtering term: P, (E, n),
-the paper's (1), takes weighted differences along edges. The second is the fidelity term: J, (l, n), picks the labelled
-vertices, Y, (l, c), holds their labels. The third belongs to smooth eigenbase pursuit: soft labels are F = U A, where
-U, (n, m), holds the smoothest eigenvectors of the Laplacian and Sigma, (m, m), their eigenvalues.
+This is the paper's equation (5); with one column, its (4). The first term is the graph trend filtering term: the
+paper's (1), P of shape (E, n), takes weighted differences along edges. The second is the fidelity term: J, (l, n),
+picks the labelled vertices, Y, (l, c), holds their labels. The third belongs to smooth eigenbase pursuit: soft labels
+are F = U A, where U, (n, m), holds the smoothest eigenvectors of the Laplacian and Sigma, (m, m), their eigenvalues.
 
 Coefficients A live on the host, in double precision. What has a row for each vertex, edge or label (F = U A, P F,
 J F, multipliers) lives on the engine of the basis.

@@ -79,7 +79,7 @@ def solve_batch(
             state = State.cold(programs)
         else:
             _check_shapes(one, start)
-            if limit is not None and limit.is_below_resolution(_label_norms(programs, start)):
+            if limit is not None and limit.is_fine and limit.is_below_resolution(_label_norms(programs, start)):
                 programs, limit = in_double(programs), None
             state = State.warm(programs, start)
         admm(state, course, tol, max_iter, check_every, callback, report, limit)
@@ -102,8 +102,8 @@ class _SinglePrecision:
         """Whether to end at this iteration."""
         if gap < 0.9 * self.smallest:
             self.smallest, self.progressed = gap, iteration
-        has_stalled = iteration - self.progressed >= STALLED_ITERATIONS
-        return has_stalled or (label_norms is not None and self.is_below_resolution(label_norms))
+        has_stalled = np.isfinite(gap) and iteration - self.progressed >= STALLED_ITERATIONS
+        return bool(has_stalled) or (label_norms is not None and self.is_below_resolution(label_norms))
 
     def is_below_resolution(self, label_norms: Array) -> bool:
         """Whether most misfits at labels, (l, k), are lost in rounding."""
