@@ -7,7 +7,7 @@ from pathlib import Path
 
 from siis.encode import EncoderChoice
 from siis.saved import Saved
-from siis.tables import Recipe
+from siis.tables import Recipe, Roles
 from siis.workflow.outputs import answer_rows, csv_bytes
 
 
@@ -35,6 +35,15 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    new = recipe.apply(path, encoding, id, extra["id_column"], page, located, image, image_folder, header_row)
+    roles = Roles(
+        id=id,
+        encoding=encoding,
+        sheet=page,
+        header_row=header_row,
+        encoder=located,
+        image=image,
+        image_folder=image_folder,
+    )
+    new = recipe.apply(path, roles, extra["id_column"])
     P = saved.model.predict_proba(new.X)
     return csv_bytes(("id", "label", "probability"), answer_rows(new.ids, saved.model.classes_, P)), new.notes
