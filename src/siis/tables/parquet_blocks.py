@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from siis._types import Features, Ints
 from siis.labels.unlabelled import named
 from siis.tables.examples import LabelNames, Roles
 from siis.tables.ids_and_labels import answers_of, resolve_labels
-from siis.tables.sheet import Sheet
+from siis.tables.sheet import DAMAGED, Sheet, found_files
 from siis.tables.tools.tool_file import RawTable
-from siis.texts import quoted
+from siis.texts import quoted, readable
 
 MOST_ROWS = 50_000  # in a block, unless a row group holds more
 
@@ -40,34 +39,26 @@ class Block:
 
 def find_blocks(pattern: str) -> list[Block]:
     """Cut the files of a pattern into blocks."""
-    from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
 
-    paths = sorted(glob(pattern)) if set(pattern) & set("*?[") else [pattern]
-    if not paths or not all(Path(path).is_file() for path in paths):
-        raise ValueError(f"{pattern}: must name Parquet files; there is no such file. Check the path.")
     blocks: list[Block] = []
     first, schema = 0, None
+    paths = found_files(pattern)
     for path in paths:
-        try:
-            with parquet.ParquetFile(path) as file:
-                names, sizes = (
-                    file.schema_arrow.names,
-                    [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)],
-                )
-        except (ArrowInvalid, OSError) as problem:
-            raise ValueError(f"{path}: must be a Parquet file; it cannot be read: {problem}") from problem
+        with readable(path, "a Parquet file", DAMAGED), parquet.ParquetFile(path) as file:
+            names, groups = file.schema_arrow.names, range(file.num_row_groups)
+            sizes = [file.metadata.row_group(k).num_rows for k in groups]
         if schema is not None and names != schema:
             other = next(iter(set(names) ^ set(schema)), "their order")
-            raise ValueError(
-                f"{path}: must have the columns of {paths[0]}; {quoted(other)} differs. Write them alike."
-            )
+            problem = f"must have the columns of {paths[0]}; {quoted(other)} differs. Write them alike."
+            raise ValueError(f"{path}: {problem}")
         schema, n = names, 0
         taken: list[int] = []
         for group, size in enumerate(sizes):
             taken, n = [*taken, group], n + size
             if n >= MOST_ROWS or group == len(sizes) - 1:
                 if n:
-                    blocks.append(Block(path, tuple(taken), first, n))
+                    blocks.append(Block(str(path), tuple(taken), first, n))
                 taken, first, n = [], first + n, 0
     if not blocks:
         raise ValueError(f"{pattern}: holds no rows. Add at least one row of data.")

@@ -57,8 +57,6 @@ class Recipe:
         path = joint_name(files)
         encoder = self.encoder
         is_parsed = roles.sheet is not None or roles.header_row is not None or roles.encoding != "utf-8"
-        if len(files) == 1 and not path.exists():
-            raise ValueError(f"{path}: there is no such file. Check the path.")
         parts = encoder.words if isinstance(encoder, TableEncoding) else (encoder,)
         if roles.encoder is not None and not any(isinstance(part, NetworkImages | NetworkTexts) for part in parts):
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
