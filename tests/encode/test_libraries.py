@@ -116,7 +116,7 @@ def test_a_folder_of_sentence_transformers_is_no_file(tmp_path, monkeypatch):
     choice = EncoderChoice("./net")
     data = read(tmp_path / "in.csv", Roles(label="label", text="said", encoder=choice))
     assert data.X.shape == (12, 3)
-    new = data.recipe.apply(tmp_path / "in.csv", located=EncoderChoice(str(tmp_path / "net")))
+    new = data.recipe.apply(tmp_path / "in.csv", Roles(encoder=EncoderChoice(str(tmp_path / "net"))))
     assert np.array_equal(new.X, data.X)
     with pytest.raises(ValueError, match=r"Name it again, with --encoder"):
         data.recipe.apply(tmp_path / "in.csv")

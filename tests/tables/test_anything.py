@@ -55,7 +55,7 @@ def attempt(path, roles):
     assert all(type(answer) is str and answer.strip() for answer in answers.ravel() if answer is not None)
     assert any(answer is not None for answer in answers.ravel())
     assert all(note.isprintable() for note in data.notes)
-    again = Recipe.from_plain(*data.recipe.to_plain()).apply(path, roles.encoding, roles.id)
+    again = Recipe.from_plain(*data.recipe.to_plain()).apply(path, Roles(encoding=roles.encoding, id=roles.id))
     same = again.X != data.X
     assert (same.nnz if sp.issparse(same) else np.count_nonzero(same)) == 0
     assert again.ids == data.ids

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from siis.tables import Recipe, read
+from siis.tables import Recipe, Roles, read
 from tables.generated import make_table, write_table
 
 
@@ -19,7 +19,7 @@ def test_every_table_is_read(tmp_path, tens):
         assert data.X.shape[1] > 0, seed
         assert np.isfinite(values).all(), seed
         assert len({answer for answer in data.labels if answer is not None}) > 1, seed
-        again = Recipe.from_plain(*data.recipe.to_plain()).apply(path, id=roles.id)
+        again = Recipe.from_plain(*data.recipe.to_plain()).apply(path, Roles(id=roles.id))
         assert abs(again.X - data.X).max() == 0, seed
 
 

@@ -85,7 +85,7 @@ def test_the_row_of_names_can_be_given(workbook, write, refusal):
     rows = [("a", "b", "kind"), ("size", "count", "kind"), (1, 2, "x"), (4, 3, "y"), (9, 9, "y")]
     data = read(workbook(Stock=rows), Roles(label="kind", header_row=2))
     assert [use.name for use in data.columns] == ["size", "count", "kind"]
-    new = data.recipe.apply(workbook(Stock=[("new",), *rows[1:]]), header_row=2)
+    new = data.recipe.apply(workbook(Stock=[("new",), *rows[1:]]), Roles(header_row=2))
     assert np.array_equal(new.X, data.X)
     text = write("Stock of the shop, as of today\n\nsize,kind\n1,x\n4,y\n9,y\n")
     assert read(text, Roles(label="kind", header_row=3)).X[:, 0].tolist() == [1, 4, 9]

@@ -62,7 +62,7 @@ def test_the_training_file_gives_the_same_features(sources, kind):
     path, roles, again = sources[kind]
     data = read(path, roles)
     for recipe in (data.recipe, through_files(data.recipe)):
-        new = recipe.apply(again, id=roles.id)
+        new = recipe.apply(again, Roles(id=roles.id))
         assert np.array_equal(dense(new.X), dense(data.X))
         assert sp.issparse(new.X) == sp.issparse(data.X)
         assert new.ids == data.ids
@@ -134,7 +134,7 @@ def test_arrays_that_do_not_fit(sources, tmp_path):
         recipe.apply(tmp_path / "nothing.npz")
     for path, options in ((tmp_path / "n.npz", {"encoding": "latin-1"}), (tmp_path / "n.npz", {"id": "key"})):
         with pytest.raises(ValueError, match=r"and --encoding out|found none named key"):
-            recipe.apply(path, **options)
+            recipe.apply(path, Roles(**options))
 
 
 def changes(settings, arrays):

@@ -189,10 +189,7 @@ def test_tasks_that_are_none(tmp_path, refusal, change, said):
     [
         ('[{"data": {}},\n {"data": }]', "error at line 2, column 11"),
         ("3", "must hold a list of objects, tasks of Label Studio or records of Argilla"),
-        ("[]", "is an empty list"),
         ('[{"text": "a", "annotator": 1, "annotation_id": 2}]', "found JSON-MIN"),
-        ("[3]", "item 1: each item must be a JSON object"),
-        ("[" * 5000 + "]" * 5000, "nested"),
         ('[{"a": ' + "9" * 5000 + "}]", "a whole number must have at most 4,300 digits"),
     ],
 )
@@ -777,7 +774,7 @@ def workbook(path):
 
 def test_a_sheet_of_a_workbook(tmp_path, write, refusal):
     path = workbook(tmp_path / "book.xlsx")
-    sheet = read_sheet(path, page="July")
+    sheet = read_sheet(path, Roles(sheet="July"))
     assert list(sheet.columns) == ["price", "kind", "mixed"]
     assert sheet.n == 20
     assert sheet.columns["mixed"].to_pylist()[:2] == ["é", "1"]

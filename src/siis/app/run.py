@@ -33,7 +33,7 @@ from siis.parameters import check_parameters
 from siis.progress import Progress
 from siis.results import SUMMARY
 from siis.saved import Saved
-from siis.tables import Data, Recipe, read
+from siis.tables import Data, Recipe, Roles, read
 from siis.tables.checked_labels import read_checked
 from siis.tables.sheet import joint_name
 
@@ -285,7 +285,16 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    new = recipe.apply(path, encoding, id, extra["id_column"], page, located, image, image_folder, header_row)
+    roles = Roles(
+        id=id,
+        encoding=encoding,
+        sheet=page,
+        header_row=header_row,
+        encoder=located,
+        image=image,
+        image_folder=image_folder,
+    )
+    new = recipe.apply(path, roles, extra["id_column"])
     P = saved.model.predict_proba(new.X)
     names = np.asarray(saved.model.classes_)[np.argmax(P, axis=1)]
     return csv_bytes(("id", "label", "probability"), zip(new.ids, names, P.max(axis=1), strict=True)), new.notes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,9 +13,9 @@ from siis._types import Features, Ints
 from siis.labels.unlabelled import named
 from siis.tables.examples import LabelNames, Roles
 from siis.tables.ids_and_labels import answers_of, resolve_labels
-from siis.tables.sheet import Sheet
+from siis.tables.sheet import DAMAGED, Sheet, found_files
 from siis.tables.tools.tool_file import RawTable
-from siis.texts import quoted
+from siis.texts import quoted, readable
 
 MOST_ROWS = 50_000  # in a block, unless a row group holds more
 
@@ -90,27 +89,21 @@ def array_blocks(path: str, first: int, n: int) -> list[ArrayBlock]:
 
 def find_blocks(pattern: str) -> list[ParquetBlock]:
     """Cut the Parquet files of a pattern into blocks."""
-    paths = sorted(glob(pattern)) if set(pattern) & set("*?[") else [pattern]
-    if not paths or not all(Path(path).is_file() for path in paths):
-        raise ValueError(f"{pattern}: must name Parquet files; there is no such file. Check the path.")
-    if not (blocks := parquet_blocks(paths)):
+    if not (blocks := parquet_blocks([str(path) for path in found_files(pattern)])):
         raise ValueError(f"{pattern}: holds no rows. Add at least one row of data.")
     return blocks
 
 
 def parquet_blocks(paths: Sequence[str]) -> list[ParquetBlock]:
     """Cut Parquet files with the same columns into blocks."""
-    from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415
+    from pyarrow import parquet  # noqa: PLC0415
 
     blocks: list[ParquetBlock] = []
     first, columns = 0, None
     for path in paths:
-        try:
-            with parquet.ParquetFile(path) as file:
-                names, data = file.schema_arrow.names, file.metadata
-                sizes = [data.row_group(k).num_rows for k in range(data.num_row_groups)]
-        except (ArrowInvalid, OSError) as problem:
-            raise ValueError(f"{path}: must be a Parquet file; it cannot be read: {problem}") from problem
+        with readable(Path(path), "a Parquet file", DAMAGED), parquet.ParquetFile(path) as file:
+            names, data = file.schema_arrow.names, file.metadata
+            sizes = [data.row_group(k).num_rows for k in range(data.num_row_groups)]
         if columns is not None and names != columns:
             other = next(iter(set(names) ^ set(columns)), "their order")
             raise ValueError(

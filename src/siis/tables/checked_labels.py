@@ -27,12 +27,13 @@ def read_corrections(
     Of decisions.jsonl, the last decision on each id counts. A table without columns id or label may call
     them as the data do: ``id`` and ``label``.
     """
-    return _from_table(read_sheet(Path(path), encoding), id, label)
+    return _from_table(read_sheet(Path(path), Roles(encoding=encoding)), id, label)
 
 
 def read_checked(path: Path, roles: Roles, data: Data) -> dict[str, str]:
     """Checked labels by id; of a tool's export those marked as verified or given since the data were read."""
-    sheet = read_sheet(Path(path), roles.encoding if Path(path).suffix.startswith(".json") else "utf-8")
+    is_json = Path(path).suffix.startswith(".json")  # as the data may be; others are of siis
+    sheet = read_sheet(Path(path), Roles(encoding=roles.encoding if is_json else "utf-8"))
     metadata = sheet.metadata
     check_answered(sheet, Roles())
     questions = {*metadata.questions, *metadata.refused}

@@ -84,11 +84,10 @@ def text_bytes(path: Path, encoding: str) -> bytes:
     except LookupError:
         raise ValueError(f"the encoding must be one that Python knows; found {encoding!r}. Try utf-8.") from None
     except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise ValueError(
-            f"{path}, line {line:,}: the text must be {encoding}; found the byte 0x{data[problem.start]:02x}, which "
-            f"is not. Name the right encoding, for instance --encoding {_likely(data)}."
-        ) from None
+        line, found = data.count(b"\n", 0, problem.start) + 1, f"0x{data[problem.start]:02x}"
+        remedy = f"Name the right encoding, for instance --encoding {_likely(data)}."
+        wrong = f"the text must be {encoding}; found the byte {found}, which is not."
+        raise ValueError(f"{path}, line {line:,}: {wrong} {remedy}") from None
     except UnicodeError:
         raise ValueError(f"{path}: the text cannot be read as {encoding}. Name the right one (--encoding).") from None
     data = data.removeprefix(UTF8_MARK)
@@ -104,11 +103,10 @@ def _likely(data: bytes) -> str:
     """Guess the encoding of a text that could not be decoded."""
     if data.startswith(UTF16_MARKS):
         return "utf-16"
-    try:
+    with suppress(UnicodeDecodeError):
         data.decode("utf-8")
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"
+        return "utf-8"
+    return "latin-1"
 
 
 def _separator(path: Path, first: bytes) -> str:

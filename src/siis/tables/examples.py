@@ -58,6 +58,9 @@ class Roles:
         return (self.text,) if isinstance(self.text, str) else tuple(self.text or ())
 
 
+NO_ROLES = Roles()
+
+
 class Rows(Sequence[tuple[str, ...]]):
     """The cells of each example as written in the file, "" for an empty cell. k columns of length n."""
 

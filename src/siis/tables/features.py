@@ -14,7 +14,7 @@ from siis.encode import EncoderChoice, load_encoder
 from siis.plain_data import check, check_distinct, frozen
 from siis.tables.choosing import Chosen, ColumnUse, choose_features, notes_of, summary_of
 from siis.tables.columns import Choice, Part, encode_parts
-from siis.tables.examples import Encoded
+from siis.tables.examples import Encoded, Roles
 from siis.tables.network_features import NetworkTexts
 from siis.tables.sheet import Sheet
 from siis.tables.tfidf import Words
@@ -91,18 +91,9 @@ class TableEncoding:
         return self.join([X for X, _ in encoded], C), joined_texts(cells), notes
 
 
-def encode_table(
-    sheet: Sheet,
-    features: tuple[str, ...] | None,
-    texts: tuple[str, ...],
-    text_only: bool,
-    reserved: set[str],
-    network: EncoderChoice | None = None,
-) -> Encoded:
-    """Choose features, learn their encoding, and encode the table; without ``features`` all usable columns count.
-
-    ``texts`` are compared by words, or by the network if there is one; ``text_only`` uses no other columns.
-    """
+def encode_table(sheet: Sheet, roles: Roles, reserved: set[str]) -> Encoded:
+    """Choose features, learn their encoding, and encode the table; reserved columns have another role."""
+    texts, network = roles.texts, roles.encoder
     words: list[Words | NetworkTexts] = []
     W: list[Features] = []
     about: dict[str, None] = {}
@@ -118,7 +109,7 @@ def encode_table(
         words.append(one)
         W.append(X)
         about |= dict.fromkeys(notes)
-    chosen = Chosen() if text_only else choose_features(sheet, features, reserved | set(texts))
+    chosen = Chosen() if roles.text_only else choose_features(sheet, roles.features, reserved | set(texts))
     if not words and not chosen.parts:
         reasons = f" ({'; '.join(notes_of(chosen.uses))})" if chosen.uses else ""
         raise ValueError(

@@ -174,7 +174,7 @@ def labels_of_folder(folder: Path, ids: tuple[str, ...], roles: Roles) -> tuple[
     if table is None and (folder / LABELS_FILE).is_file():
         table = folder / LABELS_FILE
     if table is not None:
-        return _labels_by_file(read_sheet(Path(table), roles.encoding, roles.sheet, roles.header_row), ids, roles)
+        return _labels_by_file(read_sheet(Path(table), roles), ids, roles)
     if roles.label is not None or roles.id is not None or roles.annotators or roles.encoding != "utf-8":
         raise ValueError(
             f"{folder}: columns and an encoding were named, but there is no table of labels. Name it with "

@@ -12,7 +12,7 @@ from siis.encode.image_files import are_photographs
 from siis.tables.arrays import Values, load_arrays, load_embeddings, load_graph, matrix_of, sheet_of
 from siis.tables.cell_values import as_texts, is_text
 from siis.tables.choosing import LEFT_OUT, ColumnUse
-from siis.tables.examples import Data, Encoded, LabelNames, Roles, Rows
+from siis.tables.examples import NO_ROLES, Data, Encoded, LabelNames, Roles, Rows
 from siis.tables.features import cells_of, encode_table, joined_texts
 from siis.tables.ids_and_labels import (
     check_answered,
@@ -37,7 +37,6 @@ from siis.tables.recipe import Recipe
 from siis.tables.sheet import Sheet, found_files, joint_name, read_sheets
 from siis.texts import listed, plural, quoted
 
-NO_ROLES = Roles()
 LABEL = "label"  # default name of the column of labels
 PHOTOGRAPH = 96  # pixels of the shorter side
 SAMPLE = 50  # images that are looked at
@@ -159,7 +158,7 @@ def _data(ids: tuple[str, ...], answers: LabelNames, notes: Sequence[str], **mor
 def _from_table(files: tuple[Path, ...], roles: Roles) -> tuple[Data, Roles]:
     """The examples without features, and the roles with those that are obvious."""
     _refuse(joint_name(files), "a table", roles, "labels_file")
-    sheet, wished = read_sheets(files, roles.encoding, roles.sheet, roles.header_row), roles
+    sheet, wished = read_sheets(files, roles), roles
     roles, question, about = infer_roles(sheet, wished)
     roles, more = with_images(sheet, roles, wished)
     named, called = roles, _called_label(sheet, roles)
@@ -268,7 +267,7 @@ def _encoded(path: Path, roles: Roles, data: Data, arrays: dict[str, Any], broke
         return Values.learn(matrix_of(path, arrays, "X"), path, "{} columns of numbers")
     reserved = {name for name in (roles.label, roles.id, *roles.annotators) if name is not None}
     reserved |= (sheet.metadata.votes | sheet.metadata.aside) - set(roles.texts)
-    found = encode_table(sheet, roles.features, roles.texts, roles.text_only, reserved, roles.encoder)
+    found = encode_table(sheet, roles, reserved)
     lengths = sorted(len(text) for text in data.texts or () if text)
     is_long = roles.encoder is None and bool(lengths) and lengths[len(lengths) // 2] >= LONG
     return replace(found, notes=(*found.notes, LONG_TEXTS)) if is_long else found

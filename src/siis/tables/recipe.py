@@ -11,7 +11,7 @@ from siis.encode import EncoderChoice
 from siis.encode.image_files import ImageSource
 from siis.plain_data import from_plain, to_plain
 from siis.tables.arrays import Values, load_arrays, matrix_of, sheet_of
-from siis.tables.examples import NewData
+from siis.tables.examples import NO_ROLES, NewData, Roles
 from siis.tables.features import TableEncoding
 from siis.tables.ids_and_labels import ids_of
 from siis.tables.images import Pixels, find_images, images_of, is_image_folder, left_out, only_column
@@ -46,56 +46,43 @@ class Recipe:
         except (ValueError, OverflowError) as problem:
             raise ValueError(f"the stored recipe is not valid: {problem}. {DAMAGED}") from None
 
-    def apply(
-        self,
-        path: Path | Sequence[Path],
-        encoding: str = "utf-8",
-        id: str | None = None,
-        usual_id: str | None = None,
-        page: str | None = None,
-        located: EncoderChoice | None = None,
-        image: str | None = None,
-        image_folder: Path | None = None,
-        header_row: int | None = None,
-    ) -> NewData:
+    def apply(self, path: Path | Sequence[Path], roles: Roles = NO_ROLES, usual_id: str | None = None) -> NewData:
         """Read new examples from a file like the one that the recipe was learned from.
 
         ``path`` is a table, or several with the same columns; a folder of images; an NPZ or NPY file, also where the
-        model was fitted to embeddings. ``usual_id`` names the column of ids where the file has it and ``id`` is left
-        out. ``page`` is the sheet of an XLSX file. ``located`` is the place of the network now; if left out, where it
-        was. Without ``image`` and ``image_folder``, the only column of images and the folder of the table are used.
+        model was fitted to embeddings. ``roles`` may name the ids, images and the place of the encoder now, and how
+        to read the file; ``usual_id`` names the column of ids where the file has it and ``roles`` names none.
         """
         files = found_files(path)
         path = joint_name(files)
         encoder = self.encoder
-        if len(files) == 1 and not path.exists():
-            raise ValueError(f"{path}: there is no such file. Check the path.")
+        is_parsed = roles.sheet is not None or roles.header_row is not None or roles.encoding != "utf-8"
         parts = encoder.words if isinstance(encoder, TableEncoding) else (encoder,)
-        if located is not None and not any(isinstance(part, NetworkImages | NetworkTexts) for part in parts):
+        if roles.encoder is not None and not any(isinstance(part, NetworkImages | NetworkTexts) for part in parts):
             raise ValueError("the model was fitted without an encoder. Leave --encoder and --tokenizer out.")
         if isinstance(encoder, Pixels | NetworkImages):
             if len(files) > 1 or not is_image_folder(path):
-                sheet = read_sheets(files, encoding, page, header_row)
-                images = images_of(sheet, only_column(sheet, image), image_folder)
-                return _of_images(encoder, _ids(sheet, id, usual_id), images, located, sheet.notes)
-            if {id, page, header_row} != {None} or encoding != "utf-8":
+                sheet = read_sheets(files, roles)
+                images = images_of(sheet, only_column(sheet, roles.image), roles.image_folder)
+                return _of_images(encoder, _ids(sheet, roles.id, usual_id), images, roles.encoder, sheet.notes)
+            if roles.id is not None or is_parsed:
                 options = "--id, --sheet, --header-row and --encoding"
                 raise ValueError(f"{path}: images are named by their files. Leave {options} out.")
-            return _of_images(encoder, *find_images(path), located)
-        if image is not None or image_folder is not None:
+            return _of_images(encoder, *find_images(path), roles.encoder)
+        if roles.image is not None or roles.image_folder is not None:
             raise ValueError("the model was not fitted to images. Leave --image and --image-folder out.")
         if isinstance(encoder, Values):
-            if {page, header_row} != {None} or encoding != "utf-8" or len(files) > 1:
+            if is_parsed or len(files) > 1:
                 problem = "new data must be one NPZ or NPY file, which has no sheet, names of columns or encoding"
                 raise ValueError(f"{path}: {problem}. Leave --sheet, --header-row and --encoding out.")
             arrays = load_arrays(path)
             X, notes = encoder.encode(matrix_of(path, arrays), str(path))
-            name = id or next((name for name in (usual_id, "ids") if name in arrays), None)
+            name = roles.id or next((name for name in (usual_id, "ids") if name in arrays), None)
             ids = ids_of(sheet_of(path, arrays, X.shape[0], [name] if name else []), name)
             return NewData(ids, X, None, None, (plural(X.shape[0], "row"), *notes))
-        sheet = read_sheets(files, encoding, page, header_row)
-        ids = _ids(sheet, id, usual_id)
-        X, texts, notes = encoder.encode(sheet, located)
+        sheet = read_sheets(files, roles)
+        ids = _ids(sheet, roles.id, usual_id)
+        X, texts, notes = encoder.encode(sheet, roles.encoder)
         return NewData(ids, X, texts, None, (plural(sheet.n, "row"), *sheet.notes, *notes))
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from siis.tables.cell_values import as_plain, as_texts, is_text, spread_lists
 from siis.tables.delimited import read_delimited
+from siis.tables.examples import NO_ROLES, Roles
 from siis.tables.tools.huggingface import OriginalTable, data_set_files, is_data_set, read_table
 from siis.tables.tools.json_records import is_json, read_json
 from siis.tables.tools.label_studio import csv_metadata
@@ -102,32 +103,32 @@ def is_sheet_folder(folder: Path) -> bool:
     return is_data_set(folder) or is_json(folder)
 
 
-def read_sheet(path: Path, encoding: str = "utf-8", page: str | None = None, header_row: int | None = None) -> Sheet:
-    """Read a table by its suffix, or a folder of JSONL files of annotators; page: a sheet; header_row: from 1."""
-    name = path.name.lower()
+def read_sheet(path: Path, roles: Roles = NO_ROLES) -> Sheet:
+    """Read a table by its suffix, or a folder of JSONL files of annotators."""
+    name, header_row = path.name.lower(), roles.header_row
     if not path.exists():
         raise ValueError(f"{path}: there is no such file. Check the path.")
     if path.is_dir() and not is_sheet_folder(path):
         raise ValueError(
             f"{path}: must be a file, or a folder of JSONL files; found a folder without any. Name a file."
         )
-    if page is not None and not name.endswith(WORKBOOKS):
+    if roles.sheet is not None and not name.endswith(WORKBOOKS):
         raise ValueError(f"{path}: a sheet is named for XLSX files only. Leave --sheet out.")
     if header_row is not None and not name.endswith((*TEXT_FILES, *WORKBOOKS)):
         raise ValueError(f"{path}: a row of column names is for CSV, TSV and XLSX files. Leave --header-row out.")
     if header_row is not None and header_row < 1:
         raise ValueError(f"--header-row must be 1 or more; found {header_row}. Count rows from 1.")
-    if encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
+    if roles.encoding != "utf-8" and name.endswith((*COLUMNAR_FILES, *WORKBOOKS)):
         raise ValueError(f"{path}: an encoding is for CSV, TSV and JSON files only. Leave --encoding out.")
     if is_data_set(path) or name.endswith(COLUMNAR_FILES):
         raw = read_table(path, _columnar(path))
     elif is_json(path):
-        raw = read_json(path, encoding)
+        raw = read_json(path, roles.encoding)
     elif name.endswith(TEXT_FILES):
-        raw = read_delimited(path, encoding, header_row)
+        raw = read_delimited(path, roles.encoding, header_row)
         raw = replace(raw, metadata=csv_metadata(path, raw))
     elif name.endswith(WORKBOOKS):
-        raw = read_workbook(path, page, header_row)
+        raw = read_workbook(path, roles.sheet, header_row)
     else:
         raise ValueError(f"{path}: a table must be {TABLES}; found {path.suffix or 'no suffix'}. Convert it.")
     return Sheet.of(path, raw)
@@ -179,16 +180,14 @@ def joint_name(paths: Sequence[Path]) -> Path:
     return paths[0] if len(paths) == 1 else Path(f"{paths[0]} and {len(paths) - 1} more")
 
 
-def read_sheets(
-    paths: Sequence[Path], encoding: str = "utf-8", page: str | None = None, header_row: int | None = None
-) -> Sheet:
-    """Read one or more tables with the same columns as one; options as for ``read_sheet``."""
+def read_sheets(paths: Sequence[Path], roles: Roles = NO_ROLES) -> Sheet:
+    """Read one or more tables with the same columns as one."""
     if len(paths) == 1:
-        return read_sheet(paths[0], encoding, page, header_row)
+        return read_sheet(paths[0], roles)
     for path in paths:
         if path.is_dir() or path.name.lower().endswith((".npz", ".npy")):
             raise ValueError(f"{path}: several files must be tables, {TABLES}. Read this one alone.")
-    sheets = [read_sheet(path, encoding, page, header_row) for path in paths]
+    sheets = [read_sheet(path, roles) for path in paths]
     first = sheets[0]
     for sheet in sheets:
         _check_alike(first, sheet)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from siis._types import Features
 from siis.encode import EncoderChoice
+from siis.tables.examples import Roles
 from siis.tables.features import encode_table
 from siis.tables.recipe import Recipe
 from siis.tables.sheet import Sheet
@@ -127,7 +128,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         if network is not None and not isinstance(network, EncoderChoice):
             network = EncoderChoice(str(network))
         features = None if self.features is None else tuple(self.features)
-        found = encode_table(sheet, features, texts, self.text_only, set(), network)
+        roles = Roles(features=features, text=texts, text_only=self.text_only, encoder=network)
+        found = encode_table(sheet, roles, set())
         self.recipe_, self.columns_, self.notes_ = Recipe(found.encoder), found.uses, found.notes
         self._encoder, self._network = found.encoder, network
         self.n_features_in_ = len(sheet.columns)
