@@ -5,11 +5,6 @@ import pytest
 from cli_case import SIIS
 
 
-@pytest.fixture
-def siis():
-    """Run the program with arguments; the result has exit_code, stdout, stderr."""
-
-    def run(*args):
-        return SIIS(*args)
-
-    return run
+@pytest.fixture(name="siis")
+def program():
+    return SIIS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -59,9 +60,10 @@ def predict(
         from siis.saved import load_all, sound  # noqa: PLC0415
 
         saved = load_all(model_file(model))
-        located = chosen_encoder(encoder, tokenizer=tokenizer)
+        how: dict[str, Any] = {"encoding": encoding, "id": id, "page": sheet, "header_row": header_row}
+        how |= {"image": image, "image_folder": image_folder, "located": chosen_encoder(encoder, tokenizer=tokenizer)}
         with sound(model):
-            return predict_file(saved, data, encoding, id, sheet, located, image, image_folder, header_row)
+            return predict_file(saved, data, **how)
 
     with report_errors():
         from siis.tables.many_files import found_files  # noqa: PLC0415  (heavy)
