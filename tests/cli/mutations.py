@@ -454,7 +454,7 @@ def _answers(saved, base):
             found += [str(model.label_issues()), str(model.suggest_queries()), str(model.members_)]
         if base.table is not None and "ids" in saved.extra:  # without, it is a model that was saved in Python
             if saved.extra["recipe"] is not None:  # without, nothing is known about new files
-                found.append(predict_file(saved, base.table)[0])
+                found.append(predict_file(saved, base.table, Roles())[0])
             found += [str(explain(saved, name)) for name in saved.extra["ids"][:3]]
             found.append(str(checked_labels(saved.extra)))
     return found

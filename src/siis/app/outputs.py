@@ -22,7 +22,6 @@ from siis.app.report.shown import why
 from siis.decisions import Decision
 from siis.estimators.classifier import SIISClassifier
 from siis.findings import Findings
-from siis.result_table import Table
 from siis.saved import saved_bytes
 from siis.tables import Data
 from siis.tables.tools.tool_file import Answer
@@ -47,20 +46,9 @@ class Outcome:
 
 def output_files(outcome: Outcome, made: Mapping[str, Decision] = MappingProxyType({})) -> dict[str, bytes]:
     """Contents of the files of a fit; the summary comes last and holds the digests of the others."""
-    data, findings, answers = outcome.data, outcome.findings, _answers(outcome)
-    companions = _companions(outcome)
+    data, answers, companions = outcome.data, _answers(outcome), _companions(outcome)
     contents = {
-        results.PREDICTIONS: _predictions(outcome, answers),
-        results.ISSUES: (_cleanlab_issues if outcome.options.issue_columns == results.CLEANLAB else _issues)(outcome),
-        results.QUALITY: _qualities(outcome),
-        results.NEXT: _next(outcome, answers),
-        results.CHECKED: _checked(outcome, made),
-        results.DUPLICATES: _table(findings.duplicates, "group id given distance labels_differ", data.ids),
-        results.OUTLIERS: _table(findings.outliers, "id given score", data.ids),
-        results.OVERLAP: _table(findings.overlap, "first second overlap low high mislabelled", data.ids),
-        results.ANNOTATORS: _table(
-            findings.annotators, "annotator labels agreement right low high said instead_of times", data.ids
-        ),
+        **{name: csv_bytes(columns, rows) for name, columns, rows in _lists(outcome, answers, made)},
         results.MODEL: saved_bytes(outcome.model, companions),
         results.REPORT: render(outcome.report).encode(),
         results.REPORT_DATA: to_json(outcome.report).encode(),
@@ -108,10 +96,6 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _known(quality: float) -> float | None:
-    return None if np.isnan(quality) else float(quality)
-
-
 def _figures(outcome: Outcome) -> dict[str, Any]:
     """The figures of a fit as plain values; None where one does not apply."""
     report, trust, counts = outcome.report, outcome.report.trust, outcome.report.counts
@@ -146,78 +130,69 @@ def _answers(outcome: Outcome) -> list[Answer]:
     """The predictions of all examples, with the qualities of their labels."""
     P = outcome.model.label_distributions_
     issues = {one.index for one in outcome.findings.issues}
-    quality = {int(row["index"]): _known(row["quality"]) for row in outcome.findings.ranking.rows()}
+    quality = {int(row["index"]): float(row["quality"]) for row in outcome.findings.ranking.rows()}
+    known = {i: value for i, value in quality.items() if not np.isnan(value)}
     names = [str(name) for name in outcome.model.classes_]
     winners = np.argmax(P, axis=1).tolist()
-    return [Answer(names[k], float(P[i, k]), quality.get(i), i in issues) for i, k in enumerate(winners)]
+    return [Answer(names[k], float(P[i, k]), known.get(i), i in issues) for i, k in enumerate(winners)]
 
 
-def _predictions(outcome: Outcome, answers: Sequence[Answer]) -> bytes:
-    rows = (
-        (name, one.label, one.probability, given, None if given is None else given == one.label)
-        for name, one, given in zip(outcome.data.ids, answers, outcome.given.labels, strict=True)
-    )
-    return csv_bytes(results.PREDICTION_COLUMNS, rows)
-
-
-def _issues(outcome: Outcome) -> bytes:
-    findings, ids = outcome.findings, outcome.data.ids
+def _lists(
+    outcome: Outcome, answers: Sequence[Answer], made: Mapping[str, Decision]
+) -> Iterable[tuple[str, Sequence[str], Iterable[Sequence[Any]]]]:
+    """Name, columns and rows of each CSV file; a quality that is not known is empty."""
+    columns: Sequence[str]
+    ids, found, ranking = outcome.data.ids, outcome.findings, outcome.findings.ranking.rows()
     predicted = [str(name) for name in outcome.model.transduction_]
-    rows = (
-        (ids[one.index], one.given, one.suggested, one.quality, why(one, predicted, findings.is_held_out))
-        for one in findings.issues
+    rows: Iterable[Sequence[Any]] = (
+        (name, one.label, one.probability, given, None if given is None else given == one.label)
+        for name, one, given in zip(ids, answers, outcome.given.labels, strict=True)
     )
-    return csv_bytes(("id", "given", "suggested", "quality", "why"), rows)
-
-
-def _cleanlab_issues(outcome: Outcome) -> bytes:
-    """All given labels in the order of the data, as cleanlab lists them."""
-    ids, issues = outcome.data.ids, {one.index for one in outcome.findings.issues}
+    yield results.PREDICTIONS, results.PREDICTION_COLUMNS, rows
+    if outcome.options.issue_columns == results.CLEANLAB:  # all given labels in the order of the data
+        columns = ("id", "is_label_issue", "label_quality", "given_label", "predicted_label")
+        rows = (
+            (ids[i], str(answers[i].is_issue), answers[i].quality, row["given"], row["suggested"])
+            for i, row in sorted((int(row["index"]), row) for row in ranking)
+        )
+    else:
+        columns = ("id", "given", "suggested", "quality", "why")
+        rows = (
+            (ids[one.index], one.given, one.suggested, one.quality, why(one, predicted, found.is_held_out))
+            for one in found.issues
+        )
+    yield results.ISSUES, columns, rows
     rows = (
-        (ids[i], str(i in issues), _known(row["quality"]), row["given"], row["suggested"])
-        for i, row in sorted((int(row["index"]), row) for row in outcome.findings.ranking.rows())
+        (ids[row["index"]], row["given"], row["suggested"], answers[row["index"]].quality, rank)
+        for rank, row in enumerate(ranking, 1)
     )
-    return csv_bytes(("id", "is_label_issue", "label_quality", "given_label", "predicted_label"), rows)
-
-
-def _qualities(outcome: Outcome) -> bytes:
-    """All given labels, worst first; a quality that is not known is empty."""
+    yield results.QUALITY, ("id", "given", "suggested", "quality", "rank"), rows
     rows = (
-        (outcome.data.ids[row["index"]], row["given"], row["suggested"], _known(row["quality"]), rank)
-        for rank, row in enumerate(outcome.findings.ranking.rows(), 1)
+        (ids[one.index], one.action, answers[one.index].label, answers[one.index].probability, f"{one.gain:.4g}")
+        for one in found.queries
     )
-    return csv_bytes(("id", "given", "suggested", "quality", "rank"), rows)
+    yield results.NEXT, ("id", "action", "likeliest", "probability", "gain"), rows
+    yield results.CHECKED, ("id", "given", "label", "decision", "by", "at"), _checked(outcome, made)
+    for name, table, header in (
+        (results.DUPLICATES, found.duplicates, "group id given distance labels_differ"),
+        (results.OUTLIERS, found.outliers, "id given score"),
+        (results.OVERLAP, found.overlap, "first second overlap low high mislabelled"),
+        (results.ANNOTATORS, found.annotators, "annotator labels agreement right low high said instead_of times"),
+    ):
+        columns = header.split()
+        lines = [] if table is None else table.rows()  # without rows where it does not apply
+        yield name, columns, ([ids[row["index"]] if k == "id" else row[k] for k in columns] for row in lines)
 
 
-def _next(outcome: Outcome, answers: Sequence[Answer]) -> bytes:
-    """What to label or to check next."""
-    rows = (
-        (outcome.data.ids[i], one.action, answers[i].label, answers[i].probability, f"{one.gain:.4g}")
-        for one in outcome.findings.queries
-        for i in [one.index]
-    )
-    return csv_bytes(("id", "action", "likeliest", "probability", "gain"), rows)
-
-
-def _checked(outcome: Outcome, made: Mapping[str, Decision]) -> bytes:
+def _checked(outcome: Outcome, made: Mapping[str, Decision]) -> Iterable[Sequence[Any]]:
     """Every checked label and the one of the file, with who has decided and when."""
     rows = np.flatnonzero(outcome.given.verified).tolist()
     data, labels = outcome.data, outcome.given.labels
     before = data.labels if data.labels is not None else merge_checked(data, {}).labels if rows else ()
-
-    def line(i: int) -> tuple[str, ...]:
+    for i in rows:
         one = made.get(data.ids[i])
         known = (one.decision, one.by, one.at) if one is not None and one.label == labels[i] else ("", "", "")
-        return (data.ids[i], before[i], labels[i], *known)
-
-    return csv_bytes(("id", "given", "label", "decision", "by", "at"), map(line, rows))
-
-
-def _table(table: Table | None, columns: str, ids: Sequence[str]) -> bytes:
-    """A table with the names of its examples in the place of their indices; without rows if it does not apply."""
-    header = columns.split()
-    rows = [] if table is None else table.rows()
-    return csv_bytes(header, ([ids[row["index"]] if k == "id" else row[k] for k in header] for row in rows))
+        yield (data.ids[i], before[i], labels[i], *known)
 
 
 def _companions(outcome: Outcome) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from siis.app.report.shown import Pictures
 from siis.app.thumbnails import large_of, thumbnails_of
 from siis.app.written_table import check_table_file, table_file
 from siis.decisions import CORRECTED, JOURNAL, Decision, Journal, user_name
-from siis.encode import EncoderChoice
 from siis.errors import UnreachedWarning
 from siis.estimators.classifier import SIISClassifier
 from siis.files import check_writable, write_file, write_files
@@ -44,8 +43,7 @@ class JobData:
 
     name: str  # heading of the notes
     data: Data
-    thumbnails: Pictures | None = None  # small and large pictures; default: the images of the data
-    pictures: Pictures | None = None
+    thumbnails: Pictures | None = None  # default: the images of the data
 
 
 def read_examples(options: FitOptions) -> JobData:
@@ -137,7 +135,6 @@ class Job:
             options,
             results=str(self.out),
             thumbnails=self._examples.thumbnails,
-            pictures=self._examples.pictures,
             former=self._former,
         )
         self.contents = output_files(outcome, self._made)
@@ -172,7 +169,6 @@ def fit_data(
     *,
     results: str = "",
     thumbnails: Pictures | None = None,
-    pictures: Pictures | None = None,
     former: SIISClassifier | None = None,
 ) -> Outcome:
     """Fit examples, gather the findings and collect the report; ``former`` is a warm start, which the fit changes."""
@@ -207,7 +203,7 @@ def fit_data(
             texts=data.texts,
             rows=data.rows,
             thumbnails=thumbnails or thumbnails_of(data.images),
-            pictures=pictures or large_of(data.images),
+            pictures=large_of(data.images),
             warnings=messages,
         )
     return Outcome(options, data, given, model, messages, findings, report)
@@ -261,17 +257,7 @@ def _corrected(options: FitOptions, data: Data) -> dict[str, Decision]:
     return found
 
 
-def predict_file(
-    saved: Saved,
-    path: Path | Sequence[Path],
-    encoding: str = "utf-8",
-    id: str | None = None,
-    page: str | None = None,
-    located: EncoderChoice | None = None,
-    image: str | None = None,
-    image_folder: Path | None = None,
-    header_row: int | None = None,
-) -> tuple[bytes, tuple[str, ...]]:
+def predict_file(saved: Saved, path: Path | Sequence[Path], roles: Roles) -> tuple[bytes, tuple[str, ...]]:
     """CSV with id, label and probability for a file like the fitted one, and notes on how it was read."""
     extra = saved.extra
     if "ids" not in extra:
@@ -285,15 +271,6 @@ def predict_file(
             "in the graph, unlabelled."
         )
     recipe = Recipe.from_plain(extra["recipe"], extra["recipe_arrays"])
-    roles = Roles(
-        id=id,
-        encoding=encoding,
-        sheet=page,
-        header_row=header_row,
-        encoder=located,
-        image=image,
-        image_folder=image_folder,
-    )
     new = recipe.apply(path, roles, extra["id_column"])
     P = saved.model.predict_proba(new.X)
     names = np.asarray(saved.model.classes_)[np.argmax(P, axis=1)]

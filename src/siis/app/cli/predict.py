@@ -57,11 +57,20 @@ def predict(
     def answers() -> tuple[bytes, tuple[str, ...]]:
         from siis.app.run import predict_file  # noqa: PLC0415  (heavy)
         from siis.saved import load_all, sound  # noqa: PLC0415
+        from siis.tables import Roles  # noqa: PLC0415
 
         saved = load_all(model_file(model))
-        located = chosen_encoder(encoder, tokenizer=tokenizer)
+        roles = Roles(
+            id=id,
+            encoding=encoding,
+            sheet=sheet,
+            header_row=header_row,
+            encoder=chosen_encoder(encoder, tokenizer=tokenizer),
+            image=image,
+            image_folder=image_folder,
+        )
         with sound(model):
-            return predict_file(saved, data, encoding, id, sheet, located, image, image_folder, header_row)
+            return predict_file(saved, data, roles)
 
     with report_errors():
         from siis.tables.sheet import found_files  # noqa: PLC0415  (heavy)
