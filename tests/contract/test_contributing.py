@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,14 @@ def test_every_change_names_a_file_and_a_test(row):
     _, _, opened, guards, _ = row.split("|")
     assert [path for path in PATHS if f"`{path}`" in opened]
     assert re.fullmatch(r"(`tests/\w+/test_\w+\.py`[ ,]*)+", guards.strip())
+
+
+def test_the_table_of_imports_is_of_the_source():
+    """As ``python docs/layers.py`` writes it and ``docs/fill.py`` puts it into the page."""
+    found = runpy.run_path(str(ROOT / "docs" / "layers.py"))["diagram"]()
+    assert (ROOT / "docs" / "layers.txt").read_text() == found
+    assert found in PAGE
+    assert "estimators    quality, model, program" in found
 
 
 def test_every_unit_has_its_layer():
