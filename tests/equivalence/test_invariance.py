@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import make_blobs
 
+from digits_case import labelled_digits
 from plain import PlainSIIS
 from siis.estimators import classifier as classifier_module
 
@@ -12,14 +13,7 @@ SETTINGS = [{}, {"connectivity": "mutual", "laplacian": "normalized"}, {"metric"
 
 
 def digits(seed=0, n=400):
-    X, truth = load_digits(return_X_y=True)
-    X, truth = X[:n], truth[:n]
-    rng = np.random.default_rng(seed)
-    y = np.full(n, -1)
-    rows = rng.choice(n, 80, replace=False)
-    y[rows] = truth[rows]
-    y[rows[:24]] = (y[rows[:24]] + rng.integers(1, 10, 24)) % 10
-    return X, y
+    return labelled_digits(n, 80, 24, seed)[:2]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from digits_case import labelled_digits
 from plain import PlainSIIS
 from siis import SIISClassifier, SIISMultilabelClassifier
 
@@ -63,13 +64,7 @@ def test_check_estimator(estimator, check):
 
 @pytest.fixture(scope="module")
 def digits():
-    X, truth = load_digits(return_X_y=True)
-    rng = np.random.default_rng(0)
-    rows = rng.choice(truth.size, 200, replace=False)
-    y = np.full(truth.size, -1)
-    y[rows] = truth[rows]
-    y[rows[:80]] = (y[rows[:80]] + rng.integers(1, 10, 80)) % 10
-    return X, y, truth, rows
+    return labelled_digits(1797, 200, 80)
 
 
 def test_it_corrects_labels_and_classifies_the_rest(digits):

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_digits, make_blobs
+from sklearn.datasets import make_blobs
 
 import siis.model.average as module
 import siis.model.forest as forest_module
+from digits_case import labelled_digits
 from siis import SIISClassifier
 from siis.labels.folds import stratified_folds
 from siis.model.average import agreement, average
@@ -324,19 +325,8 @@ def test_the_leading_graph_is_that_of_the_best_member_in_the_average():
     assert [c.graph for c in short.members] == [best.config.graph]
 
 
-def digits(n=240, n_labels=100, seed=0):
-    X, truth = load_digits(return_X_y=True)
-    X, truth = X[:n], truth[:n]
-    rng = np.random.default_rng(seed)
-    y = np.full(n, -1)
-    rows = rng.permutation(n)[:n_labels]
-    y[rows] = truth[rows]
-    y[rows[:20]] = (y[rows[:20]] + rng.integers(1, 10, 20)) % 10
-    return X, y
-
-
 def test_the_order_of_the_examples_does_not_matter():
-    X, y = digits()
+    X, y, *_ = labelled_digits(240, 100, 20)
     order = np.random.default_rng(1).permutation(240)
     one, two = SIISClassifier().fit(X, y), SIISClassifier().fit(X[order], y[order])
     np.testing.assert_allclose(two.label_distributions_, one.label_distributions_[order], atol=1e-9)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from digits_case import labelled_digits
 from siis import SIISClassifier
 from siis.model.link import ExpectedAccuracy
 from siis.model.scores import softmax
@@ -191,14 +192,9 @@ def test_levels_count_one_more_label_as_missed():
 
 def test_a_model_gives_sets_and_keeps_them_in_its_file(tmp_path):
     X, truth = load_digits(return_X_y=True)
-    rng = np.random.default_rng(0)
-    rows = rng.permutation(1000)[:200]
-    y = np.full(1000, -1)
-    y[rows] = truth[rows]
-    y[rows[:60]] = (y[rows[:60]] + rng.integers(1, 10, 60)) % 10
-    model = SIISClassifier(n_neighbors=10, metric="euclidean", connectivity="mutual", n_components=60).fit(
-        X[:1000], y
-    )
+    _, y, *_ = labelled_digits(1000, 200, 60)
+    settings = {"n_neighbors": 10, "metric": "euclidean", "connectivity": "mutual", "n_components": 60}
+    model = SIISClassifier(**settings).fit(X[:1000], y)
     few, many = model.predict_sets(X[1000:], 0.8), model.predict_sets(X[1000:], coverage=0.99)
     assert few.shape == (797, 10)
     assert (few <= many).all()

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score, cohen_kappa_score
 
+from digits_case import labelled_digits
 from siis import SIISClassifier
 from siis.graph import Graph
 from siis.model.scores import softmax
@@ -59,13 +59,7 @@ def test_queries_avoid_each_other():
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, truth = load_digits(return_X_y=True)
-    rng = np.random.default_rng(3)
-    rows = rng.choice(truth.size, 250, replace=False)
-    y = np.full(truth.size, -1)
-    y[rows] = truth[rows]
-    wrong = rows[:75]
-    y[wrong] = (y[wrong] + rng.integers(1, 10, 75)) % 10
+    X, y, truth, _ = labelled_digits(1797, 250, 75, 3)
     return X, y, truth, SIISClassifier().fit(X, y)
 
 
