@@ -5,7 +5,7 @@ import pytest
 
 from memory import peak
 from siis.engine import NUMPY
-from siis.graph import Graph, build_neighbor_graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.graph import Graph, build_neighbor_graph, gaussian_weights, join, median_bandwidth, neighbors_within
 from siis.program import Program
 from siis.program.basis import smooth_basis
 from siis.program.basis.subspace import block_width
@@ -34,7 +34,7 @@ def test_the_model_bounds_the_peak(kind, n, m, c):
 def random_cloud():
     rng = np.random.default_rng(0)
     near = neighbors_within(rng.standard_normal((3000, 12)), 10)
-    return Graph.from_neighbors(near, gaussian_weights(near, median_bandwidth(near)))
+    return Graph(join(near, gaussian_weights(near, median_bandwidth(near))))
 
 
 def check_solver(solve, graph):

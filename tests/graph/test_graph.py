@@ -87,8 +87,8 @@ def test_union_and_mutual_by_hand():
     X = np.array([[0.0], [1.0], [3.0]])  # 0 and 1 name each other; 2 names 1 alone
     near = neighbors_within(X, 1)
     w = gaussian_weights(near, 1.0)
-    union = Graph.from_neighbors(near, w, "union").weights.toarray()
-    mutual = Graph.from_neighbors(near, w, "mutual").weights.toarray()
+    union = Graph(join(near, w, "union")).weights.toarray()
+    mutual = Graph(join(near, w, "mutual")).weights.toarray()
     a, b = np.exp(-0.5), np.exp(-2.0)
     np.testing.assert_allclose(union, [[0, a, 0], [a, 0, b], [0, b, 0]])
     np.testing.assert_allclose(mutual, [[0, a, 0], [a, 0, 0.01 * b], [0, 0.01 * b, 0]])

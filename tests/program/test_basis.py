@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from siis.engine import NumpyEngine
 from siis.engine.linear_systems import envelope_share
 from siis.errors import NumericalError
-from siis.graph import Graph, gaussian_weights, median_bandwidth, neighbors_within
+from siis.graph import Graph, gaussian_weights, join, median_bandwidth, neighbors_within
 from siis.program.basis import host as host_module
 from siis.program.basis import identity_basis, smooth_basis
 from siis.program.basis import smooth as smooth_module
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 def knn(X, k=6, kind="union"):
     near = neighbors_within(X, k)
-    return Graph.from_neighbors(near, gaussian_weights(near, median_bandwidth(near)), kind)
+    return Graph(join(near, gaussian_weights(near, median_bandwidth(near)), kind))
 
 
 def dense_values(graph, laplacian, m):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 import siis
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.graph import Graph, Neighbors, gaussian_weights, knn_from_graph, neighbors_within
+from siis.graph import Graph, Neighbors, gaussian_weights, join, knn_from_graph, neighbors_within
 from siis.quality.unusual_examples import (
     CLOSEST,
     isolation,
@@ -135,7 +135,7 @@ def test_neighbors_are_read_off_the_graph():
     X[0] = 40.0  # so far that its weights vanish
     found = neighbors_within(X, 6)
     for kind in ("union", "mutual"):
-        graph = Graph.from_neighbors(found, gaussian_weights(found, 1.0), kind)
+        graph = Graph(join(found, gaussian_weights(found, 1.0), kind))
         assert graph.degrees[0] == 0
         for k in (6, 4):
             read = knn_from_graph(graph, X, k)
@@ -146,7 +146,7 @@ def test_neighbors_are_read_off_the_graph():
 def test_ready_made_graphs_have_no_distances():
     X, y = load_digits(return_X_y=True)
     found = neighbors_within(X[:200], 8)
-    W = Graph.from_neighbors(found, gaussian_weights(found, 20.0)).weights
+    W = Graph(join(found, gaussian_weights(found, 20.0))).weights
     model = SIISClassifier(affinity="precomputed").fit(W, y[:200])
     for ask in (model.near_duplicates, model.outliers):
         with pytest.raises(ValueError, match="ready-made"):

@@ -129,6 +129,8 @@ class Engine(ABC):
         """A block on the host, in its own precision."""
         return self.numpy(a)
 
+    edge_matrix_type: type[EdgeMatrix] = EdgeMatrix
+    edge_rows_type: type[EdgeRows] = EdgeRows
     search: NeighborSearch | None = None  # where the device searches neighbours itself
     holds_all_rows: bool = True  # else blocks, and arrays of the host with an entry for each row, hold some of them
     spare_blocks: int = 4  # of the eigensolver's subspace, beyond the wanted pairs: fewer need less memory
@@ -202,7 +204,7 @@ class Engine(ABC):
 
     def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
         """Symmetric matrices with entries at the edges of a graph."""
-        return EdgeMatrix(self, graph, dtype)
+        return self.edge_matrix_type(self, graph, dtype)
 
     def medians(self, X: Array) -> Floats:
         """Medians of the columns, on the host."""
@@ -277,4 +279,4 @@ class Engine(ABC):
 
     def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
         """The rows of the graph trend filter, for programs of c columns each."""
-        return EdgeRows(self, graph, n_groups, c, dtype)
+        return self.edge_rows_type(self, graph, n_groups, c, dtype)

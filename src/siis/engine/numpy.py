@@ -62,69 +62,6 @@ class NumpyOperator:
         return replace(self, matrix=sp.csr_array(parts, shape=self.matrix.shape))
 
 
-class NumpyEngine(Engine):
-    """Arrays are NumPy's; products run in threads, over pieces whose number does not depend on the machine."""
-
-    xp = np
-
-    def asarray(self, a: Any, dtype: type) -> Any:
-        """The array in this precision."""
-        return np.asarray(a, dtype)
-
-    def numpy(self, a: Any) -> Floats:
-        """The array in double precision."""
-        return np.asarray(a, np.float64)
-
-    def operator(self, M: Sparse, dtype: Precision) -> NumpyOperator:
-        """The matrix in one precision."""
-        return NumpyOperator(self, compact(M, dtype))
-
-    def times(self, X: Floats, C: Floats) -> Floats:
-        """X C by pieces of rows."""
-        return tall_product(X, C.astype(X.dtype, copy=False))
-
-    def inner(self, X: Floats, Y: Floats) -> Floats:
-        """X'Y by pieces of rows."""
-        return tall_transposed(X, Y).astype(np.float64, copy=False)
-
-    def diag_minus_matmul(self, diagonal: Floats, S: Operator, X: Floats) -> Floats:
-        """As ``Engine.diag_minus_matmul``, in one compiled pass."""
-        assert isinstance(S, NumpyOperator)
-        M, X = S.matrix, np.ascontiguousarray(X)
-        out = np.empty_like(X)
-
-        def piece(rows: slice) -> None:
-            diag_minus_matmul_rows(M.indptr, M.indices, M.data, diagonal, X, out, rows.start, rows.stop)
-
-        in_threads(piece, pieces_of(len(X), M.nnz * X.shape[1]))
-        return out
-
-    def cg_update(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
-        """As ``Engine.cg_update``, in one compiled pass."""
-        in_threads(
-            lambda rows: cg_update_rows(X, R, D, MD, step, rows.start, rows.stop),
-            pieces_of(len(X), ARRAYS_OF_A_STEP * X.size),
-        )
-        return X, R
-
-    def cg_direction(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
-        """As ``Engine.cg_direction``, in one compiled pass."""
-        in_threads(
-            lambda rows: cg_direction_rows(D, Z, ratio, rows.start, rows.stop),
-            pieces_of(len(D), ARRAYS_OF_A_STEP * D.size),
-        )
-        return D
-
-    def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
-        """The recurrence of ``Engine.chebyshev`` in one compiled loop, by groups of columns or pieces of rows."""
-        assert isinstance(S, NumpyOperator)
-        return chebyshev_filter(S.matrix, X, degree, low, cut, high)
-
-    def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
-        """Rows that are updated in one pass over the edges."""
-        return FusedEdgeRows(self, graph, n_groups, c, dtype)
-
-
 class FusedEdgeRows(EdgeRows):
     """Trend-filter rows, updated in one pass without P; pieces are summed in order, for any number of threads."""
 
@@ -190,6 +127,66 @@ class FusedEdgeRows(EdgeRows):
         for (a, _), part in zip(self.pieces[1:], parts[1:], strict=True):
             total[a:] += part
         return total
+
+
+class NumpyEngine(Engine):
+    """Arrays are NumPy's; products run in threads, over pieces whose number does not depend on the machine."""
+
+    xp = np
+    edge_rows_type = FusedEdgeRows
+
+    def asarray(self, a: Any, dtype: type) -> Any:
+        """The array in this precision."""
+        return np.asarray(a, dtype)
+
+    def numpy(self, a: Any) -> Floats:
+        """The array in double precision."""
+        return np.asarray(a, np.float64)
+
+    def operator(self, M: Sparse, dtype: Precision) -> NumpyOperator:
+        """The matrix in one precision."""
+        return NumpyOperator(self, compact(M, dtype))
+
+    def times(self, X: Floats, C: Floats) -> Floats:
+        """X C by pieces of rows."""
+        return tall_product(X, C.astype(X.dtype, copy=False))
+
+    def inner(self, X: Floats, Y: Floats) -> Floats:
+        """X'Y by pieces of rows."""
+        return tall_transposed(X, Y).astype(np.float64, copy=False)
+
+    def diag_minus_matmul(self, diagonal: Floats, S: Operator, X: Floats) -> Floats:
+        """As ``Engine.diag_minus_matmul``, in one compiled pass."""
+        assert isinstance(S, NumpyOperator)
+        M, X = S.matrix, np.ascontiguousarray(X)
+        out = np.empty_like(X)
+
+        def piece(rows: slice) -> None:
+            diag_minus_matmul_rows(M.indptr, M.indices, M.data, diagonal, X, out, rows.start, rows.stop)
+
+        in_threads(piece, pieces_of(len(X), M.nnz * X.shape[1]))
+        return out
+
+    def cg_update(self, X: Floats, R: Floats, D: Floats, MD: Floats, step: Floats) -> tuple[Floats, Floats]:
+        """As ``Engine.cg_update``, in one compiled pass."""
+        in_threads(
+            lambda rows: cg_update_rows(X, R, D, MD, step, rows.start, rows.stop),
+            pieces_of(len(X), ARRAYS_OF_A_STEP * X.size),
+        )
+        return X, R
+
+    def cg_direction(self, D: Floats, Z: Floats, ratio: Floats) -> Floats:
+        """As ``Engine.cg_direction``, in one compiled pass."""
+        in_threads(
+            lambda rows: cg_direction_rows(D, Z, ratio, rows.start, rows.stop),
+            pieces_of(len(D), ARRAYS_OF_A_STEP * D.size),
+        )
+        return D
+
+    def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
+        """The recurrence of ``Engine.chebyshev`` in one compiled loop, by groups of columns or pieces of rows."""
+        assert isinstance(S, NumpyOperator)
+        return chebyshev_filter(S.matrix, X, degree, low, cut, high)
 
 
 NUMPY = NumpyEngine()

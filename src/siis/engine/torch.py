@@ -165,6 +165,7 @@ class TorchEngine(Engine):
     """Arrays are tensors on one device, by PyTorch's name: "cpu", "cuda", "cuda:1"."""
 
     xp = namespace
+    edge_matrix_type, edge_rows_type = _EdgeMatrix, _EdgeRows
 
     def __init__(self, device: str = "cuda") -> None:
         self.device = torch.device(device)
@@ -240,14 +241,6 @@ class TorchEngine(Engine):
     def cg_direction(self, D: Array, Z: Array, ratio: Array) -> Array:
         """As ``Engine.cg_direction``, in one call."""
         return torch.addcmul(Z, D, ratio, out=D)
-
-    def edge_matrix(self, graph: WeightedEdges, dtype: Precision) -> EdgeMatrix:
-        """Matrices at the edges, their rows added up on the device."""
-        return _EdgeMatrix(self, graph, dtype)
-
-    def edge_rows(self, graph: WeightedEdges, n_groups: int, c: int, dtype: Precision) -> EdgeRows:
-        """Rows of edges that the device has numbered."""
-        return _EdgeRows(self, graph, n_groups, c, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: Precision) -> Array:
         """A tensor of zeros, made on the device."""

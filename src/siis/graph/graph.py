@@ -96,15 +96,6 @@ class Graph:
         graph._take(W)
         return graph
 
-    @classmethod
-    def from_neighbors(cls, neighbors: Neighbors, weights: Floats, kind: str = "union") -> Graph:
-        """Join each point to its neighbours.
-
-        weights: (n, K). "union" keeps an edge where either end names the other; "mutual" gives edges that only one
-        end names 1 % of their weight, so that the graph stays connected.
-        """
-        return cls(join(neighbors, weights, kind))
-
     @property
     def n_vertices(self) -> int:
         """Number of vertices, n."""
@@ -174,7 +165,11 @@ def components_of(W: Sparse) -> Ints:
 
 
 def join(neighbors: Neighbors, weights: Floats, kind: str = "union", engine: Engine = NUMPY) -> Sparse:
-    """Make directed neighbourhoods with weights, (n, K), a symmetric matrix, (n, n); see ``Graph.from_neighbors``."""
+    """Make directed neighbourhoods with weights, (n, K), a symmetric matrix, (n, n).
+
+    "union" keeps an edge where either end names the other; "mutual" gives edges that only one end names 1 % of their
+    weight, so that the graph stays connected.
+    """
     if engine.search is not None:
         union, smallest = engine.search.pairs(neighbors.indices, weights)
         if kind == "mutual":

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from siis._types import Floats, Sparse
-from siis.engine import NUMPY, Engine, Operator
+from siis.engine import NUMPY, Engine
 from siis.engine.base import scaled
 from siis.engine.lazy import cached_property
 from siis.engine.linear_systems import THIN_ENVELOPE, envelope_share
@@ -19,7 +19,7 @@ from siis.program.accuracy import Accuracy
 from siis.program.basis.bases import IdentityBasis, SmoothBasis
 from siis.program.basis.coarse import coarse_eigenvectors
 from siis.program.basis.host import LEAST_EIGENVALUE, dense_eigenpairs, shift_invert
-from siis.program.basis.spectrum import Spectrum, estimate_spectrum
+from siis.program.basis.spectrum import estimate_spectrum
 from siis.program.basis.subspace import Buffer, RitzPairs, block_width, filter_block, lowest_eigenpairs
 from siis.progress import Report, no_progress
 
@@ -160,18 +160,27 @@ class _Problem:
         return shift_invert(self.S, self.null, start, self.n_wanted, self.high, self.tol)
 
     def chebyshev(self, warm: Array | None, seed: int) -> tuple[RitzPairs, str]:
-        """Filter blocks on the engine, in the wanted precision."""
-        engine, block = self.engine, self.block if warm is None else min(self.block, warm.shape[1])
+        """Filter blocks on the engine, from a warm start, vectors of a coarsened graph, or random ones."""
+        engine, n_wanted = self.engine, self.n_wanted
+        block = self.block if warm is None else min(self.block, warm.shape[1])
         S = engine.laplacian(self.graph, self.scale, self.dtype)
         null = engine.narrow_operator(self.null, self.dtype)
         with one_blas_thread():
             coarse = self._coarse(seed) if warm is None else None
-            is_near = warm is not None or coarse is not None
-            spectrum = estimate_spectrum(S, null, self.high, block)
-            start = self._start(S, spectrum, block, warm, coarse, seed)
+            spectrum, is_near = estimate_spectrum(S, null, self.high, block), True
+            if warm is not None:
+                start = Buffer(engine.asarray(warm[:, :block], self.dtype))
+            elif coarse is not None:
+                level = float(coarse[1][n_wanted - 1])
+                start = Buffer(filter_block(S, coarse[0], level, COARSE_CUT * level, spectrum.high))
+            else:
+                rng, width, is_near = np.random.default_rng(seed), min(block_width(n_wanted, engine), block), False
+                drawn = engine.normal(rng, S.shape[0], block, self.dtype)[:, :width]
+                start = Buffer(engine.xp.asarray(drawn, copy=True))
+                del drawn
             del warm, coarse  # as large as a block of the subspace
             found = lowest_eigenpairs(
-                S, null, start.take(), self.n_wanted, self.tol, spectrum, block + seed, is_near, self.report
+                S, null, start.take(), n_wanted, self.tol, spectrum, block + seed, is_near, self.report
             )
         return found, "probe"
 
@@ -181,25 +190,6 @@ class _Problem:
             return None
         scaled_graph = self.S, self.null, self.graph.weights, self.scale
         return coarse_eigenvectors(*scaled_graph, self.n_wanted + GUARD, seed, self.engine, self.dtype)
-
-    def _start(
-        self,
-        S: Operator,
-        spectrum: Spectrum,
-        block: int,
-        warm: Array | None,
-        coarse: tuple[Array, Floats] | None,
-        seed: int,
-    ) -> Buffer:
-        """The first block: of a warm start, of a coarsened graph, or random."""
-        engine, n_wanted = self.engine, self.n_wanted
-        if warm is not None:
-            return Buffer(engine.asarray(warm[:, :block], self.dtype))
-        if coarse is not None:
-            vectors, level = coarse[0], float(coarse[1][n_wanted - 1])
-            return Buffer(filter_block(S, vectors, level, COARSE_CUT * level, spectrum.high))
-        drawn = engine.normal(np.random.default_rng(seed), S.shape[0], block, self.dtype)
-        return Buffer(engine.xp.asarray(drawn[:, : min(block_width(n_wanted, engine), block)], copy=True))
 
 
 def _find(problem: _Problem, method: str, warm: Array | None, seed: int) -> tuple[RitzPairs, str, str]:
