@@ -38,7 +38,7 @@ from pyarrow import parquet
 from default_speed import generated, noisy
 from protocol import RESULTS, Rows, load
 from siis import SIISClassifier
-from siis.cluster import ClusterOptions, connected, fit
+from siis.distributed import ClusterOptions, connected, fit
 from siis.workflow import FitOptions
 
 CLUSTER, ONE = "cluster", "one process"
@@ -54,7 +54,7 @@ FILES = 8
 SETS, BLOWN_TO, NEAREST, NOISE = ("usps", "isolet", "usps-skewed-random"), 300_000, 5, 0.05
 KILLED_ROWS = 20_000
 ALONE = ("plan", "sample", "cells")  # first stages, in which workers have nothing to do
-SHARED = ("partition", "neighbours", "graph", "folds", "basis", "evidence", "solve", "calibration")
+SHARED = ("partition", "neighbours", "graph", "basis", "evidence", "solve", "calibration")
 LOOK = 0.05  # seconds between two looks at the memory of the workers
 SAID = "One run each, on two processor cores; two workers with one thread and 2 GB each.\n"
 

@@ -12,9 +12,10 @@ import csv
 import numpy as np
 
 from protocol import RESULTS
-from siis.engine.sharded import LOW_MEMORY_COLUMNS
-from siis.shards import job
-from siis.shards.stages import MOST_SMOOTHED_AT_ONCE, ROOMY_FACTOR
+from siis.distributed import job
+from siis.distributed.program_stages import MOST_SMOOTHED_AT_ONCE
+from siis.distributed.settings import ROOMY_FACTOR
+from siis.distributed.sharded_engine import LOW_MEMORY_COLUMNS
 
 COLUMNS = ("rows", "stage", "quantity", "measured", "modelled", "ratio")
 COUNTS = ("edges", "halo", "vectors", "iterations", "cells", "columns_evidence", "columns_basis")

@@ -14,6 +14,7 @@ from siis.workflow.option_names import NAMES, OPTIONS, worded
 
 ROOT = Path(siis.__file__).parent
 SOURCES = (
+    "distributed/file_fit.py",
     "estimators/classifier.py",
     "engine/choice.py",
     "graph/precomputed.py",

@@ -242,8 +242,6 @@ def test_clones_share_the_client_and_pickles_leave_it_out(client, model):
     kept = pickle.loads(pickle.dumps(model))
     assert kept.client is None
     np.testing.assert_array_equal(kept.transduction_.compute(), model.transduction_.compute())
-    with pytest.raises(TypeError, match="positional"):
-        DaskSIISClassifier(10)
 
 
 class Closed:

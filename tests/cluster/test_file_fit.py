@@ -31,15 +31,7 @@ from siis.distributed import (
 from siis.distributed import job as job_module
 from siis.distributed.row_blocks import find_blocks
 from siis.distributed.settings import Settings
-from siis.distributed.sharded_engine import ShardedEngine
-from siis.distributed.sharded_graph import build_shard
 from siis.distributed.work_files import save_object
-from siis.distributed.workers import on_shards
-from siis.graph import build_neighbor_graph
-from siis.labels import one_hot
-from siis.program import Program
-from siis.solvers import solve_certified
-from siis.spectral import smooth_basis
 from siis.workflow import FitOptions
 
 pytest.importorskip("distributed", reason="Dask is not installed: nothing is run on a cluster")
@@ -112,30 +104,6 @@ def resumed(first, out, stage):
 
 def answers(out):
     return parquet.read_table(out / "predictions").to_pandas().sort_values("row").reset_index(drop=True)
-
-
-def test_the_same_graph_gives_the_same_answers(client):
-    rng = np.random.default_rng(3)
-    kinds = rng.integers(0, 3, 1500)
-    graph = build_neighbor_graph(2.5 * np.eye(3, 8)[kinds] + rng.standard_normal((1500, 8)), 8).graph
-    vertices = np.arange(0, 1500, 15)
-    Y, W, bounds = one_hot(kinds[vertices], 3), graph.weights, np.array([0, 700, 1500])
-    basis = smooth_basis(graph, 20, method="chebyshev")
-    expected = solve_certified(Program(graph, basis, vertices, Y, 10.0, 1.0), 1e-7)
-
-    def work(comm):
-        a, b = bounds[comm.rank], bounds[comm.rank + 1]
-        shard = build_shard(comm, W[a:b], bounds)
-        own = smooth_basis(shard, 20, engine=ShardedEngine(comm, shard.halo))
-        here = (vertices >= a) & (vertices < b)
-        solution = solve_certified(Program(shard, own, vertices[here] - a, Y[here], 10.0, 1.0), 1e-7)
-        return solution.objective, own.synthesize(solution.coefficients), comm.sent
-
-    objectives, parts, sent = zip(*on_shards(client, 2, work), strict=True)
-    np.testing.assert_allclose(objectives, expected.objective, rtol=1e-6)
-    F = np.concatenate(parts)
-    assert np.mean(F.argmax(axis=1) == basis.synthesize(expected.coefficients).argmax(axis=1)) >= 0.999
-    assert min(sent) > 0
 
 
 def test_from_parquet_to_answers(first, truth):

@@ -1,12 +1,12 @@
-"""The core on rows in several places against the core in one: one text, the same answers, wherever shards run."""
+"""The core on shards against the core on all rows: the same answers, wherever shards run."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from programs import random_program
-from siis.distributed import sharded_engine as sharded_module
-from siis.distributed.communicator import Lost, run_here
+from siis.distributed import sharded_engine
+from siis.distributed.communicator import Communicator, Lost, Mailbox, run_shards
 from siis.distributed.sharded_engine import Halo, ShardedEngine
 from siis.distributed.sharded_graph import build_shard, symmetric_weights
 from siis.engine import NUMPY
@@ -26,14 +26,21 @@ def bounds_of(n, size):
     return np.linspace(0, n, size + 1).astype(int)
 
 
-def on_shards(graph, size, work):
+def run_here(size, work):
+    """Do the work of all shards in this process; results in the order of the shards."""
+    box = Mailbox()
+    comms = [Communicator("here", rank, size, box, lambda _, *part: box.put(*part)) for rank in range(size)]
+    return run_shards(comms, work)
+
+
+def on_shards(graph, size, work, low_memory=False):
     """Do the work in every shard of a graph: it is given the engine, the shard's graph and its first and last row."""
     bounds = bounds_of(graph.n_vertices, size)
 
     def one(comm):
         a, b = bounds[comm.rank], bounds[comm.rank + 1]
         shard = build_shard(comm, graph.weights[a:b], bounds)
-        return work(ShardedEngine(comm, shard.halo), shard, a, b)
+        return work(ShardedEngine(comm, shard.halo, low_memory), shard, a, b)
 
     return run_here(size, one)
 
@@ -54,7 +61,7 @@ def parts():
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_what_a_shard_knows_of_its_graph(parts, size):
+def test_the_graph_of_a_shard(parts, size):
     found = on_shards(
         parts, size, lambda engine, shard, a, b: (shard, engine.reduce_halo(engine.with_halo(np.ones(b - a))))
     )
@@ -71,7 +78,7 @@ def test_what_a_shard_knows_of_its_graph(parts, size):
 
 
 @pytest.mark.parametrize("kind", ["union", "mutual"])
-def test_neighbourhoods_are_joined_across_shards(kind):
+def test_neighbours_are_joined_across_shards(kind):
     rng = np.random.default_rng(0)
     indices = np.array([rng.permutation(np.delete(np.arange(60), i))[:5] for i in range(60)])
     weights = rng.uniform(0.1, 1, indices.shape)
@@ -91,7 +98,8 @@ def test_neighbourhoods_are_joined_across_shards(kind):
 def test_products_sums_and_medians(cloud, size):
     rng = np.random.default_rng(0)
     X, q = rng.standard_normal((900, 7)), rng.uniform(1, 2, 900)
-    D, p = np.abs(rng.standard_normal((901, 2))), rng.uniform(1, 2, cloud.n_edges)
+    D, p = np.abs(rng.standard_normal((901, 4))), rng.uniform(1, 2, cloud.n_edges)
+    D[600:, 2], D[300:, 3] = 0.0, 0.0  # mostly, and hardly, zero
     heads, weights = cloud.edges.heads, cloud.edges.weights
 
     def work(engine, shard, a, b):
@@ -190,51 +198,41 @@ def test_programs_of_every_kind(seed, size):
             np.testing.assert_allclose(edges, expected.dual.edges, atol=1e-4)
 
 
-def test_single_precision_and_every_vertex_labelled(cloud):
-    rng = np.random.default_rng(0)
-    Y = rng.dirichlet(np.ones(3), 900)
-    basis = smooth_basis(cloud, 15, "normalized", method="chebyshev")
-    expected = solve_certified(Program(cloud, basis, np.arange(900), Y, 1.0, 3.0), 1e-5)
+@pytest.fixture(scope="module")
+def soft(cloud):
+    """Soft labels of every vertex."""
+    return np.random.default_rng(0).dirichlet(np.ones(3), cloud.n_vertices)
 
-    def work(engine, shard, a, b):
-        own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine)
-        solution = solve_certified(Program(shard, own, np.arange(b - a), Y[a:b], 1.0, 3.0), 1e-5)
-        return solution, engine.numpy(own.synthesize(solution.coefficients))
 
-    found = on_shards(cloud, 2, work)
-    assert found[0][0].objective == pytest.approx(expected.objective, rel=1e-4)
-    F = np.concatenate([part for _, part in found])
-    assert np.mean(F.argmax(axis=1) == basis.synthesize(expected.coefficients).argmax(axis=1)) > 0.99
+def single_program(engine, shard, Y):
+    basis = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
+    return Program(shard, basis, np.arange(len(Y)), Y, 1.0, 3.0)
 
 
 @pytest.mark.parametrize("low_memory", [False, True])
-def test_where_memory_is_short(cloud, low_memory, monkeypatch):
+def test_single_precision_where_memory_is_short(cloud, soft, low_memory, monkeypatch):
     """Rows at the edges in a file, all in small blocks, single precision throughout: the same answers, nearly."""
-    rng = np.random.default_rng(0)
-    Y = rng.dirichlet(np.ones(3), 900)
     basis = smooth_basis(cloud, 15, "normalized", method="chebyshev")
-    expected = solve_certified(Program(cloud, basis, np.arange(900), Y, 1.0, 3.0), 1e-4)
+    expected = solve_certified(Program(cloud, basis, np.arange(900), soft, 1.0, 3.0), 1e-4)
     for name, value in (("MOST_BYTES_IN_MEMORY", 0), ("BYTES_AT_ONCE", 2**13), ("NUMBERS_AT_ONCE", 2**10)):
-        monkeypatch.setattr(sharded_module, name, value)
-    bounds = bounds_of(900, 2)
+        monkeypatch.setattr(sharded_engine, name, value)
 
-    def work(comm):
-        a, b = bounds[comm.rank], bounds[comm.rank + 1]
-        shard = build_shard(comm, cloud.weights[a:b].astype(np.float32), bounds)
-        engine = ShardedEngine(comm, shard.halo, low_memory)
-        own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
-        solution = solve_certified(Program(shard, own, np.arange(b - a), Y[a:b], 1.0, 3.0), 1e-4)
+    def work(engine, shard, a, b):
+        program = single_program(engine, shard, soft[a:b])
         rows = engine.edge_rows(shard, 1, 3, np.float32)
         assert len(rows.pieces) > 1
         assert isinstance(rows.N, np.memmap)
-        return own, solution
+        solution = solve_certified(program, 1e-4)
+        return program.basis, solution, engine.numpy(program.basis.synthesize(solution.coefficients))
 
-    found = run_here(2, work)
-    for own, solution in found:
+    found = on_shards(cloud, 2, work, low_memory)
+    for own, solution, _ in found:
         np.testing.assert_allclose(own.values, basis.values, atol=1e-3)
         assert solution.status == "certified"
         assert solution.objective == pytest.approx(expected.objective, rel=1e-3)
-    edges = np.concatenate([solution.dual.edges for _, solution in found])
+    F = np.concatenate([part for _, _, part in found])
+    assert np.mean(F.argmax(axis=1) == basis.synthesize(expected.coefficients).argmax(axis=1)) > 0.99
+    edges = np.concatenate([solution.dual.edges for _, solution, _ in found])
     assert np.abs(edges - expected.dual.edges).mean() < 0.02
 
 
@@ -243,8 +241,8 @@ def test_rows_at_edges_in_a_file(cloud, monkeypatch):
     rng = np.random.default_rng(0)
     F, N = (rng.uniform(0.5, 2, (k, 4)) for k in (900, cloud.n_edges))
     p, q = rng.uniform(0.5, 2, (2, cloud.n_edges))
-    monkeypatch.setattr(sharded_module, "MOST_BYTES_IN_MEMORY", 0)
-    monkeypatch.setattr(sharded_module, "BYTES_AT_ONCE", 2**12)
+    monkeypatch.setattr(sharded_engine, "MOST_BYTES_IN_MEMORY", 0)
+    monkeypatch.setattr(sharded_engine, "BYTES_AT_ONCE", 2**12)
 
     def steps(rows):
         rows.set_rows(N.copy())
@@ -260,29 +258,16 @@ def test_rows_at_edges_in_a_file(cloud, monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-def test_a_gap_that_single_precision_holds_up(cloud):
-    Y = np.random.default_rng(0).dirichlet(np.ones(3), 900)
+def test_a_gap_that_single_precision_holds_up(cloud, soft):
+    def work(engine, shard, a, b):
+        return solve_certified(single_program(engine, shard, soft[a:b]), 1e-12)
 
-    def work(comm):
-        a, b = (0, 450) if comm.rank == 0 else (450, 900)
-        shard = build_shard(comm, cloud.weights[a:b], np.array([0, 450, 900]))
-        engine = ShardedEngine(comm, shard.halo, low_memory=True)
-        own = smooth_basis(shard, 15, "normalized", dtype=np.float32, engine=engine, residual=1e-4)
-        return solve_certified(Program(shard, own, np.arange(450), Y[a:b], 1.0, 3.0), 1e-12)
-
-    for solution in run_here(2, work):
+    for solution in on_shards(cloud, 2, work, low_memory=True):
         assert (solution.status, solution.n_iter < 900) == ("max_iter", True)
         assert solution.relative_gap < 1e-3
 
 
-def test_medians_of_numbers_that_are_mostly_zero(cloud):
-    X = np.zeros((900, 3))
-    X[:300, 1], X[:600, 2] = 2.0, np.linspace(1, 2, 600)
-    found = on_shards(cloud, 2, lambda engine, shard, a, b: engine.medians(X[a:b]))
-    np.testing.assert_array_equal(found[0], np.median(X, axis=0))
-
-
-def test_columns_in_the_place_of_others():
+def test_blocks_in_the_memory_of_others():
     X, Y = np.random.default_rng(0).standard_normal((2, 700, 5)).astype(np.float32)
 
     def work(comm):
@@ -299,30 +284,22 @@ def test_columns_in_the_place_of_others():
 
 
 def test_smoothing(cloud):
+    """Also on a subspace of smooth functions, which spares products."""
     rows = np.arange(0, 900, 10)
     given = VertexLabels(rows, one_hot(rows % 3, 3), np.ones(rows.size))
     (expected,) = smooth_labels(cloud.weights, [given], 0.3, 1e-5)
+    smooth = smooth_basis(cloud, 9, "normalized").vectors
 
     def work(engine, shard, a, b):
         own = given.subset((rows >= a) & (rows < b))
-        own = VertexLabels(own.rows - a, own.Y, own.weights)
-        own = own.in_shards(engine)
-        return smooth_labels(shard.weights, [own], 0.3, 1e-5, engine)[0]
-
-    np.testing.assert_allclose(np.concatenate(on_shards(cloud, 3, work)), expected, atol=1e-4)
-    smooth = smooth_basis(cloud, 9, "normalized").vectors
-
-    def spared(engine, shard, a, b):
-        own = given.subset((rows >= a) & (rows < b))
         own = VertexLabels(own.rows - a, own.Y, own.weights).in_shards(engine)
-        sets = (shard.weights, [own], 0.3, 1e-5, engine)
-        found = smooth_labels(*sets, smooth[a:b])[0], engine.columns
-        engine.columns = 0
-        smooth_labels(*sets)
-        assert found[1] < engine.columns
-        return found[0]
+        plain, n_plain = smooth_labels(shard.weights, [own], 0.3, 1e-5, engine)[0], engine.columns
+        spared = smooth_labels(shard.weights, [own], 0.3, 1e-5, engine, smooth[a:b])[0]
+        assert engine.columns - n_plain < n_plain
+        return plain, spared
 
-    np.testing.assert_allclose(np.concatenate(on_shards(cloud, 3, spared)), expected, atol=1e-4)
+    for parts in zip(*on_shards(cloud, 3, work), strict=True):
+        np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-4)
 
 
 def test_columns_too_close_to_dependence(cloud):

@@ -9,6 +9,7 @@ import pytest
 
 import siis
 from siis import SIISClassifier, baselines
+from siis.distributed import DaskSIISClassifier
 from siis.tables import TableEncoder
 
 BASELINES = [getattr(baselines, name) for name in baselines.__all__]
@@ -33,7 +34,7 @@ def test_every_parameter_has_its_own_entry_with_its_default(estimator):
         assert entries[name].endswith(f", default={said}"), f"{name} : {entries[name]}"
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, TableEncoder, *BASELINES])
+@pytest.mark.parametrize("estimator", [SIISClassifier, DaskSIISClassifier, TableEncoder, *BASELINES])
 def test_see_also_names_what_there_is(estimator):
     named = re.findall(r"^(siis[\w.]+) : \S", section(estimator, "See Also"), re.MULTILINE)
     assert named
@@ -42,7 +43,7 @@ def test_see_also_names_what_there_is(estimator):
         assert hasattr(import_module(home), last), name
 
 
-@pytest.mark.parametrize("estimator", [SIISClassifier, *BASELINES])
+@pytest.mark.parametrize("estimator", [SIISClassifier, DaskSIISClassifier, *BASELINES])
 def test_references_are_cited_and_name_the_paper(estimator):
     references = section(estimator, "References")
     assert "Learning with Inadequate and Incorrect Supervision" in " ".join(references.split())

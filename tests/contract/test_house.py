@@ -39,12 +39,11 @@ FLOORS = {  # a module may import from floors below its own, and from its own pa
     "findings": 9,
     "datasets": 7,
     "tables": 7,
-    "shards": 7,
     "experiments": 10,
     "saved": 10,
     "workflow": 11,
     "review": 11,
-    "cluster": 12,
+    "distributed": 12,
     "cli": 13,
     "__main__": 14,
     "__init__": 11,
@@ -131,6 +130,9 @@ def test_import_is_light():
     code = f"import sys, sklearn.neighbors, scipy.sparse.csgraph; before = {heavy} & set(sys.modules);"
     code += f"from siis import SIISClassifier; print(sorted(({heavy} & set(sys.modules)) - before))"
     assert _run(code) == "['numba']"
+    assert (
+        _run("import sys; from siis.distributed import DaskSIISClassifier; print('dask' in sys.modules)") == "False"
+    )
 
 
 def _run(code):

@@ -5,8 +5,9 @@ from inspect import Parameter, signature
 import pytest
 
 from siis import SIISClassifier, baselines
+from siis.distributed import DaskSIISClassifier
 
-CLASSIFIERS = [SIISClassifier, *(getattr(baselines, name) for name in baselines.__all__)]
+CLASSIFIERS = [SIISClassifier, DaskSIISClassifier, *(getattr(baselines, name) for name in baselines.__all__)]
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)

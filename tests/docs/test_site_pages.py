@@ -24,8 +24,8 @@ ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 PACKAGES = [
     "baselines",
-    "cluster",
     "datasets",
+    "distributed",
     "encode",
     "engine",
     "graph",
@@ -44,7 +44,6 @@ INSIDE = [
     "quality",
     "review",
     "saved",
-    "shards",
     "workflow",
 ]  # only the house uses them
 

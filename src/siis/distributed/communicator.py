@@ -123,11 +123,3 @@ def run_shards(comms: list[Communicator], work: Callable[[Communicator], Any]) -
     if problems:
         raise next((problem for problem in problems if not isinstance(problem, Lost)), problems[0])
     return found
-
-
-def run_here(size: int, work: Callable[[Communicator], Any]) -> list[Any]:
-    """Do the work of all shards in this process; results in the order of the shards."""
-    box = Mailbox()
-    return run_shards(
-        [Communicator("here", rank, size, box, lambda _, *part: box.put(*part)) for rank in range(size)], work
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,7 @@ def fit(options: FitOptions, out: Path, client: Any, log: Log = lambda text: Non
 
 
 def _check(options: FitOptions) -> None:
+    """Refuse options that a cluster would ignore; parameters that are left out have their defaults."""
     given = [name for name in REFUSED if options.roles.get(name)]
     if given or options.corrections:
         what = "--" + (given[0].replace("_", "-") if given else "corrections")
@@ -95,13 +96,8 @@ def _check(options: FitOptions) -> None:
     if not options.roles.get("label"):
         raise ValueError("on a cluster, the column of labels must be named with --label")
     check_options(options)
-    _check_parameters(options.parameters)
-
-
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Refuse parameters of SIISClassifier that a cluster would ignore; those left out have their defaults."""
     for name, (values, why) in SUPPORTED.items():
-        value, default = parameters.get(name, values[0]), values[0]
+        value, default = options.parameters.get(name, values[0]), values[0]
         if any(type(value) is type(one) and value == one for one in values):
             continue
         found = f"found {{{name}:{{value}}}}. Leave it at {{{name}:{default}}}."

@@ -19,7 +19,7 @@ from siis.distributed.row_blocks import Block
 from siis.distributed.settings import SampleChoices, Settings
 from siis.distributed.sharded_engine import LOW_MEMORY_COLUMNS
 from siis.distributed.work_files import load, map_array, save, save_object
-from siis.distributed.workers import gathered, memories, on_shards, wait_for_workers
+from siis.distributed.workers import gathered, memory_limits, on_shards, wait_for_workers
 from siis.files import write_files
 from siis.labels import read_labels
 from siis.labels.folds import deal_folds
@@ -159,7 +159,7 @@ class Job:
 
     def _most_vectors(self, n_neighbors: int) -> int:
         """Vectors, in single precision, for which each worker has memory with the graph, subspace and blocks."""
-        held = memories(self.client)
+        held = memory_limits(self.client).values()
         rows = UNEVEN * self.n / len(held)
         of_graph = rows * (BYTES_PER_NEIGHBOR * n_neighbors + BYTES_PER_ROW)
         columns = (min(held) * MEMORY_USED - MEMORY_OF_PROGRAM - of_graph) / (4 * rows)

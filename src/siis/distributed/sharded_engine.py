@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,32 +49,12 @@ class Halo:
         return max([self.n_own, *(int(part.stop) for part in self.fetched.values())])
 
 
-class _Linalg:
-    def __init__(self, comm: Communicator) -> None:
-        self._comm = comm
-
-    def qr(self, X: Floats) -> tuple[Floats, Floats]:
-        """Householder in blocks of the rows of every shard, then of what is left of all of them."""
-        out, own = np.empty_like(X), []
-        for rows, Q in zip(_blocks(X), _blocks(out), strict=True):
-            found, R = np.linalg.qr(rows)
-            Q[:, : len(R)] = found  # fewer where the rows are
-            own.append(R)
-        parts = self._comm.allgather(np.vstack([X[:0], *own]))
-        whole, R = np.linalg.qr(np.vstack(parts))
-        first = sum(len(part) for part in parts[: self._comm.rank])
-        for Q, piece in zip(_blocks(out), own, strict=True):
-            Q[:] = Q[:, : len(piece)] @ whole[first : first + len(piece)]
-            first += len(piece)
-        return out, R
-
-
 class _Namespace:
     """NumPy, with reductions over the rows of all shards."""
 
     def __init__(self, comm: Communicator) -> None:
         self._comm = comm
-        self.linalg = _Linalg(comm)
+        self.linalg = SimpleNamespace(qr=self._qr)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
@@ -98,96 +79,49 @@ class _Namespace:
             return np.einsum("...i,...i->...", X, Y)
         return self._comm.allreduce(column_dots(X, Y), sum).astype(X.dtype)
 
-
-class _ShardedOperator(NumpyOperator):
-    """A matrix whose rows are here."""
-
-    engine: ShardedEngine
-
-    @property
-    def T(self) -> _Transposed:  # type: ignore[override]
-        """The transposed matrix."""
-        return _Transposed(self)
-
-    def transposed_times(self, X: Floats) -> Floats:
-        """Multiply the transposed matrix with a block."""
-        raise NotImplementedError
-
-
-class GraphOperator(_ShardedOperator):
-    """A matrix of the graph: its columns are own rows and those of neighbours."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns that are here."""
-        return self.matrix.shape[0], self.engine.halo.n_own
-
-    def __matmul__(self, X: Floats) -> Floats:
-        """Fetch the rows of neighbours, and multiply."""
-        self.engine.columns += X.shape[1]
-        return product(self.matrix, self.engine.with_halo(np.asarray(X, self.dtype)))
-
-    def transposed_times(self, X: Floats) -> Floats:
-        """Multiply, and send to others what belongs to their rows."""
-        return self.engine.reduce_halo(np.asarray(self.matrix.T @ np.asarray(X, self.dtype)))
-
-
-class NarrowOperator(_ShardedOperator):
-    """A matrix whose few columns are known to all shards."""
-
-    def __matmul__(self, X: Floats) -> Floats:
-        """Multiply with a small block that all know."""
-        return np.asarray(self.matrix @ np.asarray(X, self.dtype))
-
-    def transposed_times(self, X: Floats) -> Floats:
-        """Multiply, and add up over all shards."""
-        part = np.zeros((self.shape[1], X.shape[1]))
-        step = max(1, NUMBERS_AT_ONCE // max(X.shape[1], 1))
-        for a in range(0, len(X), step):
-            part += self.matrix[a : a + step].T @ np.asarray(X[a : a + step], self.dtype)
-        return np.asarray(self.engine.total_sum(part), self.dtype)
+    def _qr(self, X: Floats) -> tuple[Floats, Floats]:
+        """Householder in blocks of the rows of every shard, then of what is left of all of them."""
+        out, own = np.empty_like(X), []
+        for rows, Q in zip(_blocks(X), _blocks(out), strict=True):
+            found, R = np.linalg.qr(rows)
+            Q[:, : len(R)] = found  # fewer where the rows are
+            own.append(R)
+        parts = self._comm.allgather(np.vstack([X[:0], *own]))
+        whole, R = np.linalg.qr(np.vstack(parts))
+        first = sum(len(part) for part in parts[: self._comm.rank])
+        for Q, piece in zip(_blocks(out), own, strict=True):
+            Q[:] = Q[:, : len(piece)] @ whole[first : first + len(piece)]
+            first += len(piece)
+        return out, R
 
 
 @dataclass(frozen=True, eq=False)
-class _Transposed:
-    """The transposed of a matrix."""
+class ShardedOperator:
+    """A matrix whose rows are here, and the products of it and of its transposed with blocks."""
 
-    of: _ShardedOperator
-
-    @property
-    def engine(self) -> ShardedEngine:
-        return self.of.engine
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.of.shape[1], self.of.shape[0]
+    engine: ShardedEngine
+    matrix: Sparse
+    shape: tuple[int, int]
+    times: Callable[[Floats], Floats]
+    transposed_times: Callable[[Floats], Floats]
 
     @property
     def dtype(self) -> Precision:
-        return self.of.dtype
+        """Precision of the entries."""
+        return self.matrix.dtype.type  # type: ignore[no-any-return]
 
     @property
-    def T(self) -> Operator:
-        return self.of
+    def T(self) -> ShardedOperator:
+        """The transposed matrix."""
+        return replace(self, shape=self.shape[::-1], times=self.transposed_times, transposed_times=self.times)
 
     def __matmul__(self, X: Floats) -> Floats:
-        return self.of.transposed_times(X)
+        """Multiply with a block."""
+        return self.times(X)
 
     def with_entries(self, entries: Floats) -> Operator:
-        raise NotImplementedError("entries are those of the matrix itself, row after row")
-
-
-class _Symmetric(_Transposed):
-    """B + B', B the entries at edges whose first end is here."""
-
-    @property
-    def T(self) -> Operator:
-        return self
-
-    def __matmul__(self, X: Floats) -> Floats:
-        out = self.of @ X
-        out += self.of.transposed_times(X)
-        return out
+        """Not supported: entries at the edges are those of ``edge_matrix``."""
+        raise NotImplementedError
 
 
 class _EdgeMatrix(EdgeMatrix):
@@ -200,11 +134,18 @@ class _EdgeMatrix(EdgeMatrix):
         """Give the matrix with a value at each edge here, and the sums of its rows."""
         engine, edges = self.engine, self.graph.edges
         assert isinstance(engine, ShardedEngine)
-        n, n_rows = engine.halo.n_own, engine.halo.n_rows
-        half = sp.csr_array((values, edges.tails, edges.first), shape=(n, n_rows))
+        n_rows = engine.halo.n_rows
         sums = np.zeros(n_rows)
         end_sums(edges.first, edges.tails, values, sums)
-        return _Symmetric(GraphOperator(engine, compact(half, self.dtype))), engine.reduce_halo(sums)
+        half = sp.csr_array((values, edges.tails, edges.first), shape=(engine.halo.n_own, n_rows))
+        B = engine.operator(half, self.dtype)
+
+        def times(X: Floats) -> Floats:
+            out = B @ X
+            out += B.T @ X
+            return out
+
+        return replace(B, times=times, transposed_times=times), engine.reduce_halo(sums)
 
 
 class _EdgeRows(FusedEdgeRows):
@@ -213,7 +154,7 @@ class _EdgeRows(FusedEdgeRows):
     engine: ShardedEngine
 
     def zeros(self, shape: tuple[int, ...]) -> Floats:
-        """Room for N, in memory or in a file."""
+        """Zeros for N, in memory or in a file."""
         if int(np.prod(shape)) * np.dtype(self.dtype).itemsize <= MOST_BYTES_IN_MEMORY:
             return np.zeros(shape, self.dtype)
         with TemporaryFile() as file:
@@ -234,10 +175,10 @@ class _EdgeRows(FusedEdgeRows):
         first = self.arrays[0]
         for a, b in self.pieces:
             yield slice(int(first[a]), int(first[b]))
-            self._let_go(b)
+            self._release(b)
 
-    def _let_go(self, head: int) -> None:
-        """Give back the memory of the rows before a head's; what was written is in the file."""
+    def _release(self, head: int) -> None:
+        """Release the memory of the rows before a head's; what was written is in the file."""
         held = getattr(self.N, "_mmap", None)
         size = int(self.arrays[0][head]) * self.N.strides[0] // mmap.PAGESIZE * mmap.PAGESIZE
         if held is not None and size and hasattr(mmap, "MADV_DONTNEED"):
@@ -248,7 +189,7 @@ class _EdgeRows(FusedEdgeRows):
         out = np.zeros((self.n, self._width), self.dtype)
         for a, b in self.pieces:
             work(out[a:], a, b)
-            self._let_go(b)
+            self._release(b)
         return out
 
     def step(self, F: Floats, gamma: float, relaxation: float) -> Floats:
@@ -314,19 +255,36 @@ class ShardedEngine(Engine):
             out[halo.sent[rank]] += part
         return out
 
-    def operator(self, M: Sparse, dtype: Precision) -> GraphOperator:
-        """A matrix of the graph."""
-        return GraphOperator(self, compact(M, dtype))
+    def operator(self, M: Sparse, dtype: Precision) -> ShardedOperator:
+        """A matrix of the graph: its columns are own rows and those of neighbours."""
+        M = compact(M, dtype)
 
-    def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> GraphOperator:
+        def times(X: Floats) -> Floats:
+            self.columns += X.shape[1]
+            return product(M, self.with_halo(np.asarray(X, dtype)))
+
+        def transposed_times(X: Floats) -> Floats:
+            return self.reduce_halo(np.asarray(M.T @ np.asarray(X, dtype)))
+
+        return ShardedOperator(self, M, (M.shape[0], self.halo.n_own), times, transposed_times)
+
+    def scaled(self, M: Sparse, scale: Floats, dtype: Precision) -> ShardedOperator:
         """diag(scale) M diag(scale)."""
         entries = np.empty(M.data.size, dtype)
         scaled_entries(M.indptr, M.indices, M.data, scale, self.with_halo(scale), entries)
         return self.operator(sp.csr_array((entries, M.indices, M.indptr), shape=M.shape), dtype)
 
-    def narrow_operator(self, M: Sparse, dtype: Precision) -> NarrowOperator:
-        """A matrix with few columns."""
-        return NarrowOperator(self, compact(M, dtype))
+    def narrow_operator(self, M: Sparse, dtype: Precision) -> ShardedOperator:
+        """A matrix whose few columns are known to all shards."""
+        M = compact(M, dtype)
+
+        def transposed_times(X: Floats) -> Floats:
+            part, step = np.zeros((M.shape[1], X.shape[1])), max(1, NUMBERS_AT_ONCE // max(X.shape[1], 1))
+            for a in range(0, len(X), step):
+                part += M[a : a + step].T @ np.asarray(X[a : a + step], dtype)
+            return np.asarray(self.total_sum(part), dtype)
+
+        return ShardedOperator(self, M, M.shape, lambda X: np.asarray(M @ np.asarray(X, dtype)), transposed_times)
 
     def row_selection(self, rows: Ints, n: int, dtype: Precision) -> NumpyOperator:
         """Picks rows that are here."""
@@ -411,7 +369,7 @@ class ShardedEngine(Engine):
 
     def chebyshev(self, S: Operator, X: Floats, degree: int, low: float, cut: float, high: float) -> Floats:
         """The recurrence of ``Engine.chebyshev``; before each product an exchange."""
-        assert isinstance(S, GraphOperator)
+        assert isinstance(S, ShardedOperator)
         M, n, kind = S.matrix, self.halo.n_own, X.dtype.type
         self.columns += degree * X.shape[1]
         now = np.empty((self.halo.n_rows, X.shape[1]), X.dtype)

@@ -125,8 +125,8 @@ def _build_halo(comm: Communicator, others: Ints, bounds: Ints) -> Halo:
 def symmetric_weights(comm: Communicator, indices: Ints, weights: Floats, bounds: Ints, kind: str) -> Sparse:
     """Symmetric rows here, (n, N), of directed neighbours: indices (global, -1 if empty) and weights, (n, K)."""
     first = int(bounds[comm.rank])
-    given = [_named(indices, weights, first, int(a), int(b)) for a, b in pairwise(bounds)]
-    given[comm.rank] = _named(indices, weights, first, 0, 0)  # those are found in the lists
+    given = [_pairs_between(indices, weights, first, int(a), int(b)) for a, b in pairwise(bounds)]
+    given[comm.rank] = _pairs_between(indices, weights, first, 0, 0)  # those are found in the lists
     pairs = comm.alltoall([pair for pair, _ in given])
     values = np.concatenate(comm.alltoall([value for _, value in given]))
     tails, heads = np.concatenate(pairs, axis=1)
@@ -139,7 +139,7 @@ def symmetric_weights(comm: Communicator, indices: Ints, weights: Floats, bounds
     return sp.csr_array((data, columns, indptr), shape=(len(indices), int(bounds[-1])))
 
 
-def _named(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[Ints, Floats]:
+def _pairs_between(indices: Ints, weights: Floats, first: int, a: int, b: int) -> tuple[Ints, Floats]:
     """Pairs of a vertex here and a neighbour in a..b - 1, shape (2, r), and their weights."""
     rows, places = np.nonzero((indices >= a) & (indices < b))
     return np.stack([first + rows, indices[rows, places]]).astype(np.int64, copy=False), weights[rows, places]

@@ -123,11 +123,9 @@ def _mailbox(worker: Any) -> Mailbox:
     return worker.siis_box  # type: ignore[no-any-return]
 
 
-def _register(dask_worker: Any) -> None:
+def _register(dask_worker: Any) -> float:
+    """Give a worker its mailbox, and return the bytes that it may hold; infinite where there is no limit."""
     _mailbox(dask_worker)
-
-
-def _memory(dask_worker: Any) -> float:
     return float(dask_worker.memory_manager.memory_limit or "inf")
 
 
@@ -135,16 +133,10 @@ def _end(run: str, why: str, dask_worker: Any) -> None:
     _mailbox(dask_worker).end(run, why)
 
 
-def worker_addresses(client: Any) -> list[str]:
-    """Addresses of the workers, sorted."""
+def memory_limits(client: Any) -> dict[str, float]:
+    """Bytes that each worker may hold, by its address, in order."""
     with _scheduler_errors():
-        return sorted(client.run(_register, on_error="ignore"))
-
-
-def memories(client: Any) -> list[float]:
-    """Bytes that each worker may hold; infinite where there is no limit."""
-    with _scheduler_errors():
-        return list(client.run(_memory, on_error="ignore").values())
+        return dict(sorted(client.run(_register, on_error="ignore").items()))
 
 
 def check_shared_folder(client: Any, folder: Path, remedy: str) -> None:
@@ -163,7 +155,7 @@ def check_shared_folder(client: Any, folder: Path, remedy: str) -> None:
 def wait_for_workers(client: Any, n_wanted: int) -> list[str]:
     """Wait a while for so many workers, then return those that are there."""
     begun = time.monotonic()
-    while len(found := worker_addresses(client)) < n_wanted and time.monotonic() - begun < WAIT_FOR_WORKERS:
+    while len(found := list(memory_limits(client))) < n_wanted and time.monotonic() - begun < WAIT_FOR_WORKERS:
         time.sleep(POLL_SECONDS)
     if not found:
         raise NoWorkers(f"no worker has come within {WAIT_FOR_WORKERS:.0f} s")
@@ -186,7 +178,7 @@ def on_shards(
     client: Any, n_shards: int, work: Callable[..., Any], *args: Any, log: Callable[[str], None] = lambda text: None
 ) -> list[Any]:
     """Results of ``work(comm, ...)`` of all shards at once, again on the workers left where one is lost."""
-    wanted = min(n_shards, max(len(worker_addresses(client)), 1))
+    wanted = min(n_shards, max(len(memory_limits(client)), 1))
     for attempt in range(ATTEMPTS):
         workers = wait_for_workers(client, wanted)[:n_shards]
         places = [workers[rank * len(workers) // n_shards] for rank in range(n_shards)]
