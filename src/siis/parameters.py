@@ -77,9 +77,9 @@ WORD = Rule(lambda value: isinstance(value, str) and value != "", "a word")
 NOTHING = Rule(lambda value: value is None, "None")
 
 
-def check_parameters(estimator: Any, rules: dict[str, Rule]) -> None:
-    """Raise ValueError for the first parameter that breaks its rule."""
-    for name, rule in rules.items():
+def check_parameters(estimator: Any) -> None:
+    """Raise ValueError for the first parameter that breaks its rule, one of the class's ``_rules``."""
+    for name, rule in estimator._rules.items():
         value = getattr(estimator, name)
         if not rule.holds(value):
             owner = f" of {type(estimator).__name__}"

@@ -71,7 +71,7 @@ def test_no_message_names_a_python_identifier():
 )
 def test_every_parameter_is_refused_by_the_name_of_its_option(name):
     with pytest.raises(ValueError, match=f"{name} of SIISClassifier must be ") as caught:
-        check_parameters(SIISClassifier(**{name: object()}), SIISClassifier._rules)
+        check_parameters(SIISClassifier(**{name: object()}))
     assert worded(caught.value).startswith(f"{OPTIONS[name]} must be ")
 
 

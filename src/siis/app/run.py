@@ -214,7 +214,7 @@ def check_options(options: FitOptions) -> None:
     unknown = sorted(set(options.parameters) - set(SIISClassifier().get_params()))
     if unknown:
         raise ValueError(f"parameters must be those of SIISClassifier; found {', '.join(unknown)}. Fit again.")
-    check_parameters(SIISClassifier(**options.parameters), SIISClassifier._rules)
+    check_parameters(SIISClassifier(**options.parameters))
 
 
 def check_unchanged(options: FitOptions, found: str, table: str | None) -> None:

@@ -170,7 +170,7 @@ class DaskSIISClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         -------
         self
         """
-        check_parameters(self, self._rules)
+        check_parameters(self)
         check_installed(type(self).__name__)
         _check_kind(X)
         client, y = current_client(self.client), on_host(y)

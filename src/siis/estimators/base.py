@@ -103,7 +103,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         -------
         self
         """
-        check_parameters(self, self._rules)
+        check_parameters(self)
         seed = seed_of(getattr(self, "random_state", None))  # of a generator, one number for all of the fit
         progress = Progress(int(self.verbose))
         given, X = X, self._validated(X, reset=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -182,9 +183,9 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         -------
         self
         """
-        check_parameters(self, self._rules)
+        check_parameters(self)
         progress = Progress(int(self.verbose))
-        one = self._one()
+        one = SIISClassifier(**self.get_params(deep=False), method="paper", solver="certified")
         X = one._validated(X, reset=True)
         columns, names = _tag_columns(Y)
         check_consistent_length(X, columns)
@@ -192,16 +193,11 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             seed = seed_of(self.random_state)
             placed = one._neighbor_graph(X, None, seed, report, NUMPY)
         tasks = [_task(column, placed) for column in columns.T]
-        results = self._results(tasks, placed, X, seed, progress)
-        features = {
-            name: value for name, value in vars(one).items() if name in ("n_features_in_", "feature_names_in_")
-        }
-        self.estimators_ = []
-        for result in results:
-            fitted = self._one()
-            fitted.__dict__.update(features)
-            self.estimators_.append(fitted._take(result))
-        self.__dict__.update(features)
+        results = self._results(one, tasks, placed, X, seed, progress)
+        self.estimators_ = [copy.copy(one)._take(result) for result in results]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(one, name):
+                setattr(self, name, getattr(one, name))
         self.tags_, self.graph_ = names, placed.graph
         self.classes_ = [np.array([0, HAS_TAG]) for _ in names]
         self.dual_gaps_ = np.array([fitted.dual_gap_ for fitted in self.estimators_])
@@ -238,12 +234,14 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
         """
         return np.asarray((self.predict_proba(X) > 0.5).astype(np.int64))
 
-    def _one(self) -> SIISClassifier:
-        """The classifier of one tag, not fitted."""
-        return SIISClassifier(**self.get_params(deep=False), method="paper", solver="certified")
-
     def _results(
-        self, tasks: list[_Task], placed: NeighborGraph, X: Features, seed: int, progress: Progress
+        self,
+        one: SIISClassifier,
+        tasks: list[_Task],
+        placed: NeighborGraph,
+        X: Features,
+        seed: int,
+        progress: Progress,
     ) -> list[FitResult]:
         """Solve the programs, those with the same labelled vertices in one batch."""
         cores: dict[bytes, tuple[Graph, SmoothBasis]] = {}
@@ -262,7 +260,7 @@ class SIISMultilabelClassifier(MultiOutputMixin, ClassifierMixin, BaseEstimator)
             for t, solution in zip(members, solutions, strict=True):
                 task, F = tasks[t], basis.synthesize(solution.coefficients)
                 solver = SolverResult.of(solution, basis=basis)
-                plain = self._one()._plain_result(placed, task.labels, task.given, task.reached, F, solver, seed)
+                plain = one._plain_result(placed, task.labels, task.given, task.reached, F, solver, seed)
                 found[t] = with_examples(plain, X, task.labels, NUMPY)
         return [found[t] for t in range(len(tasks))]
 

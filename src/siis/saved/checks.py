@@ -37,7 +37,7 @@ def check_model(parameters: Any, features: Any, result: Any) -> None:
     _must(isinstance(parameters, dict) and isinstance(features, dict), "it holds no model")
     _must(isinstance(result, FitResult), "it holds no result of a fit")
     _must(set(parameters) == set(SIISClassifier().get_params()), "it has other parameters")
-    check_parameters(SIISClassifier(**parameters), SIISClassifier._rules)
+    check_parameters(SIISClassifier(**parameters))
     d = _whole(features.get("n_features_in_"), "n_features_in_")
     if "feature_names_in_" in features:
         names = features["feature_names_in_"]
