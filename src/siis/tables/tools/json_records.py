@@ -105,7 +105,8 @@ def _unpacked(path: Path, folder: Path) -> Path:
         if members and len(names) == len(members) and sum(one.file_size for one in members) <= LARGEST:
             for one in members:
                 (folder / Path(one.filename).name).write_bytes(archive.read(one))
-            return folder
+            if _files(folder):
+                return folder
     raise ValueError(
         f"{path}: a ZIP file must hold JSONL or JSON files of different names, at most {LARGEST / 2**30:.0f} GiB, as "
         f"doccano exports them; found {plural(len(members), 'such file')}. Export as JSONL, or unpack it."
