@@ -125,21 +125,19 @@ def ring():
     return sp.csr_array(W + W.T)
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr", "dense"])
 def test_graphs(tmp_path, animals, ring, form):
     path = tmp_path / "g.npz"
-    sp.save_npz(path, ring.asformat(form))
+    if form == "dense":
+        np.savez(path, ring.toarray())
+    else:
+        sp.save_npz(path, ring.asformat(form))
     data = read(animals, Roles(label="kind", graph=path))
     assert data.affinity == "precomputed"
     assert data.recipe is None
     assert isinstance(data.X, sp.csr_array)
     assert abs(data.X - ring).max() == 0
     assert data.notes[0] == "40 rows, a ready-made graph with 40 edges, 20 labelled, 2 classes"
-
-
-def test_a_dense_graph(tmp_path, animals, ring):
-    np.savez(tmp_path / "g.npz", ring.toarray())
-    assert abs(read(animals, Roles(label="kind", graph=tmp_path / "g.npz")).X - ring).max() == 0
 
 
 def test_bad_graphs(tmp_path, animals, ring, refusal):

@@ -23,7 +23,7 @@ def folder(tmp_path):
 
 
 def test_sub_folders_are_labels(folder):
-    data = read(folder, Roles())
+    data = read(folder, Roles(text=(), features=()))
     assert data.ids == tuple(sorted(SIX))
     assert dict(zip(data.ids, data.labels, strict=True)) == {
         "a/one.png": "a",
@@ -41,10 +41,6 @@ def test_sub_folders_are_labels(folder):
         "6 images, made grey and 32 x 32 pixels, 4 labelled, 2 classes",
         "the names of the sub-folders are the labels",
     )
-
-
-def test_empty_lists_of_columns_are_no_roles(folder):
-    assert read(folder, Roles(text=(), features=())).ids == tuple(sorted(SIX))
 
 
 def test_a_labels_file(folder, write):
@@ -89,6 +85,9 @@ def test_bad_folders(folder, tmp_path, refusal):
     assert "no table of labels" in refusal(folder, label="kind")
     assert "--text does not go with a folder" in refusal(folder, label=None, text="t")
     assert "--features does not go with a folder" in refusal(folder, label=None, features=("t",))
+    for name in ("a/one.png", "a/two.jpg", "b/one.gif", "b/deep/x.bmp"):
+        (folder / name).write_bytes(b"not an image")
+    assert "at least one example must be labelled" in refusal(folder, label=None)
     for name in SIX:
         (folder / name).write_bytes(b"not an image")
     message = refusal(folder, label=None)
@@ -111,13 +110,6 @@ def test_broken_images_are_left_out(folder):
         assert new.ids == data.ids
         assert np.array_equal(new.X, data.X)
         assert "1 image left out, which cannot be read: 'a/two.jpg'. " in " / ".join(new.notes)
-
-
-def test_labels_of_broken_images_do_not_count(folder):
-    for name in ("a/one.png", "a/two.jpg", "b/one.gif", "b/deep/x.bmp"):
-        (folder / name).write_bytes(b"")
-    with pytest.raises(ValueError, match="at least one example must be labelled"):
-        read(folder, Roles())
 
 
 def test_transparent_deep_and_turned_images(tmp_path):

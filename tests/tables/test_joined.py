@@ -1,4 +1,4 @@
-"""Texts beside other columns."""
+"""Texts together with other columns."""
 
 import json
 

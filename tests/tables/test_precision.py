@@ -68,7 +68,7 @@ class TestFormats:
         np.testing.assert_array_equal(found[:5, 0], kind(np.median(X[5:, 0].astype(DOUBLE))))
         columns = {"kind": pa.array(Y), "a": pa.array(holes[:, 0], from_pandas=True), "b": pa.array(holes[:, 1])}
         found = read(write(tmp_path / "d.parquet", columns), Roles(label="kind")).X
-        assert (found.dtype, found.shape) == (kind, (N, 3))  # one more feature tells of the gaps
+        assert (found.dtype, found.shape) == (kind, (N, 3))  # one more feature marks the gaps
         np.testing.assert_array_equal(found[:5, 0], kind(np.median(X[5:, 0].astype(DOUBLE))))
 
 
@@ -127,7 +127,7 @@ def test_text_files_stay_double(tmp_path):
 
 
 def test_a_median_beyond_single_precision_is_kept(tmp_path):
-    """A model of large numbers meets a file of single ones with gaps."""
+    """A model of large numbers is applied to a file of single ones with gaps."""
     large = X[:, :2].astype(DOUBLE) * 1e200
     columns = {"kind": pa.array(Y), "a": pa.array(large[:, 0]), "b": pa.array(large[:, 1])}
     np.savez(tmp_path / "d.npz", X=large, y=Y)

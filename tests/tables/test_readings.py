@@ -66,16 +66,16 @@ def test_a_few_marks_are_missing_and_named(write, mark):
     assert data.X[3, 1] == pytest.approx(np.std(known))
 
 
-def test_words_in_half_of_the_cells_are_no_marks(write):
-    data = fitted(write, ["low", "3.5", "high", "7.25"] * 10)
-    assert "categories: x (4)" in data.notes
-    data = fitted(write, [f"{i}.5" if i % 2 else f"w{i}" for i in range(40)])
-    assert any(note.startswith("left out, texts") and note.endswith(": x") for note in data.notes)
-
-
-def test_units_of_two_kinds_are_not_compared(write):
-    assert "categories: x (4)" in fitted(write, ["12 kg", "12 lb", "5 kg", "3 lb"] * 5).notes
-    assert "categories: x (2)" in fitted(write, ["$12", "€12"] * 5).notes
+@pytest.mark.parametrize(
+    ("cells", "n"),
+    [
+        (["low", "3.5", "high", "7.25"] * 10, 4),
+        (["12 kg", "12 lb", "5 kg", "3 lb"] * 5, 4),
+        (["$12", "€12"] * 5, 2),
+    ],
+)
+def test_words_in_half_of_the_cells_and_units_of_two_kinds_are_categories(write, cells, n):
+    assert f"categories: x ({n})" in fitted(write, cells).notes
 
 
 @pytest.mark.parametrize(

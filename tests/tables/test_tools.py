@@ -459,6 +459,9 @@ def test_an_archive_of_doccano(tmp_path, refusal):
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("export.csv", "a,b")
     assert "must hold JSONL or JSON files of different names" in refusal(tmp_path / "other.zip", label=None)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("._ann.jsonl", "{}")
+    assert "must hold JSONL or JSON files of different names" in refusal(tmp_path / "other.zip", label=None)
     (tmp_path / "cut.zip").write_bytes((tmp_path / "export.zip").read_bytes()[:200])
     assert "must be a ZIP file but cannot be read as one" in refusal(tmp_path / "cut.zip", label=None)
 

@@ -7,7 +7,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from plain import PlainSIIS
 from siis import SIISClassifier
-from siis.tables import Recipe, Roles, read
+from siis.tables import Roles, read
 from siis.tables.tfidf import pieces
 
 WORDS = (["cat", "dog", "mouse", "fur", "tail", "paw", "bark"], ["stock", "bond", "market", "price", "trade", "bank"])
@@ -58,10 +58,6 @@ def test_no_words(write, refusal):
     assert "that two of them share" in message
 
 
-def test_numbers_can_be_texts(write):
-    assert read(sheet(write, [f"{i % 30 + 100}" for i in range(100)]), TEXT).X.shape == (100, 30)
-
-
 @pytest.mark.parametrize("text", ["number", "prose"])
 def test_only_the_text_counts(write, text):
     path = sheet(write, prose(30))
@@ -108,9 +104,3 @@ def test_pieces_of_texts():
 )
 def test_the_data_decide_whether_spaces_separate_words(write, text, is_unspaced):
     assert read(sheet(write, [text] * 30), TEXT).recipe.encoder.words[0].is_unspaced == is_unspaced
-
-
-def test_stored_words_of_another_kind_are_refused(write):
-    settings, arrays = read(sheet(write, chinese(40)), TEXT).recipe.to_plain()
-    with pytest.raises(ValueError, match="fit and save the model again"):
-        Recipe.from_plain({**settings, "is_unspaced": 1}, arrays)

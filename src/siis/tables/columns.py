@@ -31,6 +31,7 @@ TITLES = MARKS, INFINITE, FILLED, FLAGGED, ABSENT, UNSEEN = (
     "missing, no category there",
     "never seen when the model was fitted",
 )
+CORRECT = "Correct it, or leave the column out."
 WANTED = {"number": "numbers", "truth": "yes or no", "date": "dates", "clock": "times of day"}
 
 
@@ -202,13 +203,7 @@ def encode_parts(
     return X, [f"{title}: {itemised(items)}" for title, items in notes.items() if items]
 
 
-def unreadable(
-    sheet: Sheet,
-    name: str,
-    wanted: str,
-    cell_format: CellFormat,
-    remedy: str = "Correct it, or leave the column out.",
-) -> ValueError:
+def unreadable(sheet: Sheet, name: str, wanted: str, cell_format: CellFormat, remedy: str = CORRECT) -> ValueError:
     """The error that a column is not of the wanted kind, with the first cell that is not."""
     column = sheet.columns[name]
     found = f"it holds {column.type}"

@@ -109,7 +109,7 @@ class Data:
     images: tuple[ImageSource, ...] | None = None
     recipe: Recipe | None = None  # turns new files into rows like those of X; None for a graph
     notes: tuple[str, ...] = ()  # what was understood, in sentences
-    rows: Rows | None = None  # cells of a table but ids and labels
+    rows: Rows | None = None  # cells of a table without ids and labels
     columns: tuple[ColumnUse, ...] = ()  # in the order of the file; empty where it is no table
     verified: Mapping[int, str] = field(default_factory=dict)  # examples whose label the file itself calls right
     annotators: tuple[str, ...] = ()  # a names, of the columns of annotations

@@ -25,20 +25,16 @@ def ids_of(sheet: Sheet, name: str | None, role: str = "the id column (--id)") -
     if name is None:
         return tuple(str(i) for i in range(1, sheet.n + 1))
     ids = [text or "" for text in sheet.texts(name, role).to_pylist()]
-    check_ids(ids, f"{sheet.path}, column {quoted(name)}")
-    return tuple(ids)
-
-
-def check_ids(ids: Sequence[str], where: str) -> None:
-    """Refuse empty and repeated ids."""
+    where = f"{sheet.path}, column {quoted(name)}"
     seen: dict[str, int] = {}
-    for row, name in enumerate(ids, start=1):
-        if not name:
+    for row, one in enumerate(ids, start=1):
+        if not one:
             raise ValueError(f"{where}: every example must have an id; row {row:,} has none. Fill it in.")
-        if name in seen:
-            problem = f"ids must differ; {quoted(name)} stands in rows {seen[name]:,} and {row:,}."
+        first = seen.setdefault(one, row)
+        if first != row:
+            problem = f"ids must differ; {quoted(one)} stands in rows {first:,} and {row:,}."
             raise ValueError(f"{where}: {problem} Rename one, or name another id column.")
-        seen[name] = row
+    return tuple(ids)
 
 
 def answers_of(sheet: Sheet, name: str, role: str) -> LabelNames:

@@ -64,7 +64,10 @@ def read(path: Path | Sequence[Path], roles: Roles) -> Data:
     _check_roles(roles)
     arrays: dict[str, Any] = {}
     if len(files) == 1 and is_image_folder(path):
-        data = _from_folder(path, roles)
+        _refuse(path, "a folder of images", roles, "image image_folder features text text_only")
+        _refuse(path, "a folder of images", roles, "" if roles.labels_file else "sheet header_row")
+        ids, images = find_images(path)
+        data = _data(ids, *labels_of_folder(path, ids, roles), images=images, annotators=roles.annotators)
     elif len(files) == 1 and path.name.lower().endswith(".npz"):
         data, arrays = _from_arrays(path, roles)
     else:
@@ -209,17 +212,15 @@ def _with_texts(sheet: Sheet, roles: Roles) -> Roles:
     if roles.encoder is None or roles.texts or roles.image is not None:
         return roles
     others = (roles.label, roles.id, *roles.annotators, *(roles.features or ()))
-    found = [name for name, column in sheet.columns.items() if name not in others and _is_prose(column)]
+    found = []
+    for name, column in sheet.columns.items():
+        cells = list(filter(None, as_texts(column).to_pylist())) if name not in others and is_text(column) else []
+        if len(set(cells)) > len(cells) / 2 and sum(map(len, cells)) >= PROSE * len(cells):  # sentences, not names
+            found.append(name)
     if len(found) != 1:
         problem = f"an encoder needs texts; found {listed(found) if found else 'no column of sentences'}."
         raise ValueError(f"{sheet.path}: {problem} Name the columns with --text.")
     return replace(roles, text=(found[0],))
-
-
-def _is_prose(column: Any) -> bool:
-    """Whether texts nearly all differ and are longer than names."""
-    cells = [cell for cell in as_texts(column).to_pylist() if cell] if is_text(column) else []
-    return bool(cells) and len(set(cells)) > len(cells) / 2 and sum(map(len, cells)) >= PROSE * len(cells)
 
 
 def _from_arrays(path: Path, roles: Roles) -> tuple[Data, dict[str, Any]]:
@@ -236,14 +237,6 @@ def _from_arrays(path: Path, roles: Roles) -> tuple[Data, dict[str, Any]]:
         )
     sheet = sheet_of(path, arrays, n, [label] + ([id] if id else []))
     return _data(ids_of(sheet, id), *labels_of(sheet, replace(roles, label=label))), arrays
-
-
-def _from_folder(path: Path, roles: Roles) -> Data:
-    _refuse(path, "a folder of images", roles, "image image_folder features text text_only")
-    if roles.labels_file is None:
-        _refuse(path, "a folder of images", roles, "sheet header_row")
-    ids, images = find_images(path)
-    return _data(ids, *labels_of_folder(path, ids, roles), images=images, annotators=roles.annotators)
 
 
 def _encoded(path: Path, roles: Roles, data: Data, arrays: dict[str, Any], broken: dict[int, str]) -> Encoded:

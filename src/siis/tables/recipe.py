@@ -20,7 +20,7 @@ from siis.tables.sheet import Sheet, found_files, joint_name, read_sheets
 from siis.texts import plural
 
 Encoder: TypeAlias = TableEncoding | Pixels | NetworkImages | Values
-VERSION = 3
+VERSION = 4
 DAMAGED = "The model file is damaged or was not written by this version of siis: fit and save the model again."
 
 

@@ -36,7 +36,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
     Parameters
     ----------
     features : sequence of str or None, default=None
-        The columns to use with the texts. If left out: all that can be used.
+        The columns to use in addition to the texts. If left out: all that can be used.
     text : str, sequence of str or None, default=None
         Columns to compare by their words.
     text_only : bool, default=False

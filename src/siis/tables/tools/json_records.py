@@ -60,30 +60,17 @@ def is_json(path: Path) -> bool:
 
 def read_json(path: Path, encoding: str) -> RawTable:
     """Read a JSON file of a tool; a folder or archive holds one for each annotator, named after the file."""
-    if path.name.lower().endswith(ARCHIVE):
+    if path.is_dir() or path.name.lower().endswith(ARCHIVE):
         with tempfile.TemporaryDirectory() as folder:
-            _unpack(path, Path(folder))
-            return _read_folder(path, Path(folder), encoding)
-    if path.is_dir():
-        return _read_folder(path, path, encoding)
+            home = path if path.is_dir() else _unpacked(path, Path(folder))
+            records = [record for file in _files(home) for record in _read(file, path / file.name, encoding)]
+        return _examples(path, records, is_folder=True)
     if not path.name.lower().endswith(LISTS):
-        return _examples(path, _read_lines(path, path, encoding))
+        return _examples(path, _read(path, path, encoding))
     value = parsed(read_text(path, encoding), str(path))
     if is_tasks(value):
         return read_tasks(path, value)
     return read_records(path, value) if is_records(value) else _examples(path, _items(path, path, value))
-
-
-def _read_folder(path: Path, folder: Path, encoding: str) -> RawTable:
-    """Read the files of a folder; messages name them by the path that the user gave."""
-    records = []
-    for file in _files(folder):
-        name = path / file.name
-        if file.name.lower().endswith(LISTS):
-            records += _items(file, name, parsed(read_text(file, encoding), str(name)))
-        else:
-            records += _read_lines(file, name, encoding)
-    return _examples(path, records, is_folder=True)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -110,15 +97,16 @@ def _stem(path: Path) -> str:
     return path.name[: -len(suffix)]
 
 
-def _unpack(path: Path, folder: Path) -> None:
-    """Unpack the JSONL or JSON files of an archive, without their folders."""
+def _unpacked(path: Path, folder: Path) -> Path:
+    """Unpack the JSONL or JSON files of an archive into a folder, without their own folders."""
     with readable(path, "a ZIP file", "It may be cut off: download it again."), zipfile.ZipFile(path) as archive:
         members = [one for one in archive.infolist() if one.filename.lower().endswith((*LINES, *LISTS))]
         names = {Path(one.filename).name for one in members}
         if members and len(names) == len(members) and sum(one.file_size for one in members) <= LARGEST:
             for one in members:
                 (folder / Path(one.filename).name).write_bytes(archive.read(one))
-            return
+            if _files(folder):
+                return folder
     raise ValueError(
         f"{path}: a ZIP file must hold JSONL or JSON files of different names, at most {LARGEST / 2**30:.0f} GiB, as "
         f"doccano exports them; found {plural(len(members), 'such file')}. Export as JSONL, or unpack it."
@@ -140,17 +128,16 @@ def _items(file: Path, name: Path, values: Any) -> list[Record]:
     return [Record(file, where, expect_record(value, where, "each item")) for where, value in pairs]
 
 
-def _read_lines(file: Path, name: Path, encoding: str) -> list[Record]:
-    """The objects on the lines of a file; messages call it ``name``."""
-    lines = ((f"{name}, line {k:,}", line) for k, line in enumerate(read_text(file, encoding).split("\n"), start=1))
-    found = [
-        Record(file, where, expect_record(parsed(line, where), where, "each line"))
-        for where, line in lines
-        if line.strip()
-    ]
-    if not found:
+def _read(file: Path, name: Path, encoding: str) -> list[Record]:
+    """The objects of a list, or on the lines of a file; messages call it ``name``."""
+    text = read_text(file, encoding)
+    if file.name.lower().endswith(LISTS):
+        return _items(file, name, parsed(text, str(name)))
+    lines = [(f"{name}, line {number:,}", line) for number, line in enumerate(text.split("\n"), start=1)]
+    filled = [(where, line) for where, line in lines if line.strip()]
+    if not filled:
         raise ValueError(f"{name}: is empty. It needs a JSON object on each line.")
-    return found
+    return [Record(file, where, expect_record(parsed(line, where), where, "each line")) for where, line in filled]
 
 
 def _examples(path: Path, records: list[Record], is_folder: bool = False) -> RawTable:
