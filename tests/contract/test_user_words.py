@@ -85,5 +85,5 @@ def test_messages(path):
 
 
 def test_the_page_of_the_report():
-    page = (SOURCE / "report" / "static" / "page.html").read_text()
+    page = (SOURCE / "app" / "report" / "static" / "page.html").read_text()
     assert not RETIRED.findall(re.sub(r"<[^>]*>|\{[%{].*?[%}]\}", " ", page))
