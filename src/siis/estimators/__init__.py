@@ -1,1 +1,1 @@
-"""Estimators with the face of scikit-learn: what all share, and the classifier."""
+"""Estimators with the API of scikit-learn: what all share, and the classifiers."""
