@@ -12,6 +12,8 @@ from siis.model.spaces import Space
 from siis.program import Program
 from siis.program.solvers import solve_certified
 
+pytestmark = pytest.mark.slow
+
 X, TRUTH = make_blobs(120, 6, centers=3, cluster_std=3.0, random_state=0)
 X = X.astype(np.float32)
 Y = np.where(np.arange(120) % 4 == 0, TRUTH, -1)
@@ -75,7 +77,6 @@ def random_fit(seed):
     return model, Program(graph, model.basis_.in_double(), rows, Y, np.full(rows.size, alpha), beta)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_the_stated_gap_bounds_the_true_error(first):

@@ -55,9 +55,9 @@ def test_members_are_compared_with_verified_labels_counted_once(monkeypatch):
     """In the regression a verified label weighs three, in the likelihood of held-out labels one."""
     used = []
 
-    def recorded(members, labels, *rest):
+    def recorded(members, labels, *rest, **more):
         used.append(labels)
-        return average(members, labels, *rest)
+        return average(members, labels, *rest, **more)
 
     monkeypatch.setattr("siis.model.choose.average", recorded)
     X, truth = make_blobs(150, 4, centers=3, cluster_std=1.0, random_state=0)

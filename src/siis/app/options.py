@@ -30,9 +30,11 @@ class FitOptions:
         if self.issue_columns not in (OWN, CLEANLAB):
             raise ValueError(f"issue_columns must be {OWN!r} or {CLEANLAB!r}; found {self.issue_columns!r}")
         for name, value in self.parameters.items():
-            items = value if isinstance(value, list) else [] if isinstance(value, float | int | None) else [value]
-            if not all(isinstance(item, str) for item in items):
-                raise ValueError(f"{name} must be a text, a number, None or a list of texts; found {value!r}")
+            items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            if not all(isinstance(item, str | float | int | None) for item in items):
+                raise ValueError(
+                    f"{name} must be a text, a number, None, or several of them in a list or a dict; found {value!r}"
+                )
         if self.demo and not isinstance(self.parameters.get("random_state"), int):
             raise ValueError("the demo must have an integer as random_state")
 

@@ -71,9 +71,19 @@ class DaskSIISClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     Parameters
     ----------
-    alpha, beta, n_components, n_neighbors, bandwidth, metric, connectivity, laplacian, tol, max_iter, random_state
-        As in ``SIISClassifier``. Where the memory of the workers holds fewer vectors than ``n_components``, the basis
-        has fewer.
+    alpha : float or "auto", default="auto"
+    beta : float or "auto", default="auto"
+    n_components : int or "auto", default="auto"
+        As in ``SIISClassifier``, like the others up to ``random_state``. The basis has fewer vectors where the memory
+        of the workers does not hold so many.
+    n_neighbors : int or "auto", default="auto"
+    bandwidth : float or "median", default="median"
+    metric : {"auto", "euclidean", "cosine"}, default="auto"
+    connectivity : {"auto", "union", "mutual"}, default="auto"
+    laplacian : {"auto", "unnormalized", "normalized"}, default="auto"
+    tol : float, default=0.0001
+    max_iter : int, default=1000
+    random_state : int or None, default=None
     client : distributed.Client or None, default=None
         Connection to the cluster. None: that of the session. It is not copied, nor pickled.
     verbose : int, default=0
