@@ -328,7 +328,6 @@ def default_fit(task):
             graph_score=model.graph_score_,
             gap=model.dual_gap_,
             levels=model.result_.quality.levels,
-            may_be_empty=model._may_be_empty,
             chosen=str((model.leading_graph_, model.program_)),
             reason=model.average_summary_,
             warnings=np.array([str(w.message) for w in said], dtype=str),

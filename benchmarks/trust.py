@@ -97,7 +97,7 @@ def measure(task):
         *(float(v) for part in (quality < EDGES[0], quality > EDGES[1]) for v in (is_wrong[part].sum(), part.sum())),
     ]
     for coverage in COVERAGES:
-        sets = class_sets(P, fit["levels"], coverage, bool(fit["may_be_empty"]))
+        sets = class_sets(P, fit["levels"], coverage, allow_empty=False)
         found += [float(np.mean(sets[np.arange(truth.size), truth])), float(sets.sum(axis=1).mean())]
     return [f"{value:.6g}" for value in found]
 

@@ -1,5 +1,9 @@
-"""The end of the program: at once after its last sentence, and one sentence on Ctrl-C at any moment."""
+"""The end of the program: at once after its last sentence, and one sentence on Ctrl-C at any moment.
 
+Programs have all threads, also where Dask's workers of another test have left one to this process.
+"""
+
+import os
 import random
 import signal
 import subprocess
@@ -41,7 +45,8 @@ BUSY = """
 
 def started(code, *args):
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def test_a_failure_ends_the_program_although_a_thread_computes_on(table, tmp_path):

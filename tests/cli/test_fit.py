@@ -417,7 +417,7 @@ def test_options_that_a_summary_cannot_hold_are_refused():
     for change in ({"text": 3}, {"text_only": "yes"}, {"unlabelled": "?"}, {"merge_classes": None}, {"more": 1}):
         with pytest.raises(ValueError, match=r"wrong type|exactly"):
             FitOptions.from_plain({**found, "roles": {**found["roles"], **change}})
-    for more in ({"parameters": {"members": [1]}}, {"queries": "20"}, {"wanted": 1}, {"issue_columns": "x"}):
+    for more in ({"parameters": {"members": [[1]]}}, {"queries": "20"}, {"wanted": 1}, {"issue_columns": "x"}):
         with pytest.raises(ValueError, match=r"must be a text|wrong type|exactly|issue_columns must"):
             FitOptions.from_plain({**found, **more})
 

@@ -16,6 +16,7 @@ from siis.model.smoothing import smooth_labels
 from siis.program import Program
 from siis.program.basis import SmoothBasis, smooth_basis
 from siis.program.basis import subspace as subspace_module
+from siis.program.penalties import RowNorm
 from siis.program.solvers import solve_certified, solve_paper
 
 pytestmark = pytest.mark.slow
@@ -241,15 +242,16 @@ def test_rows_at_edges_in_a_file(cloud, monkeypatch):
     rng = np.random.default_rng(0)
     F, N = (rng.uniform(0.5, 2, (k, 4)) for k in (900, cloud.n_edges))
     p, q = rng.uniform(0.5, 2, (2, cloud.n_edges))
+    penalty = RowNorm(1.5, np)
     monkeypatch.setattr(sharded_engine, "MOST_BYTES_IN_MEMORY", 0)
     monkeypatch.setattr(sharded_engine, "BYTES_AT_ONCE", 2**12)
 
     def steps(rows):
         rows.set_rows(N.copy())
-        rows.set_penalties(p, 1.5)
-        found = [rows.step(F, 1.5, 1.7), rows.divergence(-1.0, 1.0), rows.norms(F)]
+        rows.set_penalties(p, penalty)
+        found = [rows.step(F, penalty, 1.7), rows.divergence(-1.0, 1.0), rows.norms(F)]
         rows.rescale(p / q)
-        rows.set_penalties(q, 1.5)
+        rows.set_penalties(q, penalty)
         return [*found, rows.divergence(1.0, 0.0), rows.f, rows.final_multipliers(0, 0.5)]
 
     expected = steps(NUMPY.edge_rows(cloud, 2, 2, np.float64))
