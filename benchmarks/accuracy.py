@@ -205,11 +205,12 @@ def short_table(rows):
         level = sum(not_behind(*pair) for pair in pairs)
         texts += [f"{np.mean([np.mean(ours) for ours, _ in pairs]):.3f}", f"{level} of {len(shared)}"]
         lines.append(f"| {method} | " + " | ".join(texts) + " |")
-    fits = sorted({len(values[OURS, *cell]) for cell in cells})
+    counts = sorted({len(values[OURS, *cell]) for cell in cells})
+    fits = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     lines += [
         "",
         f"siis {siis.__version__}; means over {', '.join(names)}. Each cell (data set, share of wrong labels) is a "
-        f"mean over {fits[0]} to {fits[-1]} random label contaminations. The last two columns take the cells and "
+        f"mean over {fits} random label contaminations. The last two columns take the cells and "
         f"contaminations on which the method was measured: the mean accuracy of {OURS}, and the number of cells in "
         "which it is at least as accurate as the method, less one standard error (0.005 for a single fit).",
     ]

@@ -56,3 +56,5 @@ def test_the_plain_method_refuses_them(digits):
     X, y, _ = digits
     with pytest.raises(ValueError, match="need method='auto'"):
         PlainSIIS(class_prior=np.full(10, 0.1)).fit(X, y)
+    with pytest.raises(ValueError, match=r"members needs method='auto'.*Leave members out"):
+        PlainSIIS(members=["forest"]).fit(X, y)

@@ -304,6 +304,10 @@ class SIISClassifier(TransductiveClassifier, Insights):
             raise ValueError(
                 Message("known class sizes need {method:auto}; the plain method does not use them. Leave them out.")
             )
+        if self.method == "paper" and not (isinstance(self.members, str) and self.members == "auto"):
+            raise ValueError(
+                Message("{members} needs {method:auto}; the plain method averages no models. Leave {members} out.")
+            )
         if self.method == "paper" or labels.classes.size == 1:
             return super()._classify(X, labels, seed, progress, engine)
         constraints, solver = constraints_of(self), self._solver()
