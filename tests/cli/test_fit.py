@@ -87,7 +87,6 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
         "laplacian": "normalized",
         "neighbor-search": "exact",
         "method": "paper",
-        "members": "graph and kernel, forest",
         "solver": "paper",
         "tol": 0.001,
         "max-iter": 77,
@@ -97,10 +96,12 @@ def test_parameters_reach_the_classifier(siis, table, tmp_path):
     fitted(siis, table, tmp_path / "out", *given, "--title", "My <digits>")
     model = load(tmp_path / "out" / "model.siis")
     renamed = {"seed": "random_state"}
-    options["members"] = ["graph and kernel", "forest"]
     for name, value in options.items():
         assert getattr(model, renamed.get(name, name.replace("-", "_"))) == value, name
     assert "My &lt;digits&gt;" in (tmp_path / "out" / "report.html").read_text()
+    named = ("--label", "label", "--id", "name", "--out", tmp_path / "average")
+    siis.ok("fit", table[0], *named, "--members", "graph and kernel, forest")
+    assert load(tmp_path / "average" / "model.siis").members == ["graph and kernel", "forest"]
 
 
 def test_as_many_issues_are_listed_as_are_wanted(siis, table, tmp_path):
